@@ -1,0 +1,69 @@
+"""mechgrad: multibody dynamics with exact sensitivities.
+
+Model a mechanism, ask where it is and what drives it, and differentiate the answers by state, geometry, masses and loads.
+
+>>> import mechgrad as mg
+>>> model = mg.Model("pendulum", [mg.Body("bob", mass=2, com=(0, 0, -1))], [mg.Revolute("pin", "ground", "bob", axis=(0, 1, 0))])
+>>> tau = mg.inverse_dynamics(model, q=[1.57])
+>>> D = mg.inverse_dynamics_derivatives(model, q=[1.57], wrt=["bob.mass", "bob.com.z"])
+"""
+
+from mechgrad.errors import InputError, MechgradError, ModelError, SingularMassMatrixError
+from mechgrad.inverse.forward import (
+    ForwardDynamicsDerivatives,
+    forward_dynamics,
+    forward_dynamics_derivatives,
+    mass_matrix,
+)
+from mechgrad.inverse.loads import Load
+from mechgrad.inverse.spatial import InverseDynamicsDerivatives, inverse_dynamics, inverse_dynamics_derivatives
+from mechgrad.io import load_model, save_model
+from mechgrad.kinematics.bodies import BodyMotion, body_jacobian, body_motion
+from mechgrad.kinematics.markers import (
+    MarkerDerivatives,
+    MarkerMotion,
+    contracted_hessian,
+    marker_derivatives,
+    marker_jacobian,
+    marker_motion,
+)
+from mechgrad.model import (
+    Body,
+    Cardan,
+    Cylindrical,
+    DenavitHartenberg,
+    DesignVariable,
+    DHRow,
+    Fixed,
+    Floating,
+    Joint,
+    Model,
+    Parameter,
+    Planar,
+    Point,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+    Vector,
+    dh_model,
+)
+from mechgrad.model.pattern import Packed, Pattern
+
+__version__ = "0.1.0"
+
+# In the order a script uses them.
+__all__ = [  # noqa: RUF022
+    # what is it?
+    "Model", "Body", "Point", "Vector",
+    "Joint", "Fixed", "Revolute", "Prismatic", "Cylindrical", "Cardan", "Universal", "Planar", "Spherical", "Floating",
+    "DenavitHartenberg", "DHRow", "dh_model", "DesignVariable", "Parameter", "save_model", "load_model",
+    # where is it?
+    "body_motion", "BodyMotion", "body_jacobian", "marker_motion", "MarkerMotion", "marker_jacobian", "marker_derivatives",
+    "MarkerDerivatives", "contracted_hessian",
+    # what drives it, and what does it do?
+    "Load", "inverse_dynamics", "inverse_dynamics_derivatives", "InverseDynamicsDerivatives", "mass_matrix",
+    "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
+    # what went wrong?
+    "MechgradError", "ModelError", "InputError", "SingularMassMatrixError",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""The command line: turns arguments into library calls and results into tables; holds no mechanics of its own."""

@@ -1,0 +1,139 @@
+"""The commands of `mechgrad`."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from mechgrad.cli.demo import LIMIT, DemoResult, run_demo
+from mechgrad.cli.warm import WarmStep, demo_steps, warm_steps
+from mechgrad.errors import MechgradError
+from mechgrad.io import load_model
+from mechgrad.kernels.jit import compile_notices
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="mechgrad",
+    help="Multibody dynamics with exact sensitivities.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+)
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the plot (png, pdf or svg).")] = Path(
+        "mechgrad-demo.png"
+    ),
+) -> None:
+    """Differentiate the torques of a human with 43 joints, check the result, time it and draw it."""
+    console = Console()
+    console.print(
+        "[bold]mechgrad demo[/bold]: the torques that move a human with 43 joints for 3 s, and\n"
+        "their exact derivatives by every coordinate, velocity and acceleration."
+    )
+    _warm(console, list(demo_steps()))
+    try:
+        with console.status("building the human") as status:
+            result = run_demo(output, say=status.update)
+    except (MechgradError, OSError) as error:
+        _fail(str(error))
+    console.print(_demo_table(result))
+    console.print(f"plot written to {result.picture}", highlight=False, soft_wrap=True)
+    if not result.passed:
+        _fail(
+            f"the derivatives do not agree with the complex step: relative error {result.worst:.1e}, "
+            f"accepted {LIMIT:.0e}. Please report this together with the output of `mechgrad version`."
+        )
+    console.print(
+        f"[green]derivatives agree with the complex step to {result.worst:.0e} (accepted {LIMIT:.0e})[/green]"
+    )
+
+
+@app.command()
+def describe(model: Annotated[Path, typer.Argument(metavar="MODEL.toml", help="A model file.")]) -> None:
+    """Print the bodies, joints, mobility and tree of a model file."""
+    try:
+        loaded = load_model(model)
+    except MechgradError as error:
+        _fail(str(error))
+    typer.echo(loaded.describe())
+
+
+@app.command()
+def warm() -> None:
+    """Compile every kernel now, so that no later command or script has to."""
+    _warm(Console(), list(warm_steps()))
+
+
+@app.command()
+def version() -> None:
+    """Print the versions that a report of a problem should quote."""
+    packages = ", ".join(f"{name} {metadata.version(name)}" for name in ("numpy", "numba", "scipy"))
+    typer.echo(f"mechgrad {_own_version()} (Python {platform.python_version()}, {packages}, {platform.machine()})")
+
+
+def _own_version() -> str:
+    try:
+        return metadata.version("mechgrad")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def _warm(console: Console, steps: list[WarmStep]) -> None:
+    """Compile or load kernels, with a bar; say afterwards which of the two it was."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    compiled: set[str] = set()
+    start = time.perf_counter()
+    with (
+        Progress(*columns, console=console, transient=True) as progress,
+        compile_notices(lambda kernel, seconds: compiled.add(kernel)),
+    ):
+        task = progress.add_task("", total=len(steps))
+        for step in steps:
+            progress.update(task, description=f"compiling for this machine, once: {step.label}")
+            step.run()
+            progress.advance(task)
+    seconds = time.perf_counter() - start
+    how = f"{len(compiled)} kernels compiled for this machine and kept" if compiled else "kernels loaded"
+    console.print(f"{how}, {seconds:.1f} s", highlight=False)
+
+
+def _demo_table(result: DemoResult) -> Table:
+    table = Table(title=f"human, {result.dof} joints, one thread", caption="error: relative, against the complex step")
+    table.add_column("", no_wrap=True)
+    for heading in ("samples", "DOF", "ms in all", "µs per sample", "error"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    timed = (
+        ("torques", result.seconds_torques, ""),
+        ("derivatives", result.seconds_derivatives, f"{result.worst:.1e}"),
+    )
+    for label, seconds, error in timed:
+        each = f"{1e6 * seconds / result.samples:.2f}"
+        table.add_row(label, str(result.samples), str(result.dof), f"{1e3 * seconds:.2f}", each, error)
+    for family, relative in result.errors.items():
+        table.add_row(f"  {family}", "", "", "", "", f"{relative:.1e}")
+    return table
+
+
+def _fail(message: str) -> NoReturn:
+    """Print to the error stream and leave with exit code 1."""
+    print(f"mechgrad: {message}", file=sys.stderr)
+    raise typer.Exit(1)

@@ -1,0 +1,63 @@
+"""Compile ahead: call every compiled function once on a small mechanism, so that the compiler's work is on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+import mechgrad as mg
+from mechgrad.gallery import chain
+from mechgrad.typing import Array
+
+__all__ = ["WarmStep", "demo_steps", "warm_steps"]
+
+_MODEL = chain(2)
+_TIP = ["tip"]
+_WRT = ["link2.mass", "joint2.origin.x"]
+
+# What to call it, the call, and whether it also accepts complex numbers.
+_CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
+    ("torques", lambda x: mg.inverse_dynamics(_MODEL, x, x, x), True),
+    ("their derivatives", lambda x: mg.inverse_dynamics_derivatives(_MODEL, x, x, x, wrt=_WRT), True),
+    ("mass matrix", lambda x: mg.mass_matrix(_MODEL, x), True),
+    ("accelerations", lambda x: mg.forward_dynamics(_MODEL, x, x, x), True),
+    ("their derivatives", lambda x: mg.forward_dynamics_derivatives(_MODEL, x, x, x, wrt=_WRT), True),
+    ("motion of points", lambda x: mg.marker_motion(_MODEL, _TIP, x, x, x), True),
+    ("its derivatives", lambda x: mg.marker_derivatives(_MODEL, _TIP, x, x, x), False),
+    ("geometric stiffness", lambda x: mg.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WarmStep:
+    """One function to compile: what it is called, and a call that needs it."""
+
+    label: str
+    run: Callable[[], object]
+
+
+def warm_steps() -> Iterator[WarmStep]:
+    """The calls that between them use every compiled function: for many samples, for one state, for complex numbers."""
+    yield from _steps("", _states(3), lambda complex_too: True)
+    yield from _steps(", one state", _states(3)[0], lambda complex_too: True)
+    yield from _steps(", complex", _states(3) + 0j, lambda complex_too: complex_too)
+
+
+def demo_steps() -> Iterator[WarmStep]:
+    """Only what the demonstration uses."""
+    torques, derivatives = _CALLS[:2]
+    yield WarmStep(torques[0], lambda: torques[1](_states(3)))
+    yield WarmStep(derivatives[0], lambda: derivatives[1](_states(3)))
+    yield WarmStep(f"{torques[0]}, complex", lambda: torques[1](_states(3) + 0j))
+
+
+def _steps(suffix: str, state: Array, wanted: Callable[[bool], bool]) -> Iterator[WarmStep]:
+    for label, call, complex_too in _CALLS:
+        if wanted(complex_too):
+            yield WarmStep(label + suffix, lambda call=call: call(state))  # type: ignore[misc]
+
+
+def _states(samples: int) -> Array:
+    return np.full((samples, _MODEL.n_v), 0.1)

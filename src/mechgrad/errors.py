@@ -1,0 +1,89 @@
+"""What can go wrong, as one family of exceptions: every message says what, where, how much and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MechgradError(Exception):
+    """The root of every error that mechgrad raises on purpose."""
+
+
+class ModelError(MechgradError, ValueError):
+    """The description of a mechanism is not usable."""
+
+
+class UnknownNameError(ModelError, KeyError):
+    """A name or a path that the model does not have; the message lists those it has."""
+
+    __str__ = Exception.__str__  # KeyError would show the repr of the message
+
+
+class DuplicateNameError(ModelError):
+    """One name is given to two things."""
+
+
+class DisconnectedError(ModelError):
+    """A body that no joint holds."""
+
+
+class LoopError(ModelError):
+    """Following the parents from a body leads back to it."""
+
+
+class ClosedLoopError(ModelError):
+    """A body is the child of two joints: a closed kinematic loop."""
+
+
+class ParentOrderError(ModelError):
+    """A joint is listed before the joint that carries its parent."""
+
+
+class NotFiniteError(ModelError):
+    """A NaN or an infinity where a number is needed."""
+
+
+class ShapeError(ModelError):
+    """An array of the wrong shape, or something that is not a number at all."""
+
+
+class MassError(ModelError):
+    """A negative mass."""
+
+
+class InertiaError(ModelError):
+    """An inertia tensor that no rigid body can have."""
+
+
+class ZeroAxisError(ModelError):
+    """An axis, a direction or a quaternion of length zero."""
+
+
+class ValueRangeError(ModelError):
+    """A value outside of what it may be (a kind, a convention, parallel axes, a driven path ...)."""
+
+
+class InputError(MechgradError, ValueError):
+    """An array given to a computation has the wrong shape or content."""
+
+
+class SingularMassMatrixError(MechgradError, ArithmeticError):
+    """The mass matrix cannot be factorised: some coordinate moves no mass."""
+
+
+def unknown_name(what: str, name: str, known: Iterable[str], where: str = "") -> UnknownNameError:
+    """Build the error for a name that is not among the known ones, with the nearest as a suggestion.
+
+    >>> print(unknown_name("body", "leg", ["ground", "legs"], "joint 'hip'"))
+    joint 'hip': unknown body 'leg'. Did you mean 'legs'? Known: ground, legs.
+    """
+    names = list(dict.fromkeys(known))
+    near = difflib.get_close_matches(str(name), names, n=1)
+    shown = ", ".join(names[:20]) + (f", ... ({len(names)} in all)" if len(names) > 20 else "")
+    return UnknownNameError(
+        (f"{where}: " if where else "")
+        + f"unknown {what} {name!r}."
+        + (f" Did you mean {near[0]!r}?" if near else "")
+        + f" Known: {shown or 'none'}."
+    )

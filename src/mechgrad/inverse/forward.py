@@ -1,0 +1,257 @@
+"""Mass matrix and forward dynamics of open trees, with derivatives.
+
+    a = M(q)^-1 (tau + sum J^T load - h(q, v))
+
+M is assembled from composite inertias and factorised along the branches of the tree, without fill-in. The derivatives of a come from
+those of the inverse dynamics r(q, v, a, p) = M a + h - sum J^T load at the solution:  a_x = -M^-1 r_x  and  a_tau = M^-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from mechgrad.errors import InputError, SingularMassMatrixError
+from mechgrad.inverse.kernels import mass as _mass
+from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
+from mechgrad.inverse.spatial import inverse_dynamics_derivatives
+from mechgrad.kernels.lanes import LANES
+from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
+from mechgrad.kinematics.batch import BLOCK, Batch, Kernels, check_out
+from mechgrad.model.pattern import Packed
+from mechgrad.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+MASS = Kernels(_mass.mass_matrix_one, _mass.mass_matrix_lanes, _mass.mass_matrix_complex)
+ACCELERATIONS = Kernels(_mass.accelerations_one, _mass.accelerations_lanes, _mass.accelerations_complex)
+SOLVE = Kernels(_mass.solve_with_mass_one, _mass.solve_with_mass_lanes, _mass.solve_with_mass_complex)
+
+
+def mass_matrix(model: Model, q: ArrayLike, *, out: Packed | None = None, threads: int = 1) -> Packed:
+    """Mass matrix M(q), packed by the tree's pattern (symmetric, both halves stored).
+
+        kinetic energy = v^T M v / 2
+
+    Parameters
+    ----------
+    q : (n_q,) or (nt, n_q)
+    out : Packed, optional
+        An earlier result of the same shape, to be overwritten.
+
+    Returns
+    -------
+    Packed
+        `.values` (nt, nnz), `.dense()` (nt, n_v, n_v) [kg m^2, kg m, kg].
+
+    >>> mass_matrix(model, [0.3]).dense()          # m l^2
+    array([[2.]])
+    """
+    batch = Batch(model, (("q", q, model.n_q),))
+    tree = batch.tree
+    nnz = tree.pattern.nnz
+    if out is None:
+        values = batch.empty(nnz)
+    else:
+        shape = (nnz,) if batch.single else (batch.nt, nnz)
+        values = check_out(out.values, shape, batch.dtype).reshape(batch.nt, nnz)
+    kernel, atoms_f = batch.pick(MASS), batch.atoms_f
+
+    def call(part: slice) -> int:
+        return kernel(  # type: ignore[no-any-return]
+            tree.atoms_i, atoms_f, tree.columns_i, tree.chain_start, tree.chain_positions, tree.chain_transposed,
+            *batch.rows(part), values[part],
+        )  # fmt: skip
+
+    batch.sweep(call, threads)
+    return out if out is not None else Packed(values[0] if batch.single else values, tree.pattern)
+
+
+def forward_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    *,
+    loads: Sequence[Load] | None = None,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Accelerations of a tree under given generalized forces, gravity and external loads.
+
+        a = M(q)^-1 (tau + sum J^T load - h(q, v))
+
+    Parameters
+    ----------
+    q : (n_q,) or (nt, n_q)
+    v, tau : (n_v,) or (nt, n_v), optional
+        Velocities and generalized forces; zeros if left out.
+    loads, out, threads
+        As in `inverse_dynamics`.
+
+    Returns
+    -------
+    a : (n_v,) or (nt, n_v)
+
+    Raises
+    ------
+    SingularMassMatrixError
+        If a coordinate moves no inertia, naming it: a massless body at the end of a branch, a slender rod spinning about itself.
+
+    >>> forward_dynamics(model, [np.pi / 2])       # released from the horizontal: -g / l
+    array([-9.81])
+    """
+    batch = Batch(
+        model, (("q", q, model.n_q), ("v", v, model.n_v), ("tau", tau, model.n_v)),
+        also_complex=bool(loads) and loads_are_complex(loads or ()),
+    )  # fmt: skip
+    tree = batch.tree
+    table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
+    if out is None:
+        a = batch.empty(tree.n_v)
+    else:
+        shape = (tree.n_v,) if batch.single else (batch.nt, tree.n_v)
+        a = check_out(out, shape, batch.dtype).reshape(batch.nt, tree.n_v)
+    kernel, atoms_f = batch.pick(ACCELERATIONS), batch.atoms_f
+
+    def call(part: slice) -> int:
+        row, singular = kernel(
+            tree.atoms_i, atoms_f, tree.columns_i, tree.chain_start, tree.column_parent, *batch.rows(part),
+            table.indices, table.rows(part), a[part],
+        )  # fmt: skip
+        if singular:
+            raise singular_mass_matrix(model, batch.arrays[0], part.start + row, batch.single)
+        return int(row)
+
+    batch.sweep(call, threads)
+    return a[0] if batch.single else a
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ForwardDynamicsDerivatives:
+    """Accelerations and their derivatives; dense, since every joint feels every other one through M^-1.
+
+    Attributes
+    ----------
+    a : (n_v,) or (nt, n_v)
+    dq, dv, dtau : (n_v, n_v) or (nt, n_v, n_v)
+        a_q (along `model.integrate`), a_v, and a_tau = M^-1.
+    dp : (n_v, np) or (nt, n_v, np)
+        a_p, one column per entry of `parameters`.
+    parameters : tuple of str
+    """
+
+    a: Array
+    dq: Array
+    dv: Array
+    dtau: Array
+    dp: Array
+    parameters: tuple[str, ...]
+
+    def by(self, path: str) -> Array:
+        """d a / d parameter: (n_v,) or (nt, n_v)."""
+        if path not in self.parameters:
+            raise InputError(
+                f"no column for {path!r}; these were asked for: {', '.join(self.parameters) or 'none'}. Name it in wrt=[...]."
+            )
+        return np.asarray(self.dp[..., self.parameters.index(path)])
+
+
+def forward_dynamics_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    *,
+    wrt: str | Sequence[str] = (),
+    loads: Sequence[Load] | None = None,
+    threads: int = 1,
+) -> ForwardDynamicsDerivatives:
+    """Accelerations and their exact derivatives by q, v, tau and parameters.
+
+        a_q = -M^-1 tau_q,   a_v = -M^-1 tau_v,   a_tau = M^-1,   a_p = -M^-1 tau_p        (tau_x: inverse dynamics at a)
+
+    Parameters as in `forward_dynamics` and `inverse_dynamics_derivatives`.
+
+    >>> forward_dynamics_derivatives(model, [0.0]).dq          # -g / l
+    array([[-9.81]])
+    """
+    a = forward_dynamics(model, q, v, tau, loads=loads, threads=threads)
+    batch = Batch(
+        model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)), also_complex=np.iscomplexobj(a)
+    )  # fmt: skip
+    n, nt = model.n_v, batch.nt
+    arrays: list[Array] = []
+    paths: tuple[str, ...] = ()
+    # in blocks: the packed derivatives of one block are all that is needed beside the result
+    for lo in range(0, nt, BLOCK):
+        part = slice(lo, min(lo + BLOCK, nt))
+        r = inverse_dynamics_derivatives(
+            model, *batch.rows(part), wrt=wrt, loads=_loads_of(loads, part, nt), threads=threads
+        )  # fmt: skip
+        if not arrays:
+            paths = r.parameters
+            arrays = [np.zeros((nt, n, m), batch.dtype) for m in (n, n, n, len(paths))]
+        for target, source in zip((arrays[0], arrays[1], arrays[3]), (r.dq, r.dv, r.dp), strict=True):
+            np.negative(source.values, out=source.values)
+            source.pattern.dense(source.values, out=target[part])
+        arrays[2][part] = np.eye(n)
+        for x in arrays:
+            _solve(model, batch, r.da.values, x[part].reshape(part.stop - lo, -1), part)
+    dq, dv, dtau, dp = (x[0] for x in arrays) if batch.single else arrays
+    return ForwardDynamicsDerivatives(a, dq, dv, dtau, dp, paths)
+
+
+def _loads_of(loads: Sequence[Load] | None, part: slice, nt: int) -> list[Load] | None:
+    """Loads of some samples."""
+    if not loads:
+        return None
+
+    def rows(x: ArrayLike | str) -> ArrayLike | str:
+        return x if isinstance(x, str) or np.ndim(x) < 2 or nt == 1 else np.asarray(x)[part]
+
+    return [
+        Load(load.body, rows(load.force), rows(load.torque), rows(load.point), load.axes, load.name) for load in loads
+    ]
+
+
+def _solve(model: Model, batch: Batch, M: Array, X: Array, part: slice) -> None:
+    if X.shape[1] == 0:
+        return
+    tree = batch.tree
+    row = batch.pick(SOLVE)(tree.chain_start, tree.column_parent, tree.chain_positions, M, X)
+    if row >= 0:
+        raise singular_mass_matrix(model, batch.arrays[0], part.start + row, batch.single)
+
+
+def singular_mass_matrix(model: Model, q: Array, first: int, single: bool) -> SingularMassMatrixError:
+    """The error for the block of samples that starts at `first`: names the sample and the coordinate whose pivot vanishes."""
+    for sample in range(first, min(first + LANES, len(q))):
+        M = np.real(mass_matrix(model, np.real(q[sample])).dense())
+        column, ratio = _smallest_pivot(M)
+        if not ratio > PIVOT_TOLERANCE:
+            where = "" if single else f" at sample {sample}"
+            return SingularMassMatrixError(
+                f"the mass matrix is singular{where}: with the joints beyond it free, {model.v_names[column]!r} moves no inertia "
+                f"(pivot {ratio:.1e} of its diagonal). Give mass or inertia to the bodies it moves, or fix that joint."
+            )
+    return SingularMassMatrixError(f"the mass matrix is singular near sample {first}.")
+
+
+def _smallest_pivot(M: Array) -> tuple[int, float]:
+    """Column with the smallest pivot of M = L^T D L relative to its diagonal, and that ratio."""
+    M = M.copy()
+    diagonal = np.diagonal(M).copy()
+    ratios = np.zeros(len(M))
+    for k in range(len(M) - 1, -1, -1):
+        ratios[k] = M[k, k] / diagonal[k] if diagonal[k] > 0 else 0.0
+        if not ratios[k] > PIVOT_TOLERANCE:
+            return k, float(ratios[k])
+        M[:k, :k] -= np.outer(M[:k, k], M[k, :k]) / M[k, k]
+    k = int(np.argmin(ratios))
+    return k, float(ratios[k])

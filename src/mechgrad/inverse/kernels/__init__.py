@@ -1,0 +1,1 @@
+"""Compiled passes of inverse and forward dynamics over the atoms of a tree."""

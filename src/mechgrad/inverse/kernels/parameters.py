@@ -1,0 +1,158 @@
+"""Derivatives of the generalized forces by parameters: the terms of `model.columns`, turned into columns.
+
+A frozen joint with twist T, carried by a frame that moves with V and A, has Psid = V x T and Psidd = A x T + V x Psid; with the
+composites I, B, f, L of everything it displaces,
+
+    tau_i,p = T_i . (2 B Psid + I Psidd + T x* f + L(t))         i on the way to the ground          (t: angular part of T)
+    tau_j,p = u4_j . Psid + u1_j . Psidd + u5_j . t              j displaced by it
+
+An inertial number changes the wrench of one body by the wrench of (dm, dh, dS). Gravity: tau_j,g = -(u1_j)_v. A load number changes
+the wrench by minus the load's own change.
+"""
+
+from __future__ import annotations
+
+from mechgrad.inverse.kernels.inward import DUALS, U1, U1V, U4, U5, velocity_operator, world_load_turn
+from mechgrad.inverse.kernels.wrenches import (
+    FIRST,
+    FLOW,
+    FORCE,
+    INERTIA_FLOW,
+    L_ATOM,
+    L_IN_BODY_AXES,
+    MOMENT,
+    MOMENTUM,
+    SECOND,
+    WRENCH,
+    dyad_added,
+    inertia_v,
+    inertia_w,
+    load_in_world,
+    rotated_six,
+    wrench_of,
+)
+from mechgrad.kernels.jit import inlined, inner
+from mechgrad.kernels.lanes import load, store
+from mechgrad.kernels.vec3 import add, clear, combine, cross, dot, get3, get6, get9, scale, zero3
+from mechgrad.kinematics.kernels.outward import AT, AX, AY, AZ, DV, DW, FRAME, TWIST, V, W, twist_rates
+from mechgrad.model.columns import (
+    BEFORE,
+    BEHIND,
+    GRAVITY,
+    INERTIAL,
+    LOAD_COUPLE,
+    LOAD_FORCE,
+    T_BEYOND,
+    T_END,
+    T_KIND,
+    T_NODE,
+    T_START,
+)
+from mechgrad.model.tree import BEYOND, PARENT
+
+
+@inlined
+def world_twist(frames, carrier, terms_f, t, like):
+    """Twist of term t in the world, from its constant numbers in the carrier's frame."""
+    o = carrier * FRAME
+    x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
+    s = combine(terms_f[t, 0], terms_f[t, 1], terms_f[t, 2], x, y, z)
+    m = combine(terms_f[t, 3], terms_f[t, 4], terms_f[t, 5], x, y, z)
+    return s, add(m, cross(get3(frames, o + AT, like), s))
+
+
+@inlined
+def inertial_change(frames, i, terms_f, t, like):
+    """Wrench of the changes (dm, dh, dS) of the mass moments of atom i's body."""
+    o = i * FRAME
+    x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
+    p = get3(frames, o + AT, like)
+    dm = terms_f[t, 0]
+    dh = combine(terms_f[t, 1], terms_f[t, 2], terms_f[t, 3], x, y, z)
+    local = (terms_f[t, 4], terms_f[t, 5], terms_f[t, 6], terms_f[t, 7], terms_f[t, 8], terms_f[t, 9])
+    moved = add(dh, scale(dm, p))
+    dS = dyad_added(dyad_added(rotated_six(local, x, y, z), dh, p), p, moved)
+    force, moment, _ = wrench_of(
+        dm,
+        moved,
+        dS,
+        get3(frames, o + W, like),
+        get3(frames, o + V, like),
+        get3(frames, o + DW, like),
+        get3(frames, o + DV, like),
+    )
+    return force, moment
+
+
+@inlined
+def load_change(kind, l, loads_i, loads, frames, terms_f, t, like):
+    """Change of the wrench that load l's body needs, by the load's force, couple or point."""
+    o = loads_i[l, L_ATOM] * FRAME
+    x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
+    change = combine(terms_f[t, 0], terms_f[t, 1], terms_f[t, 2], x, y, z)
+    if kind != LOAD_FORCE and kind != LOAD_COUPLE:
+        force, _, _ = load_in_world(loads_i, loads, l, frames, like)
+        return zero3(like), scale(-1.0, cross(change, force))
+    if not loads_i[l, L_IN_BODY_AXES]:
+        zero = 0.0 * like
+        change = (zero + terms_f[t, 0], zero + terms_f[t, 1], zero + terms_f[t, 2])
+    if kind == LOAD_COUPLE:
+        return zero3(like), scale(-1.0, change)
+    _, _, point = load_in_world(loads_i, loads, l, frames, like)
+    return scale(-1.0, change), scale(-1.0, cross(point, change))
+
+
+@inner
+def parameter_terms(
+    atoms_i, atoms_f, terms_i, terms_f, rows, loads_i, loads, has_world, frames, twists, wrenches, inertia, world, duals,
+    dp, size, like,
+):  # fmt: skip
+    """Add every term to the packed columns dp (`size` slots), after the inward sweep has left its composites behind."""
+    clear(dp, 0, size, like)
+    n_atoms = atoms_i.shape[0]
+    for t in range(terms_i.shape[0]):
+        kind, node = terms_i[t, T_KIND], terms_i[t, T_NODE]
+        start, beyond, end = terms_i[t, T_START], terms_i[t, T_BEYOND], terms_i[t, T_END]
+        if kind == GRAVITY:
+            zero = 0.0 * like
+            g = (zero + terms_f[t, 0], zero + terms_f[t, 1], zero + terms_f[t, 2])
+            for r in range(start, end):
+                value = load(dp, rows[r, 1], like) - dot(get3(duals, rows[r, 0] * DUALS + U1V, like), g)
+                store(dp, rows[r, 1], value)
+            continue
+        force, moment = zero3(like), zero3(like)
+        s, d_w, dd_w, dd_v = force, force, force, force
+        if kind == BEFORE or kind == BEHIND:
+            carrier = node
+            if kind == BEFORE:
+                parent = atoms_i[node, PARENT]
+                carrier = parent if parent >= 0 else n_atoms
+            s, m = world_twist(frames, carrier, terms_f, t, like)
+            d_w, _, dd_w, dd_v = twist_rates(frames, carrier, s, m, like)
+            k = node * INERTIA_FLOW
+            F, N = get3(wrenches, node * WRENCH + FORCE, like), get3(wrenches, node * WRENCH + MOMENT, like)
+            h, S = get3(inertia, k + FIRST, like), get6(inertia, k + SECOND, like)
+            P, D = get3(inertia, k + MOMENTUM, like), get9(inertia, k + FLOW, like)
+            mass = atoms_f[node, BEYOND]
+            bw, bv = velocity_operator(D[0] + D[4] + D[8], D, P, d_w)
+            moment = add(bw, inertia_w(S[0] + S[3] + S[5], S, h, dd_w, dd_v))
+            moment = add(moment, add(cross(s, N), cross(m, F)))
+            force = add(add(bv, inertia_v(mass, h, dd_w, dd_v)), cross(s, F))
+            if has_world:
+                lw, lv = world_load_turn(world, node, s, like)
+                moment, force = add(moment, lw), add(force, lv)
+        elif kind == INERTIAL:
+            force, moment = inertial_change(frames, node, terms_f, t, like)
+        else:
+            force, moment = load_change(kind, node, loads_i, loads, frames, terms_f, t, like)
+        for r in range(start, beyond):
+            j = rows[r, 0] * TWIST
+            value = dot(get3(twists, j, like), moment) + dot(get3(twists, j + 3, like), force)
+            store(dp, rows[r, 1], load(dp, rows[r, 1], like) + value)
+        for r in range(beyond, end):
+            j = rows[r, 0] * DUALS
+            value = dot(get3(duals, j + U4, like), d_w)
+            value = value + (dot(get3(duals, j + U1, like), dd_w) + dot(get3(duals, j + U1V, like), dd_v))
+            if has_world:
+                value = value + dot(get3(duals, j + U5, like), s)
+            store(dp, rows[r, 1], load(dp, rows[r, 1], like) + value)

@@ -1,0 +1,85 @@
+"""Generalized forces of a tree: recursive Newton-Euler in world axes, O(n).
+
+    tau_j = S_j . (sum over the bodies beyond joint j of the wrench they need)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.inverse.kernels.wrenches import (
+    FORCE,
+    LOAD,
+    MOMENT,
+    WRENCH,
+    apply_loads,
+    body_wrenches,
+    gather_loads,
+    pass_down,
+)
+from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, scatter, store, width
+from mechgrad.kernels.vec3 import dot, get3
+from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward, place_world
+from mechgrad.model.joints.base import BALL, FIXED
+from mechgrad.model.tree import KIND, PARENT, V_AT
+
+
+@inner
+def project(atoms_i, twists, wrenches, tau, like):
+    """Sum the wrenches towards the ground and project them on the twists."""
+    for i in range(atoms_i.shape[0] - 1, -1, -1):
+        force, moment = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
+        kind = atoms_i[i, KIND]
+        columns = 3 if kind == BALL else (0 if kind == FIXED else 1)
+        for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns):
+            s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
+            store(tau, j, dot(s, moment) + dot(m, force))
+        if atoms_i[i, PARENT] >= 0:
+            pass_down(wrenches, i, atoms_i[i, PARENT], WRENCH, like)
+
+
+@inlined
+def torques(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau, like):
+    """Rows of q (nt, n_q), v, a (nt, n_v) to rows of tau (nt, n_v). Returns the first row of a block with a bad number, or -1."""
+    n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
+    n, n_loads = width(like), loads_i.shape[0]
+    q_, v_, a_ = np.empty(n_q * n, tau.dtype), np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype)
+    tau_ = np.empty(n_v * n, tau.dtype)
+    frames = np.empty((n_atoms + 1) * FRAME * n, tau.dtype)
+    twists = np.empty(n_v * TWIST * n, tau.dtype)
+    wrenches = np.empty(n_atoms * WRENCH * n, tau.dtype)
+    loads = np.empty(n_loads * LOAD * n, tau.dtype)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    for row in range(0, q.shape[0], n):
+        gather(q, row, q_, 0, like)
+        gather(v, row, v_, 0, like)
+        gather(a, row, a_, 0, like)
+        check = outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like)
+        body_wrenches(atoms_i, atoms_f, frames, wrenches, like)
+        if n_loads:
+            gather_loads(loads_f, row, loads, like)
+            apply_loads(loads_i, loads, frames, wrenches, like)
+        project(atoms_i, twists, wrenches, tau_, like)
+        if any_not_less(check, 1.0):
+            return row
+        scatter(tau_, 0, tau, row, like)
+    return -1
+
+
+@entry
+def torques_one(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau):
+    """`torques` sample by sample."""
+    return torques(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau, 0.0)
+
+
+@entry
+def torques_lanes(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau):
+    """`torques` in SIMD lanes."""
+    return torques(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau, lane_zero())
+
+
+@entry
+def torques_complex(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau):
+    """`torques` of complex numbers."""
+    return torques(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau, 0j)

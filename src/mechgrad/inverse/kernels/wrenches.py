@@ -1,0 +1,238 @@
+"""What each body needs to move as it does: inertia force minus external loads, about the world's origin, world axes.
+
+A body enters by three moments of its mass, which add up over bodies without any shift because all are taken about one
+fixed point in one set of axes (x runs over the body):
+
+    m = int dm,   h = int x dm,   S = int x x^T dm
+    I (w, u) = (tr(S) w - S w + h x u,  m u + w x h)               spatial inertia times a motion vector
+
+    force  F = m A_v + A_w x h + w x P,           P = m V_v + w x h          [N]
+    moment N = (I A)_w + w x (I V)_w + V_v x P                              [N m]
+
+Derivatives also need D = int xdot x^T dm, which gives the operator B of the velocity terms (see `derivatives`).
+
+External loads are what the environment does to the body; they are subtracted. A load holds a force f, a couple c, both in world or
+in body axes, and the point x_f (in the atom's frame) where the force acts:  F -= f,  N -= x_f x f + c.
+"""
+
+from __future__ import annotations
+
+from mechgrad.kernels.jit import inlined, inner
+from mechgrad.kernels.lanes import load, width
+from mechgrad.kernels.vec3 import (
+    add,
+    add3,
+    clear,
+    combine,
+    cross,
+    get3,
+    put3,
+    scale,
+    sub,
+    sym_mul,
+)
+from mechgrad.kinematics.kernels.outward import AT, AX, AY, AZ, DV, DW, FRAME, V, W
+from mechgrad.model.tree import COM, HAS_MASS, MASS, MOMENTS
+
+# slots of a wrench
+FORCE, MOMENT = 0, 3
+WRENCH = 6
+# slots of the mass moments of an atom: h, S; derivatives add P and D
+FIRST, SECOND = 0, 3
+INERTIA = 9
+MOMENTUM, FLOW = 9, 12
+INERTIA_FLOW = 21
+# slots of the world-axis loads on an atom: force, couple, sum f x^T
+L_FORCE, L_COUPLE, L_DYAD = 0, 3, 6
+WORLD_LOAD = 15
+# columns of the load tables
+L_ATOM, L_IN_BODY_AXES = range(2)
+LOAD_F, LOAD_C, LOAD_X = 0, 3, 6
+LOAD = 9
+
+
+@inlined
+def inertia_w(trace, S, h, w, u):
+    """Angular part of I (w, u)."""
+    return add(sub(scale(trace, w), sym_mul(S, w)), cross(h, u))
+
+
+@inlined
+def inertia_v(m, h, w, u):
+    """Linear part of I (w, u)."""
+    return add(scale(m, u), cross(w, h))
+
+
+@inlined
+def rotated_six(S, x, y, z):
+    """R S R^T for symmetric S given in the axes x, y, z."""
+    t0, t1, t2 = (
+        combine(S[0], S[1], S[2], x, y, z),
+        combine(S[1], S[3], S[4], x, y, z),
+        combine(S[2], S[4], S[5], x, y, z),
+    )
+    return (
+        t0[0] * x[0] + t1[0] * y[0] + t2[0] * z[0],
+        t0[0] * x[1] + t1[0] * y[1] + t2[0] * z[1],
+        t0[0] * x[2] + t1[0] * y[2] + t2[0] * z[2],
+        t0[1] * x[1] + t1[1] * y[1] + t2[1] * z[1],
+        t0[1] * x[2] + t1[1] * y[2] + t2[1] * z[2],
+        t0[2] * x[2] + t1[2] * y[2] + t2[2] * z[2],
+    )
+
+
+@inlined
+def dyad_added(S, a, b):
+    """Upper triangle of S + a b^T (a b^T symmetric, or its counterpart added by a second call)."""
+    return (
+        S[0] + a[0] * b[0],
+        S[1] + a[0] * b[1],
+        S[2] + a[0] * b[2],
+        S[3] + a[1] * b[1],
+        S[4] + a[1] * b[2],
+        S[5] + a[2] * b[2],
+    )
+
+
+@inlined
+def mass_moments(atoms_f, i, frames, like):
+    """h and S of atom i's body in the world."""
+    o = i * FRAME
+    x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
+    com = combine(atoms_f[i, COM], atoms_f[i, COM + 1], atoms_f[i, COM + 2], x, y, z)
+    com = add(get3(frames, o + AT, like), com)
+    h = scale(atoms_f[i, MASS], com)
+    k = MOMENTS
+    local = (
+        atoms_f[i, k],
+        atoms_f[i, k + 1],
+        atoms_f[i, k + 2],
+        atoms_f[i, k + 3],
+        atoms_f[i, k + 4],
+        atoms_f[i, k + 5],
+    )
+    return h, dyad_added(rotated_six(local, x, y, z), h, com)
+
+
+@inlined
+def wrench_of(m, h, S, w, vel, dw, dv):
+    """Force, moment and linear momentum of mass moments m, h, S moving with V = (w, vel), A = (dw, dv)."""
+    trace = S[0] + S[3] + S[5]
+    momentum = inertia_v(m, h, w, vel)
+    force = add(inertia_v(m, h, dw, dv), cross(w, momentum))
+    moment = add(
+        inertia_w(trace, S, h, dw, dv),
+        add(cross(w, inertia_w(trace, S, h, w, vel)), cross(vel, momentum)),
+    )
+    return force, moment, momentum
+
+
+@inner
+def body_wrenches(atoms_i, atoms_f, frames, wrenches, like):
+    """Inertia force and moment of every atom's body, weight included."""
+    for i in range(atoms_i.shape[0]):
+        if atoms_i[i, HAS_MASS]:
+            h, S = mass_moments(atoms_f, i, frames, like)
+            o = i * FRAME
+            force, moment, _ = wrench_of(
+                atoms_f[i, MASS],
+                h,
+                S,
+                get3(frames, o + W, like),
+                get3(frames, o + V, like),
+                get3(frames, o + DW, like),
+                get3(frames, o + DV, like),
+            )
+            put3(wrenches, i * WRENCH + FORCE, force)
+            put3(wrenches, i * WRENCH + MOMENT, moment)
+        else:
+            clear(wrenches, i * WRENCH, WRENCH, like)
+
+
+@inner
+def body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like):
+    """Wrenches, and the moments h, S, P, D of every atom's body that their derivatives need."""
+    for i in range(atoms_i.shape[0]):
+        k = i * INERTIA_FLOW
+        if atoms_i[i, HAS_MASS]:
+            h, S = mass_moments(atoms_f, i, frames, like)
+            o = i * FRAME
+            w, vel = get3(frames, o + W, like), get3(frames, o + V, like)
+            dw, dv = get3(frames, o + DW, like), get3(frames, o + DV, like)
+            force, moment, momentum = wrench_of(atoms_f[i, MASS], h, S, w, vel, dw, dv)
+            put3(wrenches, i * WRENCH + FORCE, force)
+            put3(wrenches, i * WRENCH + MOMENT, moment)
+            put3(inertia, k + FIRST, h)
+            put3(inertia, k + SECOND, (S[0], S[1], S[2]))
+            put3(inertia, k + SECOND + 3, (S[3], S[4], S[5]))
+            put3(inertia, k + MOMENTUM, momentum)
+            # D = w x S + vel h^T: the columns of S turn with the body, the origin's velocity carries h
+            c0 = add(cross(w, (S[0], S[1], S[2])), scale(h[0], vel))
+            c1 = add(cross(w, (S[1], S[3], S[4])), scale(h[1], vel))
+            c2 = add(cross(w, (S[2], S[4], S[5])), scale(h[2], vel))
+            put3(inertia, k + FLOW, (c0[0], c1[0], c2[0]))
+            put3(inertia, k + FLOW + 3, (c0[1], c1[1], c2[1]))
+            put3(inertia, k + FLOW + 6, (c0[2], c1[2], c2[2]))
+        else:
+            clear(wrenches, i * WRENCH, WRENCH, like)
+            clear(inertia, k, INERTIA_FLOW, like)
+
+
+@inlined
+def load_in_world(loads_i, loads, l, frames, like):
+    """Force, couple and point of load l in world axes; `loads` holds LOAD slots per load."""
+    o = loads_i[l, L_ATOM] * FRAME
+    x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
+    k = l * LOAD
+    force, couple = get3(loads, k + LOAD_F, like), get3(loads, k + LOAD_C, like)
+    point = add(
+        get3(frames, o + AT, like),
+        combine(load(loads, k + LOAD_X, like), load(loads, k + LOAD_X + 1, like), load(loads, k + LOAD_X + 2, like), x, y, z),
+    )
+    if loads_i[l, L_IN_BODY_AXES]:
+        force = combine(force[0], force[1], force[2], x, y, z)
+        couple = combine(couple[0], couple[1], couple[2], x, y, z)
+    return force, couple, point
+
+
+@inner
+def gather_loads(loads_f, row, loads, like):
+    """Load numbers of the samples row .. row+L-1 into slots; a table with one row serves all samples."""
+    rows, count = loads_f.shape
+    n = width(like)
+    for lane in range(n):
+        r = min(row + lane, rows - 1)
+        for k in range(count):
+            loads[k * n + lane] = loads_f[r, k]
+
+
+@inner
+def apply_loads(loads_i, loads, frames, wrenches, like):
+    """Subtract every load from the wrench its body needs."""
+    for l in range(loads_i.shape[0]):
+        force, couple, point = load_in_world(loads_i, loads, l, frames, like)
+        k = loads_i[l, L_ATOM] * WRENCH
+        add3(wrenches, k + FORCE, scale(-1.0, force), like)
+        add3(wrenches, k + MOMENT, scale(-1.0, add(cross(point, force), couple)), like)
+
+
+@inner
+def collect_world_loads(loads_i, loads, frames, world, n_atoms, like):
+    """Per atom: sum of forces, couples and f x^T of the loads in world axes (their axes do not turn with the body)."""
+    clear(world, 0, n_atoms * WORLD_LOAD, like)
+    for l in range(loads_i.shape[0]):
+        if not loads_i[l, L_IN_BODY_AXES]:
+            f, couple, x = load_in_world(loads_i, loads, l, frames, like)
+            k = loads_i[l, L_ATOM] * WORLD_LOAD
+            add3(world, k + L_FORCE, f, like)
+            add3(world, k + L_COUPLE, couple, like)
+            add3(world, k + L_DYAD, scale(f[0], x), like)
+            add3(world, k + L_DYAD + 3, scale(f[1], x), like)
+            add3(world, k + L_DYAD + 6, scale(f[2], x), like)
+
+
+@inlined
+def pass_down(values, child, parent, size, like):
+    """values[parent] += values[child], `size` slots each."""
+    for k in range(0, size, 3):
+        add3(values, parent * size + k, get3(values, child * size + k, like), like)

@@ -1,0 +1,160 @@
+"""External loads: forces and couples that the environment exerts on bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from mechgrad.errors import InputError, unknown_name
+from mechgrad.inverse.kernels.wrenches import L_ATOM, L_IN_BODY_AXES, LOAD, LOAD_C, LOAD_F, LOAD_X
+from mechgrad.model.columns import LOAD_COUPLE, LOAD_FORCE, LOAD_POINT, Term
+from mechgrad.model.tree import Tree
+from mechgrad.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+_KINDS = {"force": LOAD_FORCE, "torque": LOAD_COUPLE, "point": LOAD_POINT}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A force at a point of a body, and a couple, exerted on the body by its environment.
+
+        wrench about the world's origin:  moment x_P x force + torque,  force force;     M a + h = tau + sum J^T load
+
+    Attributes
+    ----------
+    body : str
+        Who feels it.
+    force : (3,) or (nt, 3)
+        [N], constant or one per sample.
+    torque : (3,) or (nt, 3)
+        A couple [N m].
+    point : (3,) or (nt, 3), or the name of a Point of that body
+        Where the force acts, from the body's origin in body axes [m].
+    axes : "world" or "body"
+        Axes of force and torque: fixed in the world (weights, ground reactions) or turning with the body (thrusters, followers).
+    name : str
+        For derivatives: paths `name.force.x`, `name.torque.y`, `name.point.z`. Default "load.0", "load.1", ... by position.
+
+    >>> foot = Load("foot", force=(0, 0, 400), point=(-0.05, 0, 0))
+    """
+
+    body: str
+    force: ArrayLike = (0.0, 0.0, 0.0)
+    torque: ArrayLike = (0.0, 0.0, 0.0)
+    point: ArrayLike | str = (0.0, 0.0, 0.0)
+    axes: str = "world"
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadTable:
+    """Loads as the tables kernels read: `indices` (n, 2): atom and axes; `numbers` (1 or nt, n * 9)."""
+
+    names: tuple[str, ...]
+    indices: Array
+    numbers: Array
+    structure: tuple[object, ...]  # everything the derivative columns depend on
+    points: tuple[str | None, ...]
+    tails: tuple[Array, ...]
+
+    @property
+    def paths(self) -> list[str]:
+        """All load paths a derivative can be taken by."""
+        return [f"{name}.{field}.{axis}" for name in self.names for field in _KINDS for axis in "xyz"]
+
+    def rows(self, part: slice) -> Array:
+        """Numbers of some samples; a constant table serves all."""
+        return self.numbers if self.numbers.shape[0] == 1 else self.numbers[part]
+
+    def terms(self, path: str) -> list[Term]:
+        """How a load path acts."""
+        name, field, axis = path.rsplit(".", 2)
+        index = self.names.index(name)
+        direction = np.eye(3)["xyz".index(axis)]
+        if field == "point" or self.indices[index, L_IN_BODY_AXES]:
+            direction = self.tails[index] @ direction
+        return [Term(_KINDS[field], index, direction, int(self.indices[index, L_ATOM]))]
+
+
+def _empty_table() -> LoadTable:
+    indices = np.zeros((0, 2), np.int64)
+    indices.setflags(write=False)
+    return LoadTable((), indices, np.zeros((1, 0)), (), (), ())
+
+
+NO_LOADS = _empty_table()
+NO_LOADS_COMPLEX = LoadTable((), NO_LOADS.indices, np.zeros((1, 0), complex), (), (), ())
+
+
+def loads_are_complex(loads: Sequence[Load]) -> bool:
+    """Whether any load carries a complex step."""
+    return any(np.iscomplexobj(x) for load in loads for x in (load.force, load.torque, load.point))
+
+
+def compile_loads(model: Model, tree: Tree, loads: Sequence[Load] | None, nt: int, dtype: type) -> LoadTable:
+    """Check loads and lay them out for kernels."""
+    if not loads:
+        return NO_LOADS if dtype is float else NO_LOADS_COMPLEX
+    if isinstance(loads, Load):
+        raise InputError("loads is a single Load; give a list of them: loads=[...].")
+    names, points, tails, columns, indices = [], [], [], [], []
+    for k, load in enumerate(loads):
+        if load.body == "ground" or load.body not in tree.body_atom:
+            raise unknown_name("body", load.body, model.body_names, f"loads[{k}]")
+        if load.axes not in ("world", "body"):
+            raise InputError(f"loads[{k}] on {load.body!r}: axes is {load.axes!r}; choose 'world' or 'body'.")
+        name = load.name or f"load.{k}"
+        if name in names:
+            raise InputError(f"loads[{k}]: the name {name!r} is used twice; give each load a name of its own.")
+        axes, origin = tree.body_tail[load.body]
+        point: ArrayLike
+        if isinstance(load.point, str):
+            marker = model.point(load.point)
+            if marker.body != load.body:
+                raise InputError(
+                    f"loads[{k}] on {load.body!r}: point {load.point!r} belongs to body {marker.body!r}; "
+                    "give a point of the loaded body."
+                )
+            points.append(load.point)
+            point = marker.position
+        else:
+            points.append(None)
+            point = load.point
+        parts = [_rows(x, nt, f"loads[{k}] on {load.body!r}: {n}") for n, x in
+                 (("force", load.force), ("torque", load.torque), ("point", point))]  # fmt: skip
+        parts[2] = origin + parts[2] @ axes.T
+        if load.axes == "body":
+            parts[:2] = parts[0] @ axes.T, parts[1] @ axes.T
+        names.append(name)
+        tails.append(axes)
+        columns.append(parts)
+        indices.append((tree.body_atom[load.body], load.axes == "body"))
+    height = max(part.shape[0] for parts in columns for part in parts)
+    numbers = np.empty((height, LOAD * len(columns)), dtype)
+    for k, parts in enumerate(columns):
+        for at, part in zip((LOAD_F, LOAD_C, LOAD_X), parts, strict=True):
+            numbers[:, k * LOAD + at : k * LOAD + at + 3] = part
+    table = np.array(indices, np.int64).reshape(-1, 2)
+    table.setflags(write=False)
+    structure = (tuple(names), tuple(map(tuple, indices)), tuple(points))
+    return LoadTable(tuple(names), table, numbers, structure, tuple(points), tuple(tails))
+
+
+def _rows(values: ArrayLike, nt: int, where: str) -> Array:
+    x = np.asarray(values)
+    if x.dtype.kind not in "fiubc":
+        raise InputError(f"{where} holds {x.dtype}; three numbers are needed.")
+    x = x[None, :] if x.ndim == 1 else x
+    if x.ndim != 2 or x.shape[1] != 3 or x.shape[0] not in (1, nt):
+        raise InputError(f"{where} has shape {np.shape(values)}; it must be (3,) or ({nt}, 3), one row per sample.")
+    if not np.all(np.isfinite(x)):
+        row, column = np.argwhere(~np.isfinite(x))[0]
+        raise InputError(f"{where} is {x[row, column]} in row {row}, component {column}; every number must be finite.")
+    return x

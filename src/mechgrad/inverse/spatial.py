@@ -1,0 +1,233 @@
+"""Inverse dynamics of open trees and its derivatives: the fast method, in world axes and 3-vectors.
+
+    M(q, p) a + h(q, v, p) = tau + sum J^T load
+
+The recursion runs once outward (frames, velocities, accelerations) and once inward (wrenches); one more sweep over related pairs
+gives all three derivative matrices. Parameters are frozen joints and mass moments (`model.columns`). Equations stand with the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from mechgrad.errors import InputError
+from mechgrad.inverse.kernels import derivatives as _derivatives
+from mechgrad.inverse.kernels import torques as _torques
+from mechgrad.inverse.kernels.wrenches import L_ATOM
+from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex
+from mechgrad.kinematics.batch import Batch, Kernels, check_out
+from mechgrad.model.columns import (
+    LOAD_POINT,
+    MARKER,
+    ParameterColumns,
+    expand_paths,
+    model_terms,
+    parameter_columns,
+)
+from mechgrad.model.pattern import Packed
+from mechgrad.model.tree import Tree
+from mechgrad.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+TORQUES = Kernels(_torques.torques_one, _torques.torques_lanes, _torques.torques_complex)
+DERIVATIVES = Kernels(_derivatives.derivatives_one, _derivatives.derivatives_lanes, _derivatives.derivatives_complex)
+
+
+def inverse_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    *,
+    loads: Sequence[Load] | None = None,
+    out: Array | None = None,
+    threads: int = 1,
+) -> Array:
+    """Generalized forces that produce a motion under gravity and external loads.
+
+        tau = M(q) a + h(q, v) - sum J^T load
+
+    Parameters
+    ----------
+    model : Model
+    q : (n_q,) or (nt, n_q)
+        Coordinates, in the order of `model.q_names` [rad, m].
+    v, a : (n_v,) or (nt, n_v), optional
+        Velocities and accelerations; zeros if left out.
+    loads : list of Load, optional
+        Forces and couples of the environment on any number of bodies.
+    out : (n_v,) or (nt, n_v), optional
+        Where to write the result.
+    threads : int
+        Share blocks of samples among threads; 0 takes all cores. One thread is best below some thousand samples.
+
+    Returns
+    -------
+    tau : (n_v,) or (nt, n_v)
+        What the actuators must exert, positive when it increases the coordinate [N m, N]. Complex if an input is complex: a complex
+        step through this function is exact.
+
+    Examples
+    --------
+    A 2 kg bob on a 1 m rod, held horizontally:
+
+    >>> model = Model("pendulum", [Body("bob", mass=2, com=(0, 0, -1))], [Revolute("pin", "ground", "bob", axis=(0, 1, 0))])
+    >>> inverse_dynamics(model, [np.pi / 2])
+    array([19.62])
+    """
+    batch = Batch(
+        model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)),
+        also_complex=bool(loads) and loads_are_complex(loads or ()),
+    )  # fmt: skip
+    tree = batch.tree
+    table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
+    if out is None:
+        tau = batch.empty(tree.n_v)
+    else:
+        shape = (tree.n_v,) if batch.single else (batch.nt, tree.n_v)
+        tau = check_out(out, shape, batch.dtype).reshape(batch.nt, tree.n_v)
+    kernel, atoms_f = batch.pick(TORQUES), batch.atoms_f
+
+    def call(part: slice) -> int:
+        return kernel(tree.atoms_i, atoms_f, *batch.rows(part), table.indices, table.rows(part), tau[part])  # type: ignore[no-any-return]
+
+    batch.sweep(call, threads)
+    return tau[0] if batch.single else tau
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class InverseDynamicsDerivatives:
+    """Generalized forces and their derivatives.
+
+    Attributes
+    ----------
+    tau : (n_v,) or (nt, n_v)
+    dq, dv, da : Packed
+        tau_q, tau_v, tau_a = M, packed by the tree's pattern. By q means by a step along `model.integrate`, so that all three are
+        n_v x n_v, for Euler parameters too.
+    dp : Packed
+        tau_p, one column per entry of `parameters`.
+    parameters : tuple of str
+        The paths of the columns of dp.
+    """
+
+    tau: Array
+    dq: Packed
+    dv: Packed
+    da: Packed
+    dp: Packed
+    parameters: tuple[str, ...]
+
+    def by(self, path: str) -> Array:
+        """d tau / d parameter, dense: (n_v,) or (nt, n_v)."""
+        if path not in self.parameters:
+            raise InputError(
+                f"no column for {path!r}; these were asked for: {', '.join(self.parameters) or 'none'}. Name it in wrt=[...]."
+            )
+        column = self.parameters.index(path)
+        chosen = np.flatnonzero(self.dp.pattern.cols == column)
+        result = np.zeros_like(self.tau)
+        result[..., self.dp.pattern.rows[chosen]] = self.dp.values[..., chosen]
+        return result
+
+
+def inverse_dynamics_derivatives(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    *,
+    wrt: str | Sequence[str] = (),
+    loads: Sequence[Load] | None = None,
+    out: InverseDynamicsDerivatives | None = None,
+    threads: int = 1,
+) -> InverseDynamicsDerivatives:
+    """Generalized forces and their exact derivatives by q, v, a and by any numbers of the model and the loads.
+
+    Parameters
+    ----------
+    model, q, v, a, loads, threads
+        As in `inverse_dynamics`.
+    wrt : path or list of paths
+        Parameters, e.g. "thigh.mass", "dh.24.a", "knee.axis.x", "gravity.z", "load.0.force.z", a design variable, or a pattern such
+        as "*.mass".
+    out : InverseDynamicsDerivatives, optional
+        An earlier result of the same shape and `wrt`, to be overwritten.
+
+    Returns
+    -------
+    InverseDynamicsDerivatives
+        Packed: `D.dq.values` is (nt, nnz) in the order of `D.dq.pattern.rows, .cols` (row by row). `D.dq.dense()` spreads it.
+
+    Examples
+    --------
+    >>> D = inverse_dynamics_derivatives(model, [0.0], wrt=["bob.mass"])
+    >>> D.dq.dense()                      # m g l
+    array([[19.62]])
+    """
+    batch = Batch(
+        model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)),
+        also_complex=bool(loads) and loads_are_complex(loads or ()),
+    )  # fmt: skip
+    tree = batch.tree
+    table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
+    columns = columns_for(model, tree, wrt, table)
+    shapes = (tree.n_v, tree.pattern.nnz, tree.pattern.nnz, tree.pattern.nnz, columns.pattern.nnz)
+    if out is None:
+        arrays = [batch.empty(n) for n in shapes]
+    else:
+        if not isinstance(out, InverseDynamicsDerivatives) or out.parameters != columns.paths:
+            raise InputError("out must be an earlier result of inverse_dynamics_derivatives with the same wrt.")
+        given = (out.tau, out.dq.values, out.dv.values, out.da.values, out.dp.values)
+        arrays = [
+            check_out(x, (n,) if batch.single else (batch.nt, n), batch.dtype).reshape(batch.nt, n)
+            for x, n in zip(given, shapes, strict=True)
+        ]
+    kernel, atoms_f = batch.pick(DERIVATIVES), batch.atoms_f
+
+    def call(part: slice) -> int:
+        return kernel(  # type: ignore[no-any-return]
+            tree.atoms_i, atoms_f, tree.columns_i, tree.pairs, *batch.rows(part), table.indices, table.rows(part),
+            columns.terms_i, columns.terms_f, columns.rows, *(x[part] for x in arrays),
+        )  # fmt: skip
+
+    batch.sweep(call, threads)
+    if out is not None:
+        return out
+    if batch.single:
+        arrays = [x[0] for x in arrays]
+    tau, dq, dv, da, dp = arrays
+    pattern = tree.pattern
+    return InverseDynamicsDerivatives(
+        tau, Packed(dq, pattern), Packed(dv, pattern), Packed(da, pattern), Packed(dp, columns.pattern), columns.paths
+    )
+
+
+def columns_for(model: Model, tree: Tree, wrt: str | Sequence[str], table: LoadTable) -> ParameterColumns:
+    """Parameter columns for `wrt`, made once per model, list of paths and structure of the loads."""
+    key = ("columns", wrt if isinstance(wrt, str) else tuple(wrt), table.structure)
+    columns: ParameterColumns | None = model._cache.get(key)
+    if columns is None:
+        columns = model._cache[key] = _make_columns(model, tree, wrt, table)
+    return columns
+
+
+def _make_columns(model: Model, tree: Tree, wrt: str | Sequence[str], table: LoadTable) -> ParameterColumns:
+    paths = expand_paths(model, wrt, table.paths)
+    if paths and tree.dtype is complex:
+        raise InputError("parameter derivatives of a model with complex numbers are not defined; give a real model.")
+    terms = []
+    for path in paths:
+        column = table.terms(path) if path in table.paths else model_terms(model, tree, path, table.points)
+        # a named point acts here through the loads that use it
+        terms.append(
+            [replace(t, kind=LOAD_POINT, atom=int(table.indices[t.node, L_ATOM])) if t.kind == MARKER else t for t in column]
+        )
+    return parameter_columns(tree, paths, terms)

@@ -1,0 +1,152 @@
+"""Model files in TOML, for people to read and to write.
+
+    [model]        name, gravity
+    [[bodies]]     name, mass, com, inertia (three numbers if diagonal)
+    [[joints]]     kind = "revolute", name, parent, child, then the numbers of that kind
+    [[points]]     name, body, position
+    [[vectors]]    name, body, direction
+    [[variables]]  name, value, bounds, scale, targets (a list of paths, or a table path = factor)
+
+Keys are the fields of the classes; fields at their default are left out. One word differs: in a file `kind` says which
+joint it is, so the field `kind` of a Denavit-Hartenberg joint is called `motion` there. Floats are written with all
+their digits, so that a model read back equals the one that was saved.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+import tomli_w
+
+from mechgrad.errors import ModelError, unknown_name
+from mechgrad.model import JOINT_TYPES, Model
+
+__all__ = ["ModelFileError", "ModelFileNotFoundError", "load_model", "save_model"]
+
+_SECTIONS: Final = ("bodies", "joints", "points", "vectors", "variables")
+_HEAD: Final = ("name", "gravity")
+_DEFAULT_GRAVITY: Final = Model("default").gravity.tolist()
+# Key of a joint's dictionary -> key in the file.
+_WORDS: Final = {"type": "kind", "kind": "motion"}
+
+
+class ModelFileError(ModelError):
+    """A model file that cannot be read."""
+
+
+class ModelFileNotFoundError(ModelFileError, FileNotFoundError):
+    """There is no file of that name."""
+
+
+def save_model(model: Model, path: str | Path) -> None:
+    """Write a model to a TOML file.
+
+    A file cannot hold functions or complex numbers: a design variable that drives a number through a function, and a
+    model in the middle of a complex step, are errors that name the culprit, and nothing is written.
+
+    Example
+    -------
+    >>> save_model(model, "arm.toml")
+    >>> load_model("arm.toml") == model
+    True
+    """
+    data = model.to_dict()
+    head = {key: data[key] for key in _HEAD}
+    if head["gravity"] == _DEFAULT_GRAVITY:
+        del head["gravity"]
+    data["joints"] = [{_WORDS.get(key, key): value for key, value in joint.items()} for joint in data.get("joints", [])]
+    blocks = ["[model]\n" + tomli_w.dumps(head)]
+    blocks += [_block(section, entry) for section in _SECTIONS for entry in data.get(section, [])]
+    Path(path).write_text(_numbers_on_one_line("\n".join(blocks)), encoding="utf-8", newline="\n")
+
+
+def load_model(path: str | Path) -> Model:
+    """Read a model from a TOML file written by hand or by `save_model`.
+
+    Errors name the file and the entry: malformed TOML with its line, unknown keys and kinds with the known ones,
+    missing keys, and whatever the model itself rejects.
+
+    Example
+    -------
+    >>> model = load_model("arm.toml")
+    """
+    path = Path(path)
+    content = _parse(path)
+    try:
+        return Model.from_dict(_dictionary(content))
+    except ModelError as error:
+        # Whoever found the mistake knows the entry and its name; only the file is missing from the message.
+        raise type(error)(f"{path}: {error}") from error
+
+
+def _block(section: str, entry: Mapping[str, Any]) -> str:
+    """[[section]] and its keys; a table follows as [section.targets], which TOML attaches to the last entry."""
+    tables = {key: value for key, value in entry.items() if isinstance(value, dict)}
+    flat = {key: value for key, value in entry.items() if key not in tables}
+    text = f"[[{section}]]\n" + tomli_w.dumps(flat)
+    return text + ("\n" + tomli_w.dumps({section: tables}) if tables else "")
+
+
+def _numbers_on_one_line(text: str) -> str:
+    """Fold arrays with one number per line. Strings never span lines here, so the pattern cannot meet one."""
+    return re.sub(
+        r"\[\n((?:\s*[-+.\w]+,\n)+)\s*\]",
+        lambda match: "[" + ", ".join(match.group(1).replace(",", " ").split()) + "]",
+        text,
+    )
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ModelFileNotFoundError(
+            f"{path}: there is no such model file (looked in {path.absolute().parent})."
+        ) from error
+    except IsADirectoryError as error:
+        raise ModelFileError(f"{path}: this is a folder; give the name of a model file in it.") from error
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{path}: not a text file in UTF-8 (byte {error.start}). Model files are TOML.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ModelFileError(f"{path}: not valid TOML: {error}. Strings need quotes, lists square brackets.") from error
+
+
+def _dictionary(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The dictionary of a model from the content of a file: the same tables, in the words of the classes."""
+    _reject_unknown("section", content, ("model", *_SECTIONS))
+    head = content.get("model", {})
+    if not isinstance(head, Mapping):
+        raise ModelFileError("'model' must be a table. Write [model] on a line of its own, then its keys.")
+    _reject_unknown("key", head, _HEAD, "[model]")
+    sections = {section: content[section] for section in _SECTIONS if section in content}
+    for section, entries in sections.items():
+        if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+            raise ModelFileError(f"'{section}' must be a list of tables. Start each entry with a line [[{section}]].")
+    if "joints" in sections:
+        sections["joints"] = [_joint(entry, i) for i, entry in enumerate(sections["joints"])]
+    return {**head, **sections}
+
+
+def _joint(entry: Mapping[str, Any], index: int) -> dict[str, Any]:
+    where = f"joints[{index}]" + (f" ({entry['name']!r})" if "name" in entry else "")
+    kind = entry.get("kind")
+    if kind is None:
+        raise ModelFileError(f"{where}: 'kind' is missing. Add kind = \"...\", one of {', '.join(JOINT_TYPES)}.")
+    if not isinstance(kind, str) or kind not in JOINT_TYPES:
+        raise unknown_name("joint kind", kind, JOINT_TYPES, where)
+    names = {"type", *(field.name for field in fields(JOINT_TYPES[kind]))}
+    word = {_WORDS.get(name, name): name for name in names}
+    _reject_unknown("key", entry, sorted(word), where)
+    return {word[key]: value for key, value in entry.items()}
+
+
+def _reject_unknown(what: str, given: Iterable[str], known: Iterable[str], where: str = "") -> None:
+    known = list(known)
+    for key in given:
+        if key not in known:
+            raise unknown_name(what, key, known, where)

@@ -1,0 +1,173 @@
+"""How kernels are compiled and where the machine code is kept.
+
+Numba keys a cached function by the text of *its own* file; a change in a callee that lives in another file would go
+unnoticed and stale machine code would run. Our cache directory is therefore named by a hash of every source file of
+the package (and of the compiler versions): any edit starts an empty cache, and nothing else ever needs invalidating.
+
+    $MECHGRAD_CACHE_DIR/<hash>      if that variable is set
+    <user cache>/mechgrad/<hash>    otherwise
+
+The directory is handed to Numba only while our own functions are decorated, so a user's Numba settings stay theirs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import config as numba_config
+from numba.core import event as numba_event
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+# `contract` lets a*b + c become one fused operation; `nsz` ignores the sign of zero. Nothing that could hide a NaN.
+FASTMATH = {"contract", "nsz"}
+
+
+def source_hash(package: Path = PACKAGE) -> str:
+    """Hash of all Python sources below `package` and of the compiler stack; names the cache directory."""
+    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version}".encode())
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_root() -> Path:
+    if chosen := os.environ.get("MECHGRAD_CACHE_DIR"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return base / "mechgrad"
+
+
+def _writable(path: Path) -> bool:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            return True
+    except OSError:
+        return False
+
+
+def _choose_cache_dir() -> Path:
+    name = source_hash()
+    path = _cache_root() / name
+    if _writable(path):
+        return path
+    uid = os.getuid() if hasattr(os, "getuid") else "user"
+    return Path(tempfile.gettempdir()) / f"mechgrad-{uid}" / name
+
+
+CACHE_DIR = _choose_cache_dir()
+
+
+def clean_cache() -> list[Path]:
+    """Delete the machine code of other versions of the package; returns what was deleted."""
+    stale = [p for p in CACHE_DIR.parent.iterdir() if p.is_dir() and p != CACHE_DIR and len(p.name) == 16]
+    for path in stale:
+        shutil.rmtree(path, ignore_errors=True)
+    return stale
+
+
+@contextmanager
+def _our_cache() -> Iterator[None]:
+    before = numba_config.CACHE_DIR
+    numba_config.CACHE_DIR = str(CACHE_DIR)
+    try:
+        yield
+    finally:
+        numba_config.CACHE_DIR = before
+
+
+ENTRIES: dict[str, Any] = {}
+
+
+def entry(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that Python calls: cached on disk, releases the GIL, no divisor tests, no bounds checks."""
+    with _our_cache():
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)(function)
+    ENTRIES[f"{function.__module__}.{function.__name__}"] = compiled
+    return compiled
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile a pass that only kernels call."""
+    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=FASTMATH)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a small function that must vanish into its caller (its values live in registers)."""
+    return numba.njit(
+        forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=FASTMATH
+    )(function)
+
+
+class CompileNotice(numba_event.Listener):  # type: ignore[misc]
+    """Tells whoever waits that a kernel is being compiled for this machine, and how long it took.
+
+    `report(name, seconds)` is called with seconds=None when a compilation starts and with its duration at the end.
+    """
+
+    def __init__(self, report: Callable[[str, float | None], None]) -> None:
+        self.report = report
+        self._started: dict[str, float] = {}
+
+    def _name(self, event: Any) -> str | None:
+        function = event.data["dispatcher"].py_func
+        name = f"{function.__module__}.{function.__name__}"
+        return name if name in ENTRIES else None
+
+    def on_start(self, event: Any) -> None:
+        if name := self._name(event):
+            self._started[name] = time.perf_counter()
+            self.report(name, None)
+
+    def on_end(self, event: Any) -> None:
+        if (name := self._name(event)) and name in self._started:
+            self.report(name, time.perf_counter() - self._started.pop(name))
+
+
+@contextmanager
+def compile_notices(report: Callable[[str, float | None], None]) -> Iterator[None]:
+    """Within this block compilations are reported to `report` instead of to stderr."""
+    listener = CompileNotice(report)
+    numba_event.unregister("numba:compile", _default_notice)
+    numba_event.register("numba:compile", listener)
+    try:
+        yield
+    finally:
+        numba_event.unregister("numba:compile", listener)
+        numba_event.register("numba:compile", _default_notice)
+
+
+_said: list[bool] = []
+
+
+def _say_once(name: str, seconds: float | None) -> None:
+    if seconds is None and not _said and not os.environ.get("MECHGRAD_QUIET"):
+        _said.append(True)
+        print(
+            "mechgrad: compiling for this machine (some seconds, once; `mechgrad warm` compiles everything ahead) ...",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+_default_notice = CompileNotice(_say_once)
+numba_event.register("numba:compile", _default_notice)

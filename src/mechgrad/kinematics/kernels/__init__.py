@@ -1,0 +1,1 @@
+"""Compiled passes over the atoms of a tree: where everything is, how it moves, and how that changes."""

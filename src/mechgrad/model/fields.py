@@ -1,0 +1,223 @@
+"""The differentiable numbers of frozen dataclasses: declared, checked, addressed, replaced and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from mechgrad.errors import NotFiniteError, ShapeError, ValueRangeError, ZeroAxisError
+from mechgrad.typing import Array, Number
+
+T = TypeVar("T")
+Index = tuple[int, ...]
+Labels = tuple[tuple[str, Index], ...]
+
+_WXYZ: Labels = tuple((label, (i,)) for i, label in enumerate("wxyz"))
+_XYZ: Labels = tuple((label, (i,)) for i, label in enumerate("xyz"))
+_TENSOR: Labels = tuple((a + b, ("xyz".index(a), "xyz".index(b))) for a, b in ("xx", "yy", "zz", "xy", "xz", "yz"))
+
+
+class NumberSpec(NamedTuple):
+    """What a numeric field holds: its kind of parameter, its unit, its shape and the labels of its entries."""
+
+    kind: str
+    unit: str
+    shape: Index
+    labels: Labels
+    nonzero: bool = False
+
+
+# Each of these is the metadata of a dataclass field: field(default=..., metadata=vector("com", "m")).
+
+
+def scalar(kind: str, unit: str) -> dict[str, NumberSpec]:
+    """One number."""
+    return {"spec": NumberSpec(kind, unit, (), (("", ()),))}
+
+
+def vector(kind: str, unit: str) -> dict[str, NumberSpec]:
+    """Three components x, y, z."""
+    return {"spec": NumberSpec(kind, unit, (3,), _XYZ)}
+
+
+def direction(kind: str) -> dict[str, NumberSpec]:
+    """Three components x, y, z of any non-zero length."""
+    return {"spec": NumberSpec(kind, "1", (3,), _XYZ, nonzero=True)}
+
+
+def quaternion(kind: str) -> dict[str, NumberSpec]:
+    """Four components w, x, y, z of any non-zero length."""
+    return {"spec": NumberSpec(kind, "1", (4,), _WXYZ, nonzero=True)}
+
+
+def tensor(kind: str, unit: str) -> dict[str, NumberSpec]:
+    """A symmetric (3, 3) matrix; its owner brings other shapes to this one."""
+    return {"spec": NumberSpec(kind, unit, (3, 3), _TENSOR)}
+
+
+class Table(NamedTuple):
+    """The fields of a dataclass: all names, the numeric ones, and every number by its label ("com.x")."""
+
+    names: tuple[str, ...]
+    specs: dict[str, NumberSpec]
+    entries: dict[str, tuple[str, Index, NumberSpec]]
+
+
+_tables: dict[type, Table] = {}
+
+
+def table(cls: type) -> Table:
+    """The table of a dataclass, made once."""
+    if cls not in _tables:
+        specs = {f.name: f.metadata["spec"] for f in fields(cls) if "spec" in f.metadata}
+        entries = {
+            f"{name}.{label}" if label else name: (name, index, spec)
+            for name, spec in specs.items()
+            for label, index in spec.labels
+        }
+        _tables[cls] = Table(tuple(f.name for f in fields(cls)), specs, entries)
+    return _tables[cls]
+
+
+def where(obj: object) -> str:
+    """How messages call an object: "body 'arm'"."""
+    return f"{getattr(obj, 'noun', type(obj).__name__.lower())} {getattr(obj, 'name', '?')!r}"
+
+
+def as_array(value: Any, what: str) -> Array:
+    """A float64 copy of array-like numbers, complex128 when complex numbers were given; finite."""
+    try:
+        array = np.array(value)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{what} must be numbers, got {value!r}.") from error
+    if array.dtype.kind not in "iufc":
+        raise ShapeError(f"{what} must be numbers, got {value!r}.")
+    array = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    if not np.isfinite(array).all():
+        raise NotFiniteError(f"{what} = {value!r} is not finite. Give finite numbers.")
+    return array
+
+
+def as_number(value: Any, what: str) -> Number:
+    """A finite float, or complex when a complex number was given."""
+    array = as_array(value, what)
+    if array.shape != ():
+        raise ShapeError(f"{what} must be one number, got an array of shape {array.shape}.")
+    number: Number = array.item()
+    return number
+
+
+def frozen_array(array: Array) -> Array:
+    """The same array, read-only from now on."""
+    array.setflags(write=False)
+    return array
+
+
+def as_vector(value: Any, what: str) -> Array:
+    """Three finite numbers, read-only."""
+    array = as_array(value, what)
+    if array.shape != (3,):
+        raise ShapeError(f"{what} must have shape (3,), got {array.shape} from {value!r}.")
+    return frozen_array(array)
+
+
+def check_name(obj: object, name: object) -> None:
+    """Names are non-empty strings without surrounding blanks; "ground" and "gravity" are taken."""
+    noun = getattr(obj, "noun", type(obj).__name__.lower())
+    if not isinstance(name, str) or not name or name != name.strip():
+        raise ValueRangeError(f"{noun} name {name!r}: a name is a non-empty string without surrounding blanks.")
+    if name in ("ground", "gravity"):
+        raise ValueRangeError(f"{noun} name {name!r} is reserved. Choose another name.")
+
+
+def freeze_numbers(obj: object) -> None:
+    """Bring every numeric field of a new object to its shape and type, and make it read-only."""
+    for name, spec in table(type(obj)).specs.items():
+        value = getattr(obj, name)
+        what = f"{where(obj)}: {name}"
+        if spec.shape == ():
+            object.__setattr__(obj, name, as_number(value, what))
+            continue
+        array = as_array(value, what)
+        if array.shape != spec.shape:
+            raise ShapeError(f"{what} must have shape {spec.shape}, got {array.shape} from {value!r}.")
+        object.__setattr__(obj, name, frozen_array(array))
+
+
+def check_nonzero(obj: object) -> None:
+    """Axes, directions and quaternions must have a length."""
+    for name, spec in table(type(obj)).specs.items():
+        value = getattr(obj, name)
+        if spec.nonzero and value.real @ value.real == 0.0:
+            raise ZeroAxisError(
+                f"{where(obj)}: {name} = {brief(value)} has length zero. Give it a direction; any length will do."
+            )
+
+
+def replaced(obj: T, changes: Mapping[tuple[str, Index], Number], check: bool = True) -> T:
+    """A copy of a frozen object with some numbers changed; an off-diagonal entry of a tensor changes with its mirror.
+
+    `check=False` skips the object's own plausibility checks, not the one for NaN and infinity.
+    """
+    cls = type(obj)
+    new = object.__new__(cls)
+    names, specs, _ = table(cls)
+    values = {name: getattr(obj, name) for name in names}
+    copied: set[str] = set()
+    for (name, index), given in changes.items():
+        label = next(text for text, i in specs[name].labels if i == index)
+        number = as_number(given, f"{where(obj)}: {name}{'.' if label else ''}{label}")
+        if index == ():
+            values[name] = number
+            continue
+        array = values[name]
+        if name not in copied:
+            array = array.copy()
+            copied.add(name)
+        if isinstance(number, complex) and not np.iscomplexobj(array):
+            array = array.astype(np.complex128)
+        array[index] = number
+        array[index[::-1]] = number
+        values[name] = array
+    for name, value in values.items():
+        object.__setattr__(new, name, frozen_array(value) if isinstance(value, np.ndarray) else value)
+    if check:
+        new.check()  # type: ignore[attr-defined]
+    return new
+
+
+def same(a: object, b: object) -> bool:
+    """Equal type and exactly equal fields."""
+    return type(a) is type(b) and all(
+        np.array_equal(getattr(a, name), getattr(b, name)) for name in table(type(a)).names
+    )
+
+
+def is_default(obj: object, f: Field[Any]) -> bool:
+    """Whether a field holds its default."""
+    value = getattr(obj, f.name)
+    if f.default is MISSING or np.iscomplexobj(value):
+        return False
+    return np.array_equal(value, np.broadcast_to(f.default, np.shape(value)))
+
+
+def brief(value: Any) -> str:
+    """Numbers as a person writes them: (0, 0, -9.81)."""
+    if isinstance(value, np.ndarray):
+        return "(" + ", ".join(brief(v) for v in value) + ("," if len(value) == 1 else "") + ")"
+    return f"{value:.6g}" if isinstance(value, (float, complex, np.inexact)) else repr(value)
+
+
+def short_repr(obj: Any) -> str:
+    """One line: the name and bodies, then only the fields that differ from their defaults."""
+    shown = [
+        repr(getattr(obj, f.name))
+        if f.default is MISSING and "spec" not in f.metadata
+        else f"{f.name}={brief(getattr(obj, f.name))}"
+        for f in fields(obj)
+        if not is_default(obj, f)
+    ]
+    return f"{type(obj).__name__}({', '.join(shown)})"

@@ -1,0 +1,141 @@
+"""What every joint is: a named connection that turns into a short chain of elementary motions (atoms)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from mechgrad.errors import ValueRangeError
+from mechgrad.model.fields import (
+    check_name,
+    check_nonzero,
+    direction,
+    freeze_numbers,
+    quaternion,
+    same,
+    short_repr,
+    vector,
+)
+from mechgrad.model.frames import quaternion_to_matrix
+from mechgrad.typing import Array
+
+REVOLUTE = 0
+"""Rz(q) about the atom's own z."""
+PRISMATIC = 1
+"""Tz(q) along the atom's own z."""
+BALL = 2
+"""R(e), e four Euler parameters, w first; three quasi-velocities."""
+FIXED = 3
+"""No motion."""
+
+_Q_UNITS = {REVOLUTE: ("rad",), PRISMATIC: ("m",), BALL: ("1",) * 4, FIXED: ()}
+_V_UNITS = {REVOLUTE: ("rad/s",), PRISMATIC: ("m/s",), BALL: ("rad/s",) * 3, FIXED: ()}
+
+
+class Atom(NamedTuple):
+    """An elementary motion: a frame (rotation E, origin r [m]) in the moved frame of the atom before it, then a motion.
+
+    The first atom's frame is given in the parent body's frame.
+    """
+
+    kind: int
+    E: Array
+    r: Array
+
+
+NOWHERE = (0.0, 0.0, 0.0)
+UNTURNED = (1.0, 0.0, 0.0, 0.0)
+ORIGIN = vector("origin", "m")
+ORIENTATION = quaternion("orientation")
+CHILD_ORIGIN = vector("child_origin", "m")
+AXIS = direction("axis")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Joint(ABC):
+    """How a child body moves relative to its parent.
+
+        T_parent_child(q) = Tr(origin) Motion(q) R(orientation) Tr(-child_origin)
+
+    A joint holds numbers and states its motion as atoms; algorithms see only the atoms. `orientation` and axes may
+    have any non-zero length: they are normalised where they are used, so that what was written is what is stored.
+    """
+
+    noun: ClassVar[str] = "joint"
+    type_name: ClassVar[str]
+    q_labels: ClassVar[tuple[str, ...]] = ("",)
+    v_labels: ClassVar[tuple[str, ...]] = ("",)
+
+    name: str
+    parent: str
+    child: str
+
+    def __post_init__(self) -> None:
+        check_name(self, self.name)
+        for role in ("parent", "child"):
+            if not isinstance(getattr(self, role), str):
+                raise ValueRangeError(
+                    f"joint {self.name!r}: {role} must be the name of a body, got {getattr(self, role)!r}."
+                )
+        freeze_numbers(self)
+        self.check()
+
+    def check(self) -> None:
+        """Raise unless the numbers make sense; complex numbers are judged by their real part."""
+        check_nonzero(self)
+
+    @property
+    @abstractmethod
+    def kinds(self) -> tuple[int, ...]:
+        """The kinds of the atoms, in order."""
+
+    @abstractmethod
+    def atoms(self) -> tuple[Atom, ...]:
+        """The elementary motions from parent to child; complex when a field is complex."""
+
+    @abstractmethod
+    def tail(self) -> tuple[Array, Array]:
+        """Rotation E and origin r [m] of the child's frame in the moved frame of the last atom."""
+
+    @property
+    def q_units(self) -> tuple[str, ...]:
+        """Units of the coordinates."""
+        return tuple(unit for kind in self.kinds for unit in _Q_UNITS[kind])
+
+    @property
+    def v_units(self) -> tuple[str, ...]:
+        """Units of the velocities."""
+        return tuple(unit for kind in self.kinds for unit in _V_UNITS[kind])
+
+    @property
+    def n_q(self) -> int:
+        """Number of coordinates."""
+        return len(self.q_labels)
+
+    @property
+    def n_v(self) -> int:
+        """Number of velocities: the joint's degrees of freedom."""
+        return len(self.v_labels)
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other)
+
+    def __hash__(self) -> int:
+        return hash((self.type_name, self.name))
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+
+def child_pose(E_parent_atom: Array, orientation: Array, child_origin: Array) -> tuple[Array, Array]:
+    """The tail that undoes the rotation of the last atom's frame: E^T R(orientation), then -child_origin."""
+    E = E_parent_atom.T @ quaternion_to_matrix(orientation)
+    return E, -(E @ child_origin)
+
+
+def no_offset() -> Array:
+    """The origin of an atom that sits where the one before it is."""
+    return np.zeros(3)

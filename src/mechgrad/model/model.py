@@ -1,0 +1,291 @@
+"""The mechanism: bodies, joints, markers, gravity and design variables, as one immutable noun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, final
+
+from mechgrad.errors import unknown_name
+from mechgrad.model import configuration
+from mechgrad.model.body import Body
+from mechgrad.model.describe import describe
+from mechgrad.model.dictionary import model_arguments, model_to_dict
+from mechgrad.model.fields import as_vector
+from mechgrad.model.joints import Joint
+from mechgrad.model.layout import Layout, build_layout
+from mechgrad.model.markers import Point, Vector
+from mechgrad.model.parameters import (
+    Parameter,
+    assigned,
+    changed_fields,
+    check_variables,
+    list_parameters,
+    read_value,
+    resolve,
+)
+from mechgrad.model.topology import Topology, topology
+from mechgrad.model.validation import check_markers, check_names, check_tree
+from mechgrad.model.variables import DesignVariable
+from mechgrad.typing import Array, ArrayField, ArrayLike, FloatArray, IntArray, Number
+
+T = TypeVar("T")
+
+
+@final
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Model:
+    """A mechanism: a tree of bodies joined to the ground.
+
+    Attributes
+    ----------
+    name : str
+    bodies, joints, points, vectors, variables : tuple
+        Given as any iterables. The order of the joints is the order of q and v; a joint's parent is "ground" or the
+        child of an earlier joint. All names live in one namespace.
+    gravity : (3,) array
+        Acceleration in ground axes [m/s^2]. Paths `gravity.x`, `.y`, `.z`.
+
+    A model never changes: `with_values` returns another one. Variables are applied to their targets on entry.
+
+    >>> from mechgrad.model import Body, Model, Revolute
+    >>> bob = Body("bob", mass=2, com=(0, 0, -1))
+    >>> pendulum = Model("pendulum", [bob], [Revolute("pin", "ground", "bob", axis=(0, 1, 0))])
+    >>> pendulum
+    Model('pendulum': 1 bodies, 1 joints, n_q=1, n_v=1, 2 kg)
+    >>> [p.path for p in pendulum.parameters("bob.com.*")]
+    ['bob.com.x', 'bob.com.y', 'bob.com.z']
+    >>> pendulum.locate("bob.com.x"), pendulum.value("bob.com.z")
+    (('bob', 'com.x'), -1.0)
+    >>> on_the_moon = pendulum.with_values({"bob.mass": 3, "gravity.z": -1.62})
+    >>> on_the_moon.total_mass, pendulum.total_mass
+    (3.0, 2.0)
+    >>> pendulum.with_values({"bob.mass": 2 + 1e-30j}).body("bob").mass
+    (2+1e-30j)
+    """
+
+    name: str
+    bodies: tuple[Body, ...] = ()
+    joints: tuple[Joint, ...] = ()
+    points: tuple[Point, ...] = ()
+    vectors: tuple[Vector, ...] = ()
+    gravity: ArrayField = (0.0, 0.0, -9.81)
+    variables: tuple[DesignVariable, ...] = ()
+    _layout: Layout = field(init=False)
+    _cache: dict[Hashable, Any] = field(init=False, default_factory=dict)
+
+    def __init__(
+        self,
+        name: str,
+        bodies: Iterable[Body] = (),
+        joints: Iterable[Joint] = (),
+        points: Iterable[Point] = (),
+        vectors: Iterable[Vector] = (),
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        variables: Iterable[DesignVariable] = (),
+    ) -> None:
+        vars(self).update(
+            name=str(name),
+            bodies=tuple(bodies),
+            joints=tuple(joints),
+            points=tuple(points),
+            vectors=tuple(vectors),
+            gravity=as_vector(gravity, f"model {name!r}: gravity"),
+            variables=tuple(variables),
+            _cache={},
+        )
+        names = check_names(self._groups)
+        check_tree(self.bodies, self.joints)
+        check_markers(self.bodies, (*self.points, *self.vectors))
+        vars(self)["_layout"] = build_layout(names, self.joints)
+        check_variables(self._layout, self._groups)
+        numbers = dict(pair for variable in self.variables for pair in variable.driven())
+        vars(self).update(assigned(self._layout, self._groups, self.gravity, numbers, check=True))
+
+    # ---- sizes and names
+
+    @property
+    def n_q(self) -> int:
+        """Number of coordinates."""
+        return len(self._layout.q_names)
+
+    @property
+    def n_v(self) -> int:
+        """Number of velocities: the mobility of the mechanism."""
+        return len(self._layout.v_names)
+
+    @property
+    def q_names(self) -> tuple[str, ...]:
+        """Names of the coordinates: the joint's name, or `joint.label`."""
+        return self._layout.q_names
+
+    @property
+    def v_names(self) -> tuple[str, ...]:
+        """Names of the velocities."""
+        return self._layout.v_names
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies, without the ground."""
+        return tuple(body.name for body in self.bodies)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of q."""
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def total_mass(self) -> float:
+        """Sum of the masses [kg]."""
+        return sum((body.mass for body in self.bodies), 0.0)
+
+    @property
+    def parents(self) -> IntArray:
+        """1-based number of each joint's parent joint; 0 is the ground."""
+        return self._layout.parents
+
+    @property
+    def topology(self) -> Topology:
+        """The tree as joint parent matrix and as branch matrices."""
+        return self.cached("topology", lambda model: topology(model.parents))
+
+    # ---- members
+
+    def body(self, name: str) -> Body:
+        """The body of this name."""
+        return self._member("bodies", name)  # type: ignore[no-any-return]
+
+    def joint(self, name: str) -> Joint:
+        """The joint of this name."""
+        return self._member("joints", name)  # type: ignore[no-any-return]
+
+    def point(self, name: str) -> Point:
+        """The point of this name."""
+        return self._member("points", name)  # type: ignore[no-any-return]
+
+    def vector(self, name: str) -> Vector:
+        """The vector of this name."""
+        return self._member("vectors", name)  # type: ignore[no-any-return]
+
+    def marker(self, name: str) -> Point | Vector:
+        """The point or the vector of this name."""
+        return self.vector(name) if self._layout.names.get(name, ("",))[0] == "vectors" else self.point(name)
+
+    def variable(self, name: str) -> DesignVariable:
+        """The design variable of this name."""
+        return self._member("variables", name)  # type: ignore[no-any-return]
+
+    def q_slice(self, joint: str) -> slice:
+        """Where a joint's coordinates sit in q."""
+        return self._layout.q_slices[self.joint(joint).name]
+
+    def v_slice(self, joint: str) -> slice:
+        """Where a joint's velocities sit in v."""
+        return self._layout.v_slices[self.joint(joint).name]
+
+    # ---- coordinates
+
+    def neutral(self) -> FloatArray:
+        """Zero coordinates, unit Euler parameters."""
+        return configuration.neutral(self._layout)
+
+    def integrate(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """q moved by a tangent step dq, (n_q,) or (nt, n_q) by (n_v,) or (nt, n_v).
+
+            plain coordinates: q + dq;    Euler parameters: e := Exp(dtheta) e, dtheta in parent axes
+
+        Exact for any length of step, and complex-safe.
+        """
+        return configuration.integrate(self._layout, q, dq)
+
+    # ---- numbers
+
+    def parameters(self, pattern: str = "*") -> list[Parameter]:
+        """Every number of the model whose path matches a shell pattern: bodies, joints, markers, gravity, variables."""
+        return list_parameters(self, pattern)
+
+    def value(self, path: str) -> Number:
+        """The number at a path."""
+        return read_value(self, path)
+
+    def locate(self, path: str) -> tuple[str, str]:
+        """The two halves of a path: who owns the number, and what it is called there."""
+        slot = resolve(self._layout, self._groups, path)
+        return slot.owner, slot.label
+
+    def with_values(self, values: Mapping[str, Number], *, check: bool = True) -> Model:
+        """Another model with some numbers changed; complex numbers are allowed and judged by their real part.
+
+        `check=False` leaves out the plausibility of masses, inertias and axes (not the one for NaN): finite
+        differences need it where a body sits on the border of the possible, such as a slender rod.
+        """
+        new = object.__new__(Model)
+        vars(new).update(vars(self))
+        vars(new).update(changed_fields(self, values, check), _cache={})
+        return new
+
+    def path_derivative(self, path: str) -> list[tuple[str, float]]:
+        """What a path moves: itself with weight 1, or the targets of a variable with d(target)/d(variable)."""
+        slot = resolve(self._layout, self._groups, path)
+        return self.variables[slot.position].weights() if slot.group == "variables" else [(path, 1.0)]
+
+    def cached(self, key: Hashable, make: Callable[[Model], T]) -> T:
+        """The result of make(model), computed once for this model. `with_values` starts with an empty cache."""
+        if key not in self._cache:
+            self._cache[key] = make(self)
+        result: T = self._cache[key]
+        return result
+
+    # ---- text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries, lists, strings and floats; `Model.from_dict` restores an equal model."""
+        return model_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Model:
+        """The model that `to_dict` (or a TOML file) describes."""
+        return cls(**model_arguments(data))
+
+    def describe(self) -> str:
+        """The model as a text: sizes, then the tree of joints and bodies."""
+        return describe(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Model):
+            return NotImplemented
+        return (
+            self.name == other.name
+            and self._groups == other._groups
+            and self.gravity.tolist() == other.gravity.tolist()
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.body_names, self.joint_names))
+
+    def __repr__(self) -> str:
+        return (
+            f"Model({self.name!r}: {len(self.bodies)} bodies, {len(self.joints)} joints, "
+            f"n_q={self.n_q}, n_v={self.n_v}, {self.total_mass:.6g} kg)"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_cache": {}}
+
+    @property
+    def _groups(self) -> dict[str, tuple[Any, ...]]:
+        return {
+            "bodies": self.bodies,
+            "joints": self.joints,
+            "points": self.points,
+            "vectors": self.vectors,
+            "variables": self.variables,
+        }
+
+    def _member(self, group: str, name: str) -> Any:
+        found, position = self._layout.names.get(name, ("", 0))
+        if found != group:
+            items = self._groups[group]
+            noun = {"bodies": "body"}.get(group, group[:-1])
+            raise unknown_name(noun, name, [item.name for item in items], f"model {self.name!r}")
+        return self._groups[group][position]

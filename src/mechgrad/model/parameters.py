@@ -1,0 +1,212 @@
+"""Every number of a model by a dotted path: resolve, list, read and replace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mechgrad.errors import DuplicateNameError, UnknownNameError, ValueRangeError, unknown_name
+from mechgrad.model.fields import Index, as_vector, replaced, table, where
+from mechgrad.model.layout import Layout, Slot
+from mechgrad.model.variables import DesignVariable
+from mechgrad.typing import Array, Number
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+Groups = Mapping[str, Sequence[Any]]
+"""The model's collections by name: bodies, joints, points, vectors, variables."""
+
+_NOUNS_WITH_NUMBERS = ("bodies", "joints", "points", "vectors")
+_GRAVITY = {
+    f"gravity.{axis}": Slot("gravity", axis, "gravity", 0, "gravity", (i,), "gravity", "m/s^2")
+    for i, axis in enumerate("xyz")
+}
+
+
+class Parameter(NamedTuple):
+    """One number of a model.
+
+    path : dotted, e.g. "arm.com.x"
+    value : float (complex while a complex step travels through)
+    unit : SI; "1" for pure numbers, "" for a variable whose targets leave it open
+    kind : mass, com, inertia, origin, orientation, child_origin, axis, dh, point, vector, gravity or variable
+    driver : the design variable that sets it, or None
+    """
+
+    path: str
+    value: Number
+    unit: str
+    kind: str
+    driver: str | None = None
+
+
+def resolve(layout: Layout, groups: Groups, path: str) -> Slot:
+    """Where a path leads; names may contain dots, the longest name that leaves a known field wins."""
+    slot = layout.slots.get(path)
+    if slot is None:
+        slot = _find(layout, groups, path)
+        if slot is None:
+            raise _unknown_path(layout, groups, path)
+        layout.slots[path] = slot
+    return slot
+
+
+def list_parameters(model: Model, pattern: str = "*") -> list[Parameter]:
+    """All parameters whose path matches a shell pattern: bodies, joints, points, vectors, gravity, variables."""
+    driven = model._layout.driven
+    found: list[Parameter] = []
+    for group in _NOUNS_WITH_NUMBERS:
+        for item in getattr(model, group):
+            for label, (name, index, spec) in table(type(item)).entries.items():
+                path = f"{item.name}.{label}"
+                if fnmatchcase(path, pattern):
+                    number = _entry(getattr(item, name), index)
+                    found.append(Parameter(path, number, spec.unit, spec.kind, driven.get(path)))
+    for path, slot in _GRAVITY.items():
+        if fnmatchcase(path, pattern):
+            found.append(Parameter(path, _entry(model.gravity, slot.index), slot.unit, slot.kind, driven.get(path)))
+    for variable in model.variables:
+        if fnmatchcase(variable.name, pattern):
+            found.append(Parameter(variable.name, variable.value, _variable_unit(model, variable), "variable"))
+    return found
+
+
+def read_value(model: Model, path: str) -> Number:
+    """The number at a path."""
+    slot = resolve(model._layout, model._groups, path)
+    if slot.group == "gravity":
+        return _entry(model.gravity, slot.index)
+    return _entry(getattr(getattr(model, slot.group)[slot.position], slot.field), slot.index)
+
+
+def changed_fields(model: Model, values: Mapping[str, Number], check: bool) -> dict[str, Any]:
+    """The fields of the model that differ once the values are set and the variables among them re-applied."""
+    layout, groups = model._layout, model._groups
+    numbers: dict[str, Number] = {}
+    variables = list(model.variables)
+    for path, number in values.items():
+        slot = resolve(layout, groups, path)
+        if path in layout.driven:
+            driver = layout.driven[path]
+            raise ValueRangeError(
+                f"{path!r} is driven by variable {driver!r} and cannot be set to {number!r} directly. "
+                f"Set {driver!r}, or build the model without that variable."
+            )
+        if slot.group == "variables":
+            variables[slot.position] = variables[slot.position].with_value(number)
+            numbers.update(variables[slot.position].driven())
+        else:
+            numbers[path] = number
+    result = assigned(layout, groups, model.gravity, numbers, check)
+    result["variables"] = tuple(variables)
+    return result
+
+
+def assigned(
+    layout: Layout, groups: Groups, gravity: Array, numbers: Mapping[str, Number], check: bool
+) -> dict[str, Any]:
+    """The fields of a model that change when paths (other than variables) are set to numbers."""
+    changes: dict[tuple[str, int], dict[tuple[str, Index], Number]] = {}
+    for path, number in numbers.items():
+        slot = resolve(layout, groups, path)
+        changes.setdefault((slot.group, slot.position), {})[slot.field, slot.index] = number
+    result: dict[str, Any] = {}
+    for (group, position), new_numbers in changes.items():
+        if group == "gravity":
+            components = gravity.tolist()
+            for (_, index), number in new_numbers.items():
+                components[index[0]] = number
+            result["gravity"] = as_vector(components, "gravity")
+        else:
+            items = result.setdefault(group, list(groups[group]))
+            items[position] = replaced(items[position], new_numbers, check)
+    return {name: tuple(new) if isinstance(new, list) else new for name, new in result.items()}
+
+
+def check_variables(layout: Layout, groups: Groups) -> None:
+    """Note in the layout who drives what; raise when a target is unknown, a variable, or driven twice."""
+    for variable in groups["variables"]:
+        if _find(layout, {**groups, "variables": ()}, variable.name) is not None:
+            raise DuplicateNameError(
+                f"variable {variable.name!r} is called like a path of the model. Rename the variable."
+            )
+        for path, _ in variable.targets:
+            try:
+                slot = resolve(layout, groups, path)
+            except UnknownNameError as error:
+                raise UnknownNameError(f"variable {variable.name!r}: {error}") from None
+            if slot.group == "variables":
+                raise ValueRangeError(
+                    f"variable {variable.name!r} drives {path!r}, which is a variable. Name a plain path."
+                )
+            if path in layout.driven:
+                raise DuplicateNameError(
+                    f"{path!r} is driven by variable {layout.driven[path]!r} and by variable {variable.name!r}. "
+                    "Remove it from one of them."
+                )
+            layout.driven[path] = variable.name
+
+
+def _find(layout: Layout, groups: Groups, path: str) -> Slot | None:
+    if path in _GRAVITY:
+        return _GRAVITY[path]
+    for name, label in _splits(path):
+        if name not in layout.names:
+            continue
+        group, position = layout.names[name]
+        if position >= len(groups[group]):
+            continue
+        if group == "variables":
+            if label == "":
+                return Slot(name, label, group, position, "value", (), "variable", "")
+        elif label in (known := table(type(groups[group][position])).entries):
+            field, index, spec = known[label]
+            return Slot(name, label, group, position, field, index, spec.kind, spec.unit)
+    return None
+
+
+def _splits(path: str) -> list[tuple[str, str]]:
+    """All ways to read a path as name + label, longest name first."""
+    words = str(path).split(".")
+    return [(".".join(words[:k]), ".".join(words[k:])) for k in range(len(words), 0, -1)]
+
+
+def _unknown_path(layout: Layout, groups: Groups, path: str) -> UnknownNameError:
+    """Blame the label when the name is known, the name otherwise."""
+    if str(path).split(".")[0] == "gravity":
+        return unknown_name("path", path, _GRAVITY)
+    for name, label in _splits(path):
+        if name in layout.names:
+            group, position = layout.names[name]
+            item = groups[group][position]
+            if group == "variables":
+                return UnknownNameError(f"path {path!r}: variable {name!r} has no parts. Its path is {name!r}.")
+            return unknown_name("number", label, table(type(item)).entries, f"path {path!r}: {where(item)}")
+    first = _splits(path)[-1][0]
+    return unknown_name("name", first, [*layout.names, "gravity"], f"path {path!r}")
+
+
+def _entry(value: Any, index: Index) -> Number:
+    number: Number = value[index].item() if index else value
+    return number
+
+
+def _variable_unit(model: Model, variable: DesignVariable) -> str:
+    """The unit that all targets share; open when they differ or a callable hides it."""
+    units = {resolve(model._layout, model._groups, path).unit for path, _ in variable.targets}
+    linear = not any(callable(map_) for _, map_ in variable.targets)
+    return units.pop() if linear and len(units) == 1 else ""
+
+
+__all__ = [
+    "DesignVariable",
+    "Parameter",
+    "assigned",
+    "changed_fields",
+    "check_variables",
+    "list_parameters",
+    "read_value",
+    "resolve",
+]

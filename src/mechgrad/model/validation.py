@@ -1,0 +1,129 @@
+"""Whether bodies and joints make a tree: names, connections, loops and order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mechgrad.errors import (
+    ClosedLoopError,
+    DisconnectedError,
+    DuplicateNameError,
+    LoopError,
+    ParentOrderError,
+    ValueRangeError,
+    unknown_name,
+)
+from mechgrad.model.body import Body
+from mechgrad.model.joints import Joint
+from mechgrad.model.markers import Point, Vector
+from mechgrad.model.variables import DesignVariable
+
+GROUPS: dict[str, Any] = {
+    "bodies": Body,
+    "joints": Joint,
+    "points": Point,
+    "vectors": Vector,
+    "variables": DesignVariable,
+}
+"""The model's collections, in the order in which parameters are listed, and what each holds."""
+
+
+def check_names(groups: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, int]]:
+    """Name -> (group, position), for one namespace over everything; raise when a name is used twice."""
+    names: dict[str, tuple[str, int]] = {}
+    for group, cls in GROUPS.items():
+        for position, item in enumerate(groups[group]):
+            if not isinstance(item, cls):
+                raise ValueRangeError(
+                    f"{group}[{position}] is {item!r}, not a {cls.__name__}. Put each thing into its own list."
+                )
+            if item.name in names:
+                first_group, first = names[item.name]
+                raise DuplicateNameError(
+                    f"the name {item.name!r} is used twice: by {groups[first_group][first].noun} number {first + 1} "
+                    f"and by {item.noun} number {position + 1}. Names are unique over bodies, joints, points, "
+                    "vectors and variables together; rename one."
+                )
+            names[item.name] = (group, position)
+    return names
+
+
+def check_tree(bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
+    """Raise unless the joints connect every body to the ground, each once, parents first."""
+    known = dict.fromkeys(["ground", *(body.name for body in bodies)])
+    for number, joint in enumerate(joints, start=1):
+        label = f"joint {joint.name!r} (number {number})"
+        for role, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in known:
+                raise unknown_name(f"{role} body", name, known, label)
+        if joint.child == "ground":
+            raise ValueRangeError(
+                f"{label}: the ground cannot be a child. Swap parent and child: {joint.parent!r} moves."
+            )
+        if joint.parent == joint.child:
+            raise LoopError(
+                f"{label} connects body {joint.child!r} to itself: {joint.child} -> {joint.child}. "
+                "Give it another body, or 'ground', as parent."
+            )
+    holder = _holders(joints)
+    for number, body in enumerate(bodies, start=1):
+        if body.name not in holder:
+            raise DisconnectedError(
+                f"body {body.name!r} (number {number}) is not the child of any joint. Add the joint that holds it, "
+                f"e.g. Fixed({body.name + ' joint'!r}, 'ground', {body.name!r}), or a Floating joint if it is free."
+            )
+    _check_loops(joints, holder)
+    _check_order(joints, holder)
+
+
+def check_markers(bodies: Sequence[Body], markers: Sequence[Point | Vector]) -> None:
+    """Raise unless every marker sits on a body of the model or on the ground."""
+    known = dict.fromkeys(["ground", *(body.name for body in bodies)])
+    for marker in markers:
+        if marker.body not in known:
+            raise unknown_name("body", marker.body, known, f"{marker.noun} {marker.name!r}")
+
+
+def _holders(joints: Sequence[Joint]) -> dict[str, int]:
+    """Body -> position of the joint whose child it is."""
+    holder: dict[str, int] = {}
+    for position, joint in enumerate(joints):
+        if joint.child in holder:
+            first = holder[joint.child]
+            raise ClosedLoopError(
+                f"body {joint.child!r} is the child of two joints: {joints[first].name!r} (number {first + 1}) and "
+                f"{joint.name!r} (number {position + 1}). That closes a loop, and closed loops come in a later "
+                f"version. Remove joint {joint.name!r} to open it."
+            )
+        holder[joint.child] = position
+    return holder
+
+
+def _check_loops(joints: Sequence[Joint], holder: Mapping[str, int]) -> None:
+    grounded = {"ground"}
+    for joint in joints:
+        trail: list[str] = []
+        body = joint.child
+        while body not in grounded:
+            if body in trail:
+                loop = trail[trail.index(body) :]
+                names = ", ".join(repr(joints[holder[name]].name) for name in loop)
+                raise LoopError(
+                    f"the parents of bodies run in a circle and never reach the ground: {' -> '.join([*loop, body])} "
+                    f"({len(loop)} joints: {names}). Give one of these joints a parent outside of the circle."
+                )
+            trail.append(body)
+            body = joints[holder[body]].parent
+        grounded.update(trail)
+
+
+def _check_order(joints: Sequence[Joint], holder: Mapping[str, int]) -> None:
+    for position, joint in enumerate(joints):
+        if joint.parent != "ground" and holder[joint.parent] > position:
+            carrier = holder[joint.parent]
+            raise ParentOrderError(
+                f"joint {joint.name!r} (number {position + 1}) hangs on body {joint.parent!r}, which joint "
+                f"{joints[carrier].name!r} (number {carrier + 1}) brings only later. "
+                f"Move joint {joints[carrier].name!r} before joint {joint.name!r}."
+            )

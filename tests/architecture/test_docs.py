@@ -1,0 +1,39 @@
+"""The documents: every Python snippet runs, in order, page by page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+def snippets(page: Path) -> list[str]:
+    """The Python blocks, padded with blank lines so that a traceback names the line of the page."""
+    text = page.read_text()
+    return [
+        "\n" * text[: match.start(1)].count("\n") + match.group(1)
+        for match in re.finditer(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_snippets_run(page: Path) -> None:
+    namespace: dict[str, object] = {}
+    for code in snippets(page):
+        exec(compile(code, str(page), "exec"), namespace)
+
+
+def test_there_is_something_to_run() -> None:
+    assert {"model.md", "parameters.md"} <= {page.name for page in PAGES}
+    assert all(snippets(page) for page in PAGES if page.name in ("model.md", "parameters.md"))
+
+
+@pytest.mark.parametrize("page", [*PAGES, *sorted(ROOT.glob("*.md"))], ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)\)", page.read_text())
+    local = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
+    assert [target for target in local if not (page.parent / target).exists()] == []

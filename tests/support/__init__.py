@@ -1,0 +1,1 @@
+"""Random mechanisms, independent twins and oracles that the tests share."""
