@@ -1,9 +1,11 @@
 """mechgrad: multibody dynamics with exact sensitivities.
 
-Model a mechanism, ask where it is and what drives it, and differentiate the answers by state, geometry, masses and loads.
+Model a mechanism, ask where it is and what drives it, and differentiate the answers by state, geometry, masses and
+loads.
 
 >>> import mechgrad as mg
->>> model = mg.Model("pendulum", [mg.Body("bob", mass=2, com=(0, 0, -1))], [mg.Revolute("pin", "ground", "bob", axis=(0, 1, 0))])
+>>> model = mg.Model("pendulum", [mg.Body("bob", mass=2, com=(0, 0, -1))], [mg.Revolute("pin", "ground", "bob",
+axis=(0, 1, 0))])
 >>> tau = mg.inverse_dynamics(model, q=[1.57])
 >>> D = mg.inverse_dynamics_derivatives(model, q=[1.57], wrt=["bob.mass", "bob.com.z"])
 """
@@ -59,8 +61,8 @@ __all__ = [  # noqa: RUF022
     "Joint", "Fixed", "Revolute", "Prismatic", "Cylindrical", "Cardan", "Universal", "Planar", "Spherical", "Floating",
     "DenavitHartenberg", "DHRow", "dh_model", "DesignVariable", "Parameter", "save_model", "load_model",
     # where is it?
-    "body_motion", "BodyMotion", "body_jacobian", "marker_motion", "MarkerMotion", "marker_jacobian", "marker_derivatives",
-    "MarkerDerivatives", "contracted_hessian",
+    "body_motion", "BodyMotion", "body_jacobian", "marker_motion", "MarkerMotion", "marker_jacobian",
+    "marker_derivatives", "MarkerDerivatives", "contracted_hessian",
     # what drives it, and what does it do?
     "Load", "inverse_dynamics", "inverse_dynamics_derivatives", "InverseDynamicsDerivatives", "mass_matrix",
     "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",

@@ -14,7 +14,13 @@ from support.random_trees import ONE_DOF, random_loads, random_state, random_tre
 import mechgrad as mg
 from mechgrad.gallery import human, human_motion
 
-CHAINS = (*ONE_DOF, "cylindrical", "cardan", "planar", "fixed")  # joints that are chains of one-degree-of-freedom motions
+CHAINS = (
+    *ONE_DOF,
+    "cylindrical",
+    "cardan",
+    "planar",
+    "fixed",
+)  # joints that are chains of one-degree-of-freedom motions
 TOLERANCE = 1e-11
 
 
@@ -93,7 +99,9 @@ def test_spherical_and_floating_joints_by_power():
     composite.addJoint(pin.JointModelSpherical())
     for k, joint in enumerate((composite, pin.JointModelSpherical(), pin.JointModelSpherical())):
         parent = twin.addJoint(parent, joint, pin.SE3(np.eye(3), origins[k]), f"j{k}")
-        twin.appendBodyToJoint(parent, pin.Inertia(bodies[k].mass, bodies[k].com, bodies[k].inertia), pin.SE3.Identity())
+        twin.appendBodyToJoint(
+            parent, pin.Inertia(bodies[k].mass, bodies[k].com, bodies[k].inertia), pin.SE3.Identity()
+        )
     q, v, a = random_state(model, 11)
     scale = np.array([1.7, 0.6, 2.0])  # any length of the Euler parameters stands for the same rotation
     q_theirs, v_theirs, a_theirs, turn = q.copy(), v.copy(), a.copy(), np.eye(12)[: model.n_v, : model.n_v]

@@ -34,12 +34,31 @@ def test_forward_dynamics_inverts_inverse_dynamics(seed, n):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_derivatives_by_complex_step(seed):
-    kinds = ("revolute", "spherical", "cardan", "cylindrical", "dh-revolute", "planar", "dh-prismatic", "fixed", "spherical")
+    kinds = (
+        "revolute",
+        "spherical",
+        "cardan",
+        "cylindrical",
+        "dh-revolute",
+        "planar",
+        "dh-prismatic",
+        "fixed",
+        "spherical",
+    )
     model = random_tree(seed, len(kinds), kinds, massless=0.0, branching=0.0)
     q, v, a = random_state(model, seed)
     loads = random_loads(model, seed)
     tau = mg.inverse_dynamics(model, q, v, a, loads=loads)
-    paths = ["b2.mass", "j1.origin.x", "j0.axis.y", "gravity.x", "b4.inertia.xy", "b5.com.z", "L3.point.x", "L4.force.z"]
+    paths = [
+        "b2.mass",
+        "j1.origin.x",
+        "j0.axis.y",
+        "gravity.x",
+        "b4.inertia.xy",
+        "b5.com.z",
+        "L3.point.x",
+        "L4.force.z",
+    ]
     F = mg.forward_dynamics_derivatives(model, q, v, tau, loads=loads, wrt=paths)
     tolerance = 1e-13 * max(100.0, condition(model, q))
     solve = lambda q, v, tau: mg.forward_dynamics(model, q, v, tau, loads=loads)  # noqa: E731

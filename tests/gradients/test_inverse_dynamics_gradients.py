@@ -12,7 +12,9 @@ from support.random_trees import ALL_KINDS, random_loads, random_state, random_t
 import mechgrad as mg
 from mechgrad.gallery import human, human_motion
 
-TOLERANCE = 1e-12  # complex step and recursion both round at some 1e-15 of the largest entry, times the depth of the tree
+TOLERANCE = (
+    1e-12  # complex step and recursion both round at some 1e-15 of the largest entry, times the depth of the tree
+)
 PARAMETER_TOLERANCE = 1e-11
 
 
@@ -65,7 +67,9 @@ def test_torques_are_those_of_virtual_power(seed, n):
     model = random_tree(seed, n)
     q, v, a = random_state(model, seed)
     loads = random_loads(model, seed)
-    assert relative_error(mg.inverse_dynamics(model, q, v, a, loads=loads), virtual_power(model, q, v, a, loads)) < 1e-12
+    assert (
+        relative_error(mg.inverse_dynamics(model, q, v, a, loads=loads), virtual_power(model, q, v, a, loads)) < 1e-12
+    )
 
 
 def test_human_derivatives_by_complex_step():
@@ -120,7 +124,9 @@ def test_all_four_dh_parameters_in_both_conventions_and_both_kinds():
     for kind in ("dh-revolute", "dh-prismatic", "dh-modified"):
         for seed in range(4):
             # a hinge before and behind: chains of slides alone feel no offset along a slide
-            model = random_tree(100 + seed, 5, ("dh-revolute", kind, "dh-revolute", kind, kind), massless=0.0, branching=0.0)
+            model = random_tree(
+                100 + seed, 5, ("dh-revolute", kind, "dh-revolute", kind, kind), massless=0.0, branching=0.0
+            )
             q, v, a = random_state(model, seed)
             paths = [f"{j.name}.{p}" for j in model.joints for p in ("theta", "d", "a", "alpha")]
             D = mg.inverse_dynamics_derivatives(model, q, v, a, wrt=paths)
@@ -144,9 +150,7 @@ def test_human_parameters_by_complex_step():
 
 def test_a_design_variable_collects_its_targets():
     base = random_tree(9, 6, ("revolute", "dh-revolute", "spherical"), massless=0.0)
-    variable = mg.DesignVariable(
-        "size", {"b1.mass": 2.0, "j0.origin.x": 0.5, "b3.com.y": lambda x: x**3}, value=0.7
-    )
+    variable = mg.DesignVariable("size", {"b1.mass": 2.0, "j0.origin.x": 0.5, "b3.com.y": lambda x: x**3}, value=0.7)
     model = mg.Model(base.name, base.bodies, base.joints, base.points, base.vectors, base.gravity, [variable])
     q, v, a = random_state(model, 1)
     D = mg.inverse_dynamics_derivatives(model, q, v, a, wrt=["size", "b1.mass", "j0.origin.x", "b3.com.y"])

@@ -46,7 +46,7 @@ class Scalar:
     def slots(self, samples: np.ndarray) -> np.ndarray:
         """(width, ...) samples as a scratch array: numbers one after the other, each with all its samples."""
         assert samples.shape[0] == self.width
-        return np.ascontiguousarray(samples.reshape(self.width, -1).T.ravel(), dtype=self.dtype)
+        return np.array(samples.reshape(self.width, -1).T.ravel(), self.dtype)
 
     def samples(self, slots: np.ndarray, *shape: int) -> np.ndarray:
         """Inverse of `slots`: (width, *shape)."""

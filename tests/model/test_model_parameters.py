@@ -1,5 +1,4 @@
 import math
-import time
 
 import numpy as np
 import pytest
@@ -108,18 +107,6 @@ def test_listed_values_are_what_value_returns_and_driven_paths_name_their_variab
         assert type(parameter.value) is float
     drivers = {p.path: p.driver for p in model.parameters() if p.driver}
     assert drivers == {"left.origin.y": "width", "right.origin.y": "width"}
-
-
-def test_listing_a_43_joint_table_takes_less_than_50_milliseconds():
-    model = dh_model("human", [DHRow(a=0.1) for _ in range(43)])
-    best = min(_timed(model.parameters) for _ in range(5))
-    assert best < 0.05
-
-
-def _timed(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def test_dotted_names_are_resolved_by_the_longest_name():
@@ -239,14 +226,12 @@ def test_no_values_give_an_equal_model():
     assert model.with_values({"head.mass": 1.5}).with_values({"head.mass": 1.0}) == model
 
 
-def test_a_sweep_of_a_thousand_models_takes_less_than_a_second():
+def test_changing_numbers_shares_the_topology_instead_of_rebuilding_it():
     model = dh_model("human", [DHRow(a=0.1) for _ in range(43)])
-
-    def sweep():
-        for k in range(1000):
-            model.with_values({"dh.7.a": 0.1 + 1e-3 * k, "link3.mass": 1.0})
-
-    assert _timed(sweep) < 1.0
+    other = model.with_values({"dh.7.a": 0.2, "link3.mass": 1.0})
+    assert other._layout is model._layout
+    assert other.joints[0] is model.joints[0]
+    assert other.joints[6] is not model.joints[6]
 
 
 # ---- design variables

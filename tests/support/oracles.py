@@ -18,9 +18,7 @@ def relative_error(got: np.ndarray, wanted: np.ndarray) -> float:
 
 def by_q(function: Callable[[np.ndarray], np.ndarray], model: mg.Model, q: np.ndarray) -> np.ndarray:
     """d function / dq along the tangent of q, by complex step: columns last."""
-    return np.stack(
-        [np.imag(function(model.integrate(q, 1j * STEP * e))) / STEP for e in np.eye(model.n_v)], axis=-1
-    )
+    return np.stack([np.imag(function(model.integrate(q, 1j * STEP * e))) / STEP for e in np.eye(model.n_v)], axis=-1)
 
 
 def by_x(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
@@ -36,7 +34,8 @@ def by_parameter(function: Callable[[mg.Model], np.ndarray], model: mg.Model, pa
 def virtual_power(
     model: mg.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, loads: Sequence[mg.Load] = ()
 ) -> np.ndarray:
-    """Generalized forces of one state from Jacobians and accelerations of whole bodies: no recursion, no spatial algebra.
+    """Generalized forces of one state from Jacobians and accelerations of whole bodies: no recursion, no spatial
+    algebra.
 
     tau = sum over bodies of  J_com^T (m a_com - m g - f) + J_w^T (I dw + w x I w - couples about the centre of mass)
     """

@@ -32,7 +32,9 @@ def _pieces(joint: mg.Joint) -> tuple[pin.SE3, list[pin.JointModel], pin.SE3]:
     if isinstance(joint, mg.DenavitHartenberg):
         axis = joint.sign * np.array([0.0, 0.0, 1.0])
         motion = (
-            pin.JointModelRevoluteUnaligned(axis) if joint.kind == "revolute" else pin.JointModelPrismaticUnaligned(axis)
+            pin.JointModelRevoluteUnaligned(axis)
+            if joint.kind == "revolute"
+            else pin.JointModelPrismaticUnaligned(axis)
         )
         screw_z = se3(_rz(joint.theta), (0, 0, joint.d))
         screw_x = se3(None, (joint.a, 0, 0)) * se3(_rx(joint.alpha))

@@ -22,13 +22,15 @@ def random_joint(rng: np.random.Generator, kind: str, name: str, parent: str, ch
         theta, d, a, alpha = rng.uniform(-1, 1, 4)
         return mg.DenavitHartenberg(
             name, parent, child,
-            kind="prismatic" if kind == "dh-prismatic" or (kind == "dh-modified" and rng.random() < 0.5) else "revolute",
+            kind=rng.choice(["revolute", "prismatic"]).item() if kind == "dh-modified" else kind.removeprefix("dh-"),
             theta=theta, d=d, a=a, alpha=alpha, sign=rng.choice([-1, 1]).item(),
             convention="modified" if kind == "dh-modified" else "standard",
         )  # fmt: skip
-    place = dict(
-        origin=rng.uniform(-1, 1, 3), orientation=rng.standard_normal(4), child_origin=rng.uniform(-0.5, 0.5, 3)
-    )
+    place = {
+        "origin": rng.uniform(-1, 1, 3),
+        "orientation": rng.standard_normal(4),
+        "child_origin": rng.uniform(-0.5, 0.5, 3),
+    }
     axis, other = rng.standard_normal(3), rng.standard_normal(3)
     match kind:
         case "revolute":
@@ -53,7 +55,8 @@ def random_joint(rng: np.random.Generator, kind: str, name: str, parent: str, ch
 def random_tree(
     seed: int, n_joints: int, kinds: tuple[str, ...] = ALL_KINDS, massless: float = 0.2, branching: float = 0.4
 ) -> mg.Model:
-    """A tree of n joints; leaves carry mass, so that the mass matrix is regular. Every body has a point and a vector."""
+    """A tree of n joints; leaves carry mass, so that the mass matrix is regular. Every body has a point and a
+    vector."""
     rng = np.random.default_rng(seed)
     names = [f"b{i}" for i in range(n_joints)]
     parents = ["ground"]
@@ -61,7 +64,9 @@ def random_tree(
         chain = rng.random() > branching
         parents.append(names[i - 1] if chain else rng.choice(["ground", *names[:i]]).item())
     joints = [
-        random_joint(rng, kinds[k] if (k := i) < len(kinds) else rng.choice(kinds).item(), f"j{i}", parents[i], names[i])
+        random_joint(
+            rng, kinds[k] if (k := i) < len(kinds) else rng.choice(kinds).item(), f"j{i}", parents[i], names[i]
+        )
         for i in range(n_joints)
     ]
     bodies = []
@@ -81,7 +86,9 @@ def random_state(model: mg.Model, seed: int, nt: int | None = None) -> tuple[np.
     """q (off the neutral pose, Euler parameters of unit length), v, a."""
     rng = np.random.default_rng(seed)
     lead = () if nt is None else (nt,)
-    q = model.integrate(np.broadcast_to(model.neutral(), (*lead, model.n_q)), rng.uniform(-1.5, 1.5, (*lead, model.n_v)))
+    q = model.integrate(
+        np.broadcast_to(model.neutral(), (*lead, model.n_q)), rng.uniform(-1.5, 1.5, (*lead, model.n_v))
+    )
     return q, rng.uniform(-2, 2, (*lead, model.n_v)), rng.uniform(-5, 5, (*lead, model.n_v))
 
 

@@ -100,7 +100,7 @@ def run_demo(
     t, q, v, a = human_motion(samples)
 
     say(f"timing {samples} samples, best of {repeats}")
-    # Into arrays that are there already, as in an optimisation: fresh ones (5 MB) would mostly time the operating system.
+    # Into arrays that are there already, as in an optimisation: fresh ones (5 MB) mostly time the operating system.
     tau = mg.inverse_dynamics(model, q, v, a)
     D = mg.inverse_dynamics_derivatives(model, q, v, a)
     seconds_torques = _best(repeats, lambda: mg.inverse_dynamics(model, q, v, a, out=tau))

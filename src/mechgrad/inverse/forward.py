@@ -2,8 +2,9 @@
 
     a = M(q)^-1 (tau + sum J^T load - h(q, v))
 
-M is assembled from composite inertias and factorised along the branches of the tree, without fill-in. The derivatives of a come from
-those of the inverse dynamics r(q, v, a, p) = M a + h - sum J^T load at the solution:  a_x = -M^-1 r_x  and  a_tau = M^-1.
+M is assembled from composite inertias and factorised along the branches of the tree, without fill-in. The
+derivatives of a come from those of the inverse dynamics r(q, v, a, p) = M a + h - sum J^T load at the solution:
+a_x = -M^-1 r_x  and  a_tau = M^-1.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from mechgrad.errors import InputError, SingularMassMatrixError
+from mechgrad.errors import SingularMassMatrixError
 from mechgrad.inverse.kernels import mass as _mass
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives
 from mechgrad.kernels.lanes import LANES
 from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
 from mechgrad.kinematics.batch import BLOCK, Batch, Kernels, check_out
+from mechgrad.model.columns import column_index
 from mechgrad.model.pattern import Packed
 from mechgrad.typing import Array, ArrayLike
 
@@ -100,14 +102,15 @@ def forward_dynamics(
     Raises
     ------
     SingularMassMatrixError
-        If a coordinate moves no inertia, naming it: a massless body at the end of a branch, a slender rod spinning about itself.
+        If a coordinate moves no inertia, naming it: a massless body at the end of a branch, a slender rod spinning
+        about itself.
 
     >>> forward_dynamics(model, [np.pi / 2])       # released from the horizontal: -g / l
     array([-9.81])
     """
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("tau", tau, model.n_v)),
-        also_complex=bool(loads) and loads_are_complex(loads or ()),
+        also_complex=loads_are_complex(loads),
     )  # fmt: skip
     tree = batch.tree
     table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
@@ -155,11 +158,7 @@ class ForwardDynamicsDerivatives:
 
     def by(self, path: str) -> Array:
         """d a / d parameter: (n_v,) or (nt, n_v)."""
-        if path not in self.parameters:
-            raise InputError(
-                f"no column for {path!r}; these were asked for: {', '.join(self.parameters) or 'none'}. Name it in wrt=[...]."
-            )
-        return np.asarray(self.dp[..., self.parameters.index(path)])
+        return np.asarray(self.dp[..., column_index(self.parameters, path)])
 
 
 def forward_dynamics_derivatives(
@@ -174,7 +173,8 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivatives:
     """Accelerations and their exact derivatives by q, v, tau and parameters.
 
-        a_q = -M^-1 tau_q,   a_v = -M^-1 tau_v,   a_tau = M^-1,   a_p = -M^-1 tau_p        (tau_x: inverse dynamics at a)
+        a_q = -M^-1 tau_q,   a_v = -M^-1 tau_v,   a_tau = M^-1,   a_p = -M^-1 tau_p        (tau_x: inverse dynamics
+        at a)
 
     Parameters as in `forward_dynamics` and `inverse_dynamics_derivatives`.
 
@@ -230,15 +230,17 @@ def _solve(model: Model, batch: Batch, M: Array, X: Array, part: slice) -> None:
 
 
 def singular_mass_matrix(model: Model, q: Array, first: int, single: bool) -> SingularMassMatrixError:
-    """The error for the block of samples that starts at `first`: names the sample and the coordinate whose pivot vanishes."""
+    """The error for the block of samples that starts at `first`: names the sample and the coordinate whose pivot
+    vanishes."""
     for sample in range(first, min(first + LANES, len(q))):
         M = np.real(mass_matrix(model, np.real(q[sample])).dense())
         column, ratio = _smallest_pivot(M)
         if not ratio > PIVOT_TOLERANCE:
             where = "" if single else f" at sample {sample}"
             return SingularMassMatrixError(
-                f"the mass matrix is singular{where}: with the joints beyond it free, {model.v_names[column]!r} moves no inertia "
-                f"(pivot {ratio:.1e} of its diagonal). Give mass or inertia to the bodies it moves, or fix that joint."
+                f"the mass matrix is singular{where}: with the joints beyond it free, {model.v_names[column]!r} moves "
+                f"no inertia (pivot {ratio:.1e} of its diagonal). Give mass or inertia to the bodies it moves, or fix "
+                "that joint."
             )
     return SingularMassMatrixError(f"the mass matrix is singular near sample {first}.")
 

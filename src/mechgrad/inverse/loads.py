@@ -38,9 +38,11 @@ class Load:
     point : (3,) or (nt, 3), or the name of a Point of that body
         Where the force acts, from the body's origin in body axes [m].
     axes : "world" or "body"
-        Axes of force and torque: fixed in the world (weights, ground reactions) or turning with the body (thrusters, followers).
+        Axes of force and torque: fixed in the world (weights, ground reactions) or turning with the body
+        (thrusters, followers).
     name : str
-        For derivatives: paths `name.force.x`, `name.torque.y`, `name.point.z`. Default "load.0", "load.1", ... by position.
+        For derivatives: paths `name.force.x`, `name.torque.y`, `name.point.z`. Default "load.0", "load.1", ... by
+        position.
 
     >>> foot = Load("foot", force=(0, 0, 400), point=(-0.05, 0, 0))
     """
@@ -93,8 +95,12 @@ NO_LOADS = _empty_table()
 NO_LOADS_COMPLEX = LoadTable((), NO_LOADS.indices, np.zeros((1, 0), complex), (), (), ())
 
 
-def loads_are_complex(loads: Sequence[Load]) -> bool:
+def loads_are_complex(loads: Sequence[Load] | None) -> bool:
     """Whether any load carries a complex step."""
+    if not loads:
+        return False
+    if isinstance(loads, Load):
+        raise InputError("loads is a single Load; give a list of them: loads=[...].")
     return any(np.iscomplexobj(x) for load in loads for x in (load.force, load.torque, load.point))
 
 
@@ -102,9 +108,9 @@ def compile_loads(model: Model, tree: Tree, loads: Sequence[Load] | None, nt: in
     """Check loads and lay them out for kernels."""
     if not loads:
         return NO_LOADS if dtype is float else NO_LOADS_COMPLEX
-    if isinstance(loads, Load):
-        raise InputError("loads is a single Load; give a list of them: loads=[...].")
-    names, points, tails, columns, indices = [], [], [], [], []
+    names: list[str] = []
+    points: list[str | None] = []
+    tails, columns, indices = [], [], []
     for k, load in enumerate(loads):
         if load.body == "ground" or load.body not in tree.body_atom:
             raise unknown_name("body", load.body, model.body_names, f"loads[{k}]")

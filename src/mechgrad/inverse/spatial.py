@@ -2,14 +2,15 @@
 
     M(q, p) a + h(q, v, p) = tau + sum J^T load
 
-The recursion runs once outward (frames, velocities, accelerations) and once inward (wrenches); one more sweep over related pairs
-gives all three derivative matrices. Parameters are frozen joints and mass moments (`model.columns`). Equations stand with the kernels.
+The recursion runs once outward (frames, velocities, accelerations) and once inward (wrenches); one more sweep over
+related pairs gives all three derivative matrices. Parameters are frozen joints and mass moments (`model.columns`).
+Equations stand with the kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -24,11 +25,12 @@ from mechgrad.model.columns import (
     LOAD_POINT,
     MARKER,
     ParameterColumns,
+    column_index,
     expand_paths,
     model_terms,
     parameter_columns,
 )
-from mechgrad.model.pattern import Packed
+from mechgrad.model.pattern import Packed, Pattern
 from mechgrad.model.tree import Tree
 from mechgrad.typing import Array, ArrayLike
 
@@ -70,20 +72,21 @@ def inverse_dynamics(
     Returns
     -------
     tau : (n_v,) or (nt, n_v)
-        What the actuators must exert, positive when it increases the coordinate [N m, N]. Complex if an input is complex: a complex
-        step through this function is exact.
+        What the actuators must exert, positive when it increases the coordinate [N m, N]. Complex if an input is
+        complex: a complex step through this function is exact.
 
     Examples
     --------
     A 2 kg bob on a 1 m rod, held horizontally:
 
-    >>> model = Model("pendulum", [Body("bob", mass=2, com=(0, 0, -1))], [Revolute("pin", "ground", "bob", axis=(0, 1, 0))])
+    >>> model = Model("pendulum", [Body("bob", mass=2, com=(0, 0, -1))], [Revolute("pin", "ground", "bob", axis=(0,
+    1, 0))])
     >>> inverse_dynamics(model, [np.pi / 2])
     array([19.62])
     """
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)),
-        also_complex=bool(loads) and loads_are_complex(loads or ()),
+        also_complex=loads_are_complex(loads),
     )  # fmt: skip
     tree = batch.tree
     table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
@@ -102,7 +105,6 @@ def inverse_dynamics(
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class InverseDynamicsDerivatives:
     """Generalized forces and their derivatives.
 
@@ -110,28 +112,59 @@ class InverseDynamicsDerivatives:
     ----------
     tau : (n_v,) or (nt, n_v)
     dq, dv, da : Packed
-        tau_q, tau_v, tau_a = M, packed by the tree's pattern. By q means by a step along `model.integrate`, so that all three are
-        n_v x n_v, for Euler parameters too.
+        tau_q, tau_v, tau_a = M, packed by the tree's pattern. By q means by a step along `model.integrate`, so that
+        all three are n_v x n_v, for Euler parameters too.
     dp : Packed
         tau_p, one column per entry of `parameters`.
     parameters : tuple of str
         The paths of the columns of dp.
     """
 
-    tau: Array
-    dq: Packed
-    dv: Packed
-    da: Packed
-    dp: Packed
-    parameters: tuple[str, ...]
+    # Plain slots and views made on demand: a single state costs some 10 us in all, three dataclasses would be a
+    # tenth of it.
+    __slots__ = ("_pattern", "_pattern_p", "_values", "parameters")
+
+    def __init__(
+        self, values: Sequence[Array], pattern: Pattern, pattern_p: Pattern, parameters: tuple[str, ...]
+    ) -> None:
+        self._values = tuple(values)
+        self._pattern, self._pattern_p, self.parameters = pattern, pattern_p, parameters
+
+    @property
+    def tau(self) -> Array:
+        """Generalized forces (n_v,) or (nt, n_v)."""
+        return self._values[0]
+
+    @property
+    def dq(self) -> Packed:
+        """tau_q, along `model.integrate`."""
+        return Packed(self._values[1], self._pattern)
+
+    @property
+    def dv(self) -> Packed:
+        """tau_v."""
+        return Packed(self._values[2], self._pattern)
+
+    @property
+    def da(self) -> Packed:
+        """tau_a, the mass matrix."""
+        return Packed(self._values[3], self._pattern)
+
+    @property
+    def dp(self) -> Packed:
+        """tau_p, a column per parameter."""
+        return Packed(self._values[4], self._pattern_p)
+
+    def __repr__(self) -> str:
+        samples = "one state" if self.tau.ndim == 1 else f"{self.tau.shape[0]} samples"
+        return (
+            f"InverseDynamicsDerivatives({samples}, n_v={self.tau.shape[-1]}, nnz={self._pattern.nnz}, "
+            f"parameters={len(self.parameters)})"
+        )
 
     def by(self, path: str) -> Array:
         """d tau / d parameter, dense: (n_v,) or (nt, n_v)."""
-        if path not in self.parameters:
-            raise InputError(
-                f"no column for {path!r}; these were asked for: {', '.join(self.parameters) or 'none'}. Name it in wrt=[...]."
-            )
-        column = self.parameters.index(path)
+        column = column_index(self.parameters, path)
         chosen = np.flatnonzero(self.dp.pattern.cols == column)
         result = np.zeros_like(self.tau)
         result[..., self.dp.pattern.rows[chosen]] = self.dp.values[..., chosen]
@@ -156,15 +189,16 @@ def inverse_dynamics_derivatives(
     model, q, v, a, loads, threads
         As in `inverse_dynamics`.
     wrt : path or list of paths
-        Parameters, e.g. "thigh.mass", "dh.24.a", "knee.axis.x", "gravity.z", "load.0.force.z", a design variable, or a pattern such
-        as "*.mass".
+        Parameters, e.g. "thigh.mass", "dh.24.a", "knee.axis.x", "gravity.z", "load.0.force.z", a design variable,
+        or a pattern such as "*.mass".
     out : InverseDynamicsDerivatives, optional
         An earlier result of the same shape and `wrt`, to be overwritten.
 
     Returns
     -------
     InverseDynamicsDerivatives
-        Packed: `D.dq.values` is (nt, nnz) in the order of `D.dq.pattern.rows, .cols` (row by row). `D.dq.dense()` spreads it.
+        Packed: `D.dq.values` is (nt, nnz) in the order of `D.dq.pattern.rows, .cols` (row by row). `D.dq.dense()`
+        spreads it.
 
     Examples
     --------
@@ -174,21 +208,20 @@ def inverse_dynamics_derivatives(
     """
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)),
-        also_complex=bool(loads) and loads_are_complex(loads or ()),
+        also_complex=loads_are_complex(loads),
     )  # fmt: skip
     tree = batch.tree
     table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
     columns = columns_for(model, tree, wrt, table)
     shapes = (tree.n_v, tree.pattern.nnz, tree.pattern.nnz, tree.pattern.nnz, columns.pattern.nnz)
     if out is None:
-        arrays = [batch.empty(n) for n in shapes]
+        arrays = batch.empties(shapes)
     else:
         if not isinstance(out, InverseDynamicsDerivatives) or out.parameters != columns.paths:
             raise InputError("out must be an earlier result of inverse_dynamics_derivatives with the same wrt.")
-        given = (out.tau, out.dq.values, out.dv.values, out.da.values, out.dp.values)
         arrays = [
             check_out(x, (n,) if batch.single else (batch.nt, n), batch.dtype).reshape(batch.nt, n)
-            for x, n in zip(given, shapes, strict=True)
+            for x, n in zip(out._values, shapes, strict=True)
         ]
     kernel, atoms_f = batch.pick(DERIVATIVES), batch.atoms_f
 
@@ -203,11 +236,7 @@ def inverse_dynamics_derivatives(
         return out
     if batch.single:
         arrays = [x[0] for x in arrays]
-    tau, dq, dv, da, dp = arrays
-    pattern = tree.pattern
-    return InverseDynamicsDerivatives(
-        tau, Packed(dq, pattern), Packed(dv, pattern), Packed(da, pattern), Packed(dp, columns.pattern), columns.paths
-    )
+    return InverseDynamicsDerivatives(arrays, tree.pattern, columns.pattern, columns.paths)
 
 
 def columns_for(model: Model, tree: Tree, wrt: str | Sequence[str], table: LoadTable) -> ParameterColumns:
@@ -228,6 +257,9 @@ def _make_columns(model: Model, tree: Tree, wrt: str | Sequence[str], table: Loa
         column = table.terms(path) if path in table.paths else model_terms(model, tree, path, table.points)
         # a named point acts here through the loads that use it
         terms.append(
-            [replace(t, kind=LOAD_POINT, atom=int(table.indices[t.node, L_ATOM])) if t.kind == MARKER else t for t in column]
+            [
+                replace(t, kind=LOAD_POINT, atom=int(table.indices[t.node, L_ATOM])) if t.kind == MARKER else t
+                for t in column
+            ]
         )
     return parameter_columns(tree, paths, terms)

@@ -35,6 +35,15 @@ PACKAGE = Path(__file__).resolve().parents[1]
 FASTMATH = {"contract", "nsz"}
 
 
+# without the wrappers that Python would need to call them, inner functions compile in a fraction of the time
+_INNER: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "error_model": "numpy",
+    "fastmath": FASTMATH,
+}
+
+
 def source_hash(package: Path = PACKAGE) -> str:
     """Hash of all Python sources below `package` and of the compiler stack; names the cache directory."""
     digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version}".encode())
@@ -87,12 +96,13 @@ def clean_cache() -> list[Path]:
 
 @contextmanager
 def _our_cache() -> Iterator[None]:
-    before = numba_config.CACHE_DIR
-    numba_config.CACHE_DIR = str(CACHE_DIR)
+    settings: Any = numba_config  # whose type stubs do not know their own settings
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = str(CACHE_DIR)
     try:
         yield
     finally:
-        numba_config.CACHE_DIR = before
+        settings.CACHE_DIR = before
 
 
 ENTRIES: dict[str, Any] = {}
@@ -108,14 +118,12 @@ def entry(function: Callable[..., Any]) -> Any:
 
 def inner(function: Callable[..., Any]) -> Any:
     """Compile a pass that only kernels call."""
-    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=FASTMATH)(function)
+    return numba.njit(**_INNER)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that must vanish into its caller (its values live in registers)."""
-    return numba.njit(
-        forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy", fastmath=FASTMATH
-    )(function)
+    return numba.njit(forceinline=True, **_INNER)(function)
 
 
 class CompileNotice(numba_event.Listener):  # type: ignore[misc]

@@ -8,8 +8,8 @@ A kernel receives a value `like` whose *type* says which scalar it runs on:
     like = 0j              complex128    width 1
 
 Scratch arrays are one-dimensional; slot k of a lane kernel is the L consecutive doubles at k*L.
-`load(A, k, like)` and `store(A, k, x)` move one scalar, whatever it is. Model numbers are plain float64 and mix freely
-with lanes.
+`load(A, k, like)` and `store(A, k, x)` move one scalar, whatever it is. Model numbers are plain float64 and mix
+freely with lanes.
 """
 
 from __future__ import annotations
@@ -215,9 +215,7 @@ def _load_square(typingctx, source, element, row_stride, scratch, slot, like):
         rows = []
         for lane in range(like.n):
             at = builder.add(element, builder.mul(stride, ir.Constant(_INT, lane)))
-            rows.append(
-                builder.load(_vector_address(context, builder, signature.args[0], src, at, like.n), align=8)
-            )
+            rows.append(builder.load(_vector_address(context, builder, signature.args[0], src, at, like.n), align=8))
         for k, row in enumerate(_transpose(builder, rows)):
             at = builder.mul(builder.add(slot, ir.Constant(_INT, k)), ir.Constant(_INT, like.n))
             builder.store(row, _vector_address(context, builder, signature.args[3], dst, at, like.n), align=8)
@@ -233,8 +231,12 @@ def _store_square(typingctx, scratch, slot, target, element, row_stride, like):
     def codegen(context, builder, signature, args):
         src, slot, dst, element, stride, _ = args
         if not isinstance(like, LaneType):
-            value = context.unpack_value(builder, scratch.dtype, _address(context, builder, signature.args[0], src, slot))
-            context.pack_value(builder, target.dtype, value, _address(context, builder, signature.args[2], dst, element))
+            value = context.unpack_value(
+                builder, scratch.dtype, _address(context, builder, signature.args[0], src, slot)
+            )
+            context.pack_value(
+                builder, target.dtype, value, _address(context, builder, signature.args[2], dst, element)
+            )
             return context.get_dummy_value()
         rows = []
         for k in range(like.n):
@@ -250,7 +252,8 @@ def _store_square(typingctx, scratch, slot, target, element, row_stride, like):
 
 @inner
 def gather(source, row, scratch, slot, like):
-    """Rows row .. row+L-1 of a C-contiguous (nt, m) array become m scalars in scratch; past the end the last row repeats."""
+    """Rows row .. row+L-1 of a C-contiguous (nt, m) array become m scalars in scratch; past the end the last row
+    repeats."""
     nt, m = source.shape
     n = width(like)
     k = 0
@@ -266,7 +269,8 @@ def gather(source, row, scratch, slot, like):
 
 @inner
 def scatter(scratch, slot, target, row, like):
-    """m scalars of scratch become rows row .. row+L-1 of a C-contiguous (nt, m) array; lanes past the end are dropped."""
+    """m scalars of scratch become rows row .. row+L-1 of a C-contiguous (nt, m) array; lanes past the end are
+    dropped."""
     nt, m = target.shape
     n = width(like)
     k = 0

@@ -1,4 +1,5 @@
-"""Small linear systems, sample by sample: Gaussian elimination, and factors of matrices with the pattern of a tree."""
+"""Small linear systems, sample by sample: Gaussian elimination, and factors of matrices with the pattern of a
+tree."""
 
 from __future__ import annotations
 
@@ -40,14 +41,15 @@ def solve_dense(A, B, n, m, like):
             store(B, k * m + j, x * inverse)
 
 
-# A symmetric matrix whose entry (i, j) vanishes unless one of i, j is an ancestor of the other is stored by chains: row j holds
-# (j, j), (j, parent j), (j, grandparent j), ... from start[j] on. Its factors L^T D L have no fill-in.
+# A symmetric matrix whose entry (i, j) vanishes unless one of i, j is an ancestor of the other is stored by chains:
+# row j holds (j, j), (j, parent j), (j, grandparent j), ... from start[j] on. Its factors L^T D L have no fill-in.
 PIVOT_TOLERANCE = 1.0e-13  # a smaller pivot, relative to its diagonal entry, has lost all its digits
 
 
 @inner
 def tree_factor(M, start, parent, diagonal, like):
-    """M = L^T D L in place, L unit lower triangular; returns 1 in samples where M is singular. `diagonal`: n slots of scratch.
+    """M = L^T D L in place, L unit lower triangular; returns 1 in samples where M is singular. `diagonal`: n slots
+    of scratch.
 
     The pivots are the inertia a joint feels with all joints beyond it free; one of them vanishes when M is singular.
     """

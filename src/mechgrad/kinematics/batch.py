@@ -1,7 +1,7 @@
 """From a user's arrays to kernel calls: one state or many samples, real or complex, in blocks, on threads.
 
-Kernels are compiled for C-contiguous, writeable, aligned arrays of float64 or complex128. Anything else (a slice, float32, a
-read-only array) is copied block by block, so that a million samples need no second copy of themselves.
+Kernels are compiled for C-contiguous, writeable, aligned arrays of float64 or complex128. Anything else (a slice,
+float32, a read-only array) is copied block by block, so that a million samples need no second copy of themselves.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from mechgrad.typing import Array, ArrayLike
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
+_FLOAT = np.dtype(float)
 BLOCK = 512 * LANES  # samples per call where inputs must be converted or threads share the work
 
 
@@ -45,14 +46,36 @@ class Batch:
     Parameters
     ----------
     given : names, arrays and their numbers of columns
-        Arrays are (n,) for a single state or (nt, n); None stands for zeros. A single state among many samples serves them all.
+        Arrays are (n,) for a single state or (nt, n); None stands for zeros. A single state among many samples
+        serves them all.
     """
 
-    __slots__ = ("arrays", "convert", "dtype", "names", "nt", "single", "tree")
+    __slots__ = ("arrays", "convert", "dtype", "given", "nt", "single", "tree")
+    arrays: list[Array]
+    convert: bool
+    dtype: type
+    nt: int
+    single: bool
 
     def __init__(self, model: Model, given: Sequence[tuple[str, ArrayLike | None, int]], *, also_complex: bool = False):
         self.tree = tree_of(model)
-        self.names = [name for name, _, _ in given]
+        self.given = given
+        if not also_complex and self.tree.dtype is float and self._is_plain_state():
+            return
+        self._take_any(model, also_complex)
+
+    def _is_plain_state(self) -> bool:
+        """The common single state, ready for a kernel as it is: no more than a few looks at each array."""
+        arrays = []
+        for _, x, n in self.given:
+            if type(x) is not np.ndarray or x.dtype is not _FLOAT or x.shape != (n,) or not x.flags.carray:
+                return False
+            arrays.append(x[None])
+        self.single, self.nt, self.dtype, self.convert, self.arrays = True, 1, float, False, arrays
+        return True
+
+    def _take_any(self, model: Model, also_complex: bool) -> None:
+        given = self.given
         arrays: list[Array | None] = []
         self.single, self.nt, is_complex = True, 1, also_complex or self.tree.dtype is complex
         for name, values, n in given:
@@ -76,16 +99,16 @@ class Batch:
                 )
             is_complex = is_complex or x.dtype.kind == "c"
             arrays.append(x)
-        self.dtype: type = complex if is_complex else float
-        self.arrays: list[Array] = []
+        self.dtype = complex if is_complex else float
+        self.arrays = []
         self.convert = False
-        for (name, _, n), x in zip(given, arrays, strict=True):
-            if x is None:
-                x = np.zeros((1, n), self.dtype)
+        for (name, _, n), rows in zip(given, arrays, strict=True):
+            x = np.zeros((1, n), self.dtype) if rows is None else rows
             if x.shape[0] != self.nt:
                 if x.shape[0] != 1:
                     raise InputError(
-                        f"{name} has {x.shape[0]} samples and {self.names[0]} has {self.nt}; give all the same number of samples."
+                        f"{name} has {x.shape[0]} samples and {given[0][0]} has {self.nt}; "
+                        "give all the same number of samples."
                     )
                 x = np.broadcast_to(x, (self.nt, n))
             if not (x.flags.carray and x.dtype == self.dtype):
@@ -117,8 +140,19 @@ class Batch:
         """An uninitialised array (nt, *shape) of the batch's type."""
         return np.empty((self.nt, *shape), self.dtype)
 
+    def empties(self, sizes: Sequence[int]) -> list[Array]:
+        """Uninitialised arrays (nt, size), carved from one block: from 4 MB on NumPy asks for huge pages, and
+        taking fresh memory page by page can cost more than computing what goes into it."""
+        block: Array = np.empty(self.nt * sum(sizes), self.dtype)
+        arrays, at = [], 0
+        for size in sizes:
+            arrays.append(block[at : at + self.nt * size].reshape(self.nt, size))
+            at += self.nt * size
+        return arrays
+
     def sweep(self, call: Callable[[slice], int], threads: int = 1) -> None:
-        """Call `call(rows)` for all samples, in blocks where needed; it returns the offending row of its block, or -1."""
+        """Call `call(rows)` for all samples, in blocks where needed; it returns the offending row of its block, or
+        -1."""
         if threads == 1 and not self.convert:
             bad = call(slice(0, self.nt))
             if bad >= 0:
@@ -139,13 +173,14 @@ class Batch:
     def _complain(self, part: slice, row: int) -> None:
         """Say which number of the block that starts at `row` is bad."""
         first = part.start + row
-        for name, x in zip(self.names, self.arrays, strict=True):
+        for name, x in zip((name for name, _, _ in self.given), self.arrays, strict=True):
             block = np.asarray(x[first : first + LANES])
             bad = np.argwhere(~np.isfinite(block))
             if bad.size:
                 sample, column = bad[0]
                 raise InputError(
-                    f"{name} is {block[sample, column]} at {self._where(first + sample)}column {column}; every number must be finite."
+                    f"{name} is {block[sample, column]} at {self._where(first + sample)}column {column}; "
+                    "every number must be finite."
                 )
         q = np.asarray(self.arrays[0][first : first + LANES])
         for atom in np.flatnonzero(self.tree.atoms_i[:, KIND] == BALL):

@@ -69,7 +69,8 @@ def body_motion(model: Model, q: ArrayLike, v: ArrayLike | None = None, a: Array
         atom = tree.body_atom[body.name]
         rows += [(atom, POINT), *[(atom, VECTOR)] * 3, (atom, SPIN)]
         local += [origin, *axes.T, np.zeros(3)]
-    indices, numbers = np.array(rows, np.int64).reshape(-1, 2), np.array(local, batch.dtype).reshape(-1, 3)
+    indices = np.array(rows, np.int64).reshape(-1, 2)
+    numbers: Array = np.array(local, batch.dtype).reshape(-1, 3)
     for array in (indices, numbers):
         array.setflags(write=False)
     out = batch.empty(len(rows) * MOTION)
@@ -89,6 +90,7 @@ def body_motion(model: Model, q: ArrayLike, v: ArrayLike | None = None, a: Array
 
 
 def body_jacobian(model: Model, body: str, q: ArrayLike) -> Array:
-    """Jacobian of a body's motion, angular part first: (w, v_origin) = J v. Shape (6, n_v) or (nt, 6, n_v), world axes."""
+    """Jacobian of a body's motion, angular part first: (w, v_origin) = J v. Shape (6, n_v) or (nt, 6, n_v), world
+    axes."""
     J = marker_derivatives(model, [f"{body}.spin", f"{body}.origin"], q).x_q
     return J.reshape(*J.shape[:-3], 6, J.shape[-1])

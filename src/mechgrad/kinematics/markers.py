@@ -1,7 +1,7 @@
 """Motion of points, vectors and bodies over batches, with every first derivative and the contracted second ones.
 
-A *marker* is named by a string: a Point or Vector of the model, or a body's own "name.origin" (a point), "name.com" (a point),
-"name.spin" (its angular velocity).
+A *marker* is named by a string: a Point or Vector of the model, or a body's own "name.origin" (a point), "name.com"
+(a point), "name.spin" (its angular velocity).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _locate(model: Model, tree: Tree, name: str) -> tuple[str, int, Array]:
         if part == "com" and body != "ground":
             return body, POINT, model.body(body).com
         return body, SPIN if part == "spin" else POINT, np.zeros(3)
-    known = [m.name for m in (*model.points, *model.vectors)]
+    known = [p.name for p in model.points] + [u.name for u in model.vectors]
     known += [f"{b.name}.{part}" for b in model.bodies for part in ("origin", "com", "spin")]
     raise unknown_name("marker", name, known, f"model {model.name!r}")
 
@@ -75,7 +75,7 @@ def _table(model: Model, tree: Tree, markers: Sequence[str], dtype: type) -> _Ta
         rows.append((tree.n_atoms if atom < 0 else atom, kind))
         local.append(axes @ x + (origin if kind == POINT else 0.0))
     indices = np.array(rows, np.int64).reshape(-1, 2)
-    numbers = np.array(local, dtype).reshape(-1, 3)
+    numbers: Array = np.array(local, dtype).reshape(-1, 3)
     for array in (indices, numbers):
         array.setflags(write=False)
     return _Table(tuple(markers), indices, numbers)
@@ -135,7 +135,8 @@ class MarkerDerivatives:
 
     Attributes
     ----------
-    x_q : Jacobian J of the position by q (along `model.integrate`); also xd_v and xdd_a. For a spin: of its velocity by v.
+    x_q : Jacobian J of the position by q (along `model.integrate`); also xd_v and xdd_a. For a spin: of its
+    velocity by v.
     xd_q : velocity by q, the rate of the Jacobian for plain coordinates
     xdd_q, xdd_v : acceleration by q and by v; with a = 0 these are the partials of Jdot v
     x_p, xd_p, xdd_p : by parameters
@@ -170,7 +171,8 @@ def marker_derivatives(
     *,
     wrt: str | Sequence[str] = (),
 ) -> MarkerDerivatives:
-    """All first derivatives of the motion of markers, by q, v, a and by geometric parameters (`wrt` as in inverse dynamics)."""
+    """All first derivatives of the motion of markers, by q, v, a and by geometric parameters (`wrt` as in inverse
+    dynamics)."""
     batch = Batch(model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)))
     _real_only(batch, "marker_derivatives")
     tree = batch.tree
@@ -198,7 +200,8 @@ def marker_derivatives(
     dense += [np.ascontiguousarray(x.reshape(batch.nt, count, n_p, 3).swapaxes(2, 3)) for x in by_p]
     if batch.single:
         dense = [x[0] for x in dense]
-    return MarkerDerivatives(table.names, *dense, columns.paths)
+    x_q, xd_q, xdd_q, xdd_v, x_p, xd_p, xdd_p = dense
+    return MarkerDerivatives(table.names, x_q, xd_q, xdd_q, xdd_v, x_p, xd_p, xdd_p, columns.paths)
 
 
 def contracted_hessian(
@@ -208,8 +211,8 @@ def contracted_hessian(
 
         (J^T y)_q  (n_v, n_v)      and      (J^T y)_p  (n_v, np)
 
-    These are the geometric stiffness of loads and the only second derivative that constraints and forces need. Row c, column d
-    is d(J^T y)_c / dq_d; symmetric for plain coordinates.
+    These are the geometric stiffness of loads and the only second derivative that constraints and forces need. Row
+    c, column d is d(J^T y)_c / dq_d; symmetric for plain coordinates.
 
     Parameters
     ----------
@@ -241,8 +244,8 @@ def contracted_hessian(
     def call(part: slice) -> int:
         q_, y_ = batch.rows(part)
         return kernel(  # type: ignore[no-any-return]
-            tree.atoms_i, tree.atoms_f, tree.columns_i, q_, table.indices, table.local, columns.terms_i, columns.terms_f,
-            acts, n_p, y_, H_q[part], H_p[part],
+            tree.atoms_i, tree.atoms_f, tree.columns_i, q_, table.indices, table.local, columns.terms_i,
+            columns.terms_f, acts, n_p, y_, H_q[part], H_p[part],
         )  # fmt: skip
 
     batch.sweep(call)

@@ -1,13 +1,14 @@
 """Parameters as columns: every number of a model acts through a few primitive terms, whatever its path is called.
 
-A *geometric* number (origin, axis, orientation, DH parameter) displaces a frame: it is a frozen joint. Its derivative is that of a
-joint coordinate, with the twist of the displacement in place of the joint axis; the twist is constant in the frame that carries it.
-It sits either before an atom (carried by the atom's parent, moves the atom's axis and all beyond) or behind it (carried by the atom,
-moves its body and all beyond). An *inertial* number changes the mass moments (m, h, S) of one body, on which forces depend linearly.
-Gravity, load and marker numbers act directly.
+A *geometric* number (origin, axis, orientation, DH parameter) displaces a frame: it is a frozen joint. Its
+derivative is that of a joint coordinate, with the twist of the displacement in place of the joint axis; the twist
+is constant in the frame that carries it. It sits either before an atom (carried by the atom's parent, moves the
+atom's axis and all beyond) or behind it (carried by the atom, moves its body and all beyond). An *inertial* number
+changes the mass moments (m, h, S) of one body, on which forces depend linearly. Gravity, load and marker numbers
+act directly.
 
-The twist is the exact derivative of the joint's placements, taken with a complex step through the joint's own `atoms()` and
-`tail()`; a new joint kind therefore needs no derivative code.
+The twist is the exact derivative of the joint's placements, taken with a complex step through the joint's own
+`atoms()` and `tail()`; a new joint kind therefore needs no derivative code.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mechgrad.errors import InputError, UnknownNameError
 from mechgrad.model.fields import replaced
 from mechgrad.model.parameters import read_value, resolve
 from mechgrad.model.pattern import Pattern
@@ -42,8 +44,8 @@ STEP = 1e-30  # complex step: the truncation error, of order STEP^2, is below ev
 class Term:
     """One way a parameter acts: kind, the atom (or load, or marker) it acts on, and up to ten numbers.
 
-    BEFORE, BEHIND: twist (angular, linear) of the displaced frame, in the frame that carries it; INERTIAL: changes of (m, h, S) in the
-    atom's frame; others: a 3-vector.
+    BEFORE, BEHIND: twist (angular, linear) of the displaced frame, in the frame that carries it; INERTIAL: changes
+    of (m, h, S) in the atom's frame; others: a 3-vector.
     """
 
     kind: int
@@ -56,8 +58,8 @@ class Term:
 class ParameterColumns:
     """Columns for a list of parameters, as the tables kernels read.
 
-    The rows of a term are listed explicitly, ancestors first: `rows[start:beyond]` feel the displaced wrench, `rows[beyond:end]`
-    are displaced themselves. Each row holds (column of the tree, position in the packed values).
+    The rows of a term are listed explicitly, ancestors first: `rows[start:beyond]` feel the displaced wrench,
+    `rows[beyond:end]` are displaced themselves. Each row holds (column of the tree, position in the packed values).
     """
 
     paths: tuple[str, ...]
@@ -65,6 +67,14 @@ class ParameterColumns:
     terms_f: np.ndarray
     rows: np.ndarray
     pattern: Pattern
+
+
+def column_index(parameters: Sequence[str], path: str) -> int:
+    """Which column belongs to a path."""
+    if path not in parameters:
+        asked = ", ".join(parameters) or "none"
+        raise InputError(f"no column for {path!r}; these were asked for: {asked}. Name it in wrt=[...].")
+    return parameters.index(path)
 
 
 def expand_paths(model: Model, wrt: str | Sequence[str], extra: Sequence[str] = ()) -> tuple[str, ...]:
@@ -75,7 +85,10 @@ def expand_paths(model: Model, wrt: str | Sequence[str], extra: Sequence[str] = 
             known = [p.path for p in model.parameters()] + list(extra)
             found = [p for p in known if fnmatchcase(p, item)]
             if not found:
-                model.value(item)  # raises the error that lists what is known
+                raise UnknownNameError(
+                    f"nothing matches the pattern {item!r} among the {len(known)} parameters of model {model.name!r}; "
+                    f"they begin {', '.join(known[:5])}. model.parameters() lists them all."
+                )
             chosen.update(dict.fromkeys(found))
         else:
             if item not in extra:
@@ -85,7 +98,8 @@ def expand_paths(model: Model, wrt: str | Sequence[str], extra: Sequence[str] = 
 
 
 def _twist(pose: Pose, change: Pose) -> np.ndarray:
-    """Twist (angular, linear) of the displacement `change` of a frame at `pose`, in the axes and about the origin of its carrier."""
+    """Twist (angular, linear) of the displacement `change` of a frame at `pose`, in the axes and about the origin
+    of its carrier."""
     spin = change[0] @ pose[0].T
     w = np.array([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]]) / 2
     return np.concatenate((w, change[1] - np.cross(w, pose[1])))
@@ -152,7 +166,8 @@ def parameter_columns(tree: Tree, paths: Sequence[str], terms: Sequence[Sequence
     pattern = Pattern(matrix.shape, *np.nonzero(matrix))
     at = np.full(matrix.shape, -1, np.int64)
     at[pattern.rows, pattern.cols] = np.arange(pattern.nnz)
-    terms_i, terms_f, rows_table = [], [], []
+    terms_i, terms_f = [], []
+    rows_table: list[tuple[int, int]] = []
     for k, column in enumerate(terms):
         for term in column:
             before, beyond = _rows(tree, term)
@@ -179,7 +194,9 @@ def _rows(tree: Tree, term: Term) -> tuple[list[int], list[int]]:
         return list(range(tree.n_v)), []
     if term.kind == BEFORE:
         parent = int(tree.atoms_i[node, PARENT])
-        return tree.path(-1 if parent < 0 else int(tree.atoms_i[parent, LAST_COLUMN])), tree.columns_below(node, own=True)
+        return tree.path(-1 if parent < 0 else int(tree.atoms_i[parent, LAST_COLUMN])), tree.columns_below(
+            node, own=True
+        )
     last = int(tree.atoms_i[node, LAST_COLUMN])
     if term.kind == BEHIND:
         return tree.path(last), tree.columns_below(node, own=False)

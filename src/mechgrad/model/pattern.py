@@ -61,7 +61,9 @@ class Pattern:
         """Where entry (row, col) stands in the packed values; raises if it is structurally zero."""
         at = int(np.searchsorted(self._flat, row * self.shape[1] + col))
         if at == self.nnz or self._flat[at] != row * self.shape[1] + col:
-            raise InputError(f"entry ({row}, {col}) is structurally zero: the two do not lie on one path to the ground.")
+            raise InputError(
+                f"entry ({row}, {col}) is structurally zero: the two do not lie on one path to the ground."
+            )
         return at
 
 

@@ -1,12 +1,12 @@
 """The model as flat arrays: what kernels read. A new model is new data, never new code.
 
-A joint is a chain of *atoms*: revolute (about its own z), prismatic (along its own z), ball (Euler parameters) or fixed.
-Atom i carries at most one body. Frames: the atom's frame, after its motion, is the frame in which the body's numbers, the
-placements of the next atoms, markers and loads are expressed; the constant pose of the body frame in it (the joint's tail) is
-folded into those numbers here.
+A joint is a chain of *atoms*: revolute (about its own z), prismatic (along its own z), ball (Euler parameters) or
+fixed. Atom i carries at most one body. Frames: the atom's frame, after its motion, is the frame in which the body's
+numbers, the placements of the next atoms, markers and loads are expressed; the constant pose of the body frame in
+it (the joint's tail) is folded into those numbers here.
 
-A *column* is one velocity: column j has the twist S_j, and moves everything beyond its atom. `parent` of a column is the previous
-column on the way to the ground.
+A *column* is one velocity: column j has the twist S_j, and moves everything beyond its atom. `parent` of a column
+is the previous column on the way to the ground.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # columns of Tree.atoms_i
 PARENT, KIND, Q_AT, V_AT, HAS_MASS, LAST_COLUMN = range(6)
-# columns of Tree.atoms_f: axes of the frame at rest in the previous frame, its origin, the body's mass, centre of mass,
-# second moments about it (xx xy xz yy yz zz of int x x^T dm), and the mass of everything beyond
+# columns of Tree.atoms_f: axes of the frame at rest in the previous frame, its origin, the body's mass, centre of
+# mass, second moments about it (xx xy xz yy yz zz of int x x^T dm), and the mass of everything beyond
 X, Y, Z, ORIGIN, MASS, COM, MOMENTS, BEYOND = 0, 3, 6, 9, 12, 13, 16, 22
 ATOM_SIZE = 23
 # columns of Tree.columns_i
@@ -37,12 +37,12 @@ Pose = tuple[np.ndarray, np.ndarray]
 
 def second_moments(inertia: np.ndarray) -> np.ndarray:
     """int x x^T dm about the centre of mass, from the inertia tensor: tr(I)/2 - I."""
-    return 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    return np.asarray(0.5 * np.trace(inertia) * np.eye(3) - inertia)
 
 
 def six(symmetric: np.ndarray) -> np.ndarray:
     """(xx, xy, xz, yy, yz, zz) of a symmetric matrix."""
-    return symmetric[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]
+    return np.asarray(symmetric[(0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,9 @@ class Tree:
     atoms_i: np.ndarray
     atoms_f: np.ndarray  # one row per atom, then one row for the world: gravity in its first three numbers
     columns_i: np.ndarray
-    pairs: np.ndarray  # per column and ancestor, nearest first: position of (ancestor, column) and of (column, ancestor)
+    pairs: (
+        np.ndarray
+    )  # per column and ancestor, nearest first: position of (ancestor, column) and of (column, ancestor)
     pattern: Pattern
     body_atom: dict[str, int]
     body_tail: dict[str, Pose]
@@ -75,7 +77,8 @@ class Tree:
 
     @cached_property
     def chain_start(self) -> np.ndarray:
-        """Where each column's chain of ancestors starts when matrices are stored by chains (`kernels.small_dense`)."""
+        """Where each column's chain of ancestors starts when matrices are stored by chains
+        (`kernels.small_dense`)."""
         depth = self.depth
         return np.concatenate(([0], np.cumsum(depth + 1)[:-1])).astype(np.int64)
 
@@ -159,7 +162,7 @@ def compile_tree(model: Model) -> Tree:
     numbers = [gravity, *(np.asarray(x) for chain in chains for atom in chain for x in (atom.E, atom.r))]
     numbers += [np.asarray(x) for body in model.bodies for x in (body.mass, body.com, body.inertia)]
     numbers += [np.asarray(x) for joint in joints for x in joint.tail()]
-    numbers += [np.asarray(marker.local) for marker in (*model.points, *model.vectors)]
+    numbers += [np.asarray(p.position) for p in model.points] + [np.asarray(u.direction) for u in model.vectors]
     dtype = complex if any(np.iscomplexobj(x) for x in numbers) else float
     atoms_f = np.zeros((n_atoms + 1, ATOM_SIZE), dtype)
     atoms_f[n_atoms, :3] = gravity
@@ -217,7 +220,7 @@ def _columns(atoms_i: np.ndarray, n_v: int) -> tuple[np.ndarray, np.ndarray, Pat
     at = np.full((n_v, n_v), -1, np.int64)
     at[rows, cols] = np.arange(rows.size)
     columns_i[:, C_DIAGONAL] = np.diagonal(at)
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     for j, chain in enumerate(chains):
         columns_i[j, C_PAIR] = len(pairs)
         pairs += [(at[i, j], at[j, i]) for i in chain]

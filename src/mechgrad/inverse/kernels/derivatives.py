@@ -33,8 +33,8 @@ def derivatives(
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
     n, nnz, n_loads = width(like), dq.shape[1], loads_i.shape[0]
     has_world = False
-    for l in range(n_loads):
-        has_world |= loads_i[l, L_IN_BODY_AXES] == 0
+    for k_load in range(n_loads):
+        has_world |= loads_i[k_load, L_IN_BODY_AXES] == 0
     q_, v_, a_ = np.empty(n_q * n, tau.dtype), np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype)
     tau_ = np.empty(n_v * n, tau.dtype)
     frames = np.empty((n_atoms + 1) * FRAME * n, tau.dtype)
@@ -93,7 +93,8 @@ def derivatives_lanes(
 ):  # fmt: skip
     """`derivatives` in SIMD lanes."""
     return derivatives(
-        atoms_i, atoms_f, columns_i, pairs, q, v, a, loads_i, loads_f, terms_i, terms_f, rows, tau, dq, dv, da, dp, lane_zero()
+        atoms_i, atoms_f, columns_i, pairs, q, v, a, loads_i, loads_f, terms_i, terms_f, rows, tau, dq, dv, da, dp,
+        lane_zero(),
     )  # fmt: skip
 
 

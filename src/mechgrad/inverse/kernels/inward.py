@@ -1,7 +1,7 @@
 """Derivatives of the generalized forces by q, v and a, in one sweep, O(number of related pairs).
 
-For column j let I, B, f be the inertia, velocity operator and wrench of everything beyond it, and (S, Y, Psid, Psidd) the
-column's twist and rates (`kinematics.kernels.outward`). The wrench f_b of a body b beyond j changes by
+For column j let I, B, f be the inertia, velocity operator and wrench of everything beyond it, and (S, Y, Psid,
+Psidd) the column's twist and rates (`kinematics.kernels.outward`). The wrench f_b of a body b beyond j changes by
 
     df_b/da_j = I S_j
     df_b/dv_j = 2 B S_j + I Y_j                                       2 B (w, u) = 2 (tr(D) w - D w,  w x P)

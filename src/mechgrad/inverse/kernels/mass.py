@@ -3,7 +3,8 @@
     M_ij = S_i . I_j S_j         i = j or an ancestor of j;  I_j: inertia of everything beyond j
     a    = M^-1 (tau - h)        h: the generalized forces at a = 0, loads and weight included
 
-M has the pattern of the tree and factors into L^T D L without fill-in, so that solving costs one pass over the related pairs.
+M has the pattern of the tree and factors into L^T D L without fill-in, so that solving costs one pass over the
+related pairs.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from mechgrad.model.tree import BEYOND, C_PARENT, HAS_MASS, KIND, PARENT, V_AT
 
 @inner
 def mass_by_chains(atoms_i, atoms_f, columns_i, start, frames, twists, inertia, M, like):
-    """Fill M, stored by chains, from the frames and twists of the outward sweep. Slots of `inertia`: INERTIA per atom."""
+    """Fill M, stored by chains, from the frames and twists of the outward sweep. Slots of `inertia`: INERTIA per
+    atom."""
     n_atoms = atoms_i.shape[0]
     for i in range(n_atoms):
         k = i * INERTIA
@@ -98,7 +100,8 @@ def mass_matrix(atoms_i, atoms_f, columns_i, start, positions, pairs_t, q, M, li
 def accelerations(atoms_i, atoms_f, columns_i, start, parent, q, v, tau, loads_i, loads_f, a, like):
     """Rows of q, v, tau to rows of a (nt, n_v).
 
-    Returns (row, 0) for the first block with a bad number, (row, 1) for one with a singular mass matrix, else (-1, 0).
+    Returns (row, 0) for the first block with a bad number, (row, 1) for one with a singular mass matrix, else (-1,
+    0).
     """
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
     n, n_loads = width(like), loads_i.shape[0]
@@ -137,7 +140,8 @@ def accelerations(atoms_i, atoms_f, columns_i, start, parent, q, v, tau, loads_i
 
 @inlined
 def solve_with_mass(start, parent, positions, M, X, like):
-    """X <- M^-1 X: M (nt, nnz) packed, X (nt, n_v * m) row by row. Returns the first row of a singular block, or -1."""
+    """X <- M^-1 X: M (nt, nnz) packed, X (nt, n_v * m) row by row. Returns the first row of a singular block, or
+    -1."""
     n_v, n = parent.size, width(like)
     m = X.shape[1] // n_v
     packed, chains = np.empty(M.shape[1] * n, X.dtype), np.empty(positions.size * n, X.dtype)

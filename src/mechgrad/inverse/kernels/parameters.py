@@ -1,13 +1,13 @@
 """Derivatives of the generalized forces by parameters: the terms of `model.columns`, turned into columns.
 
-A frozen joint with twist T, carried by a frame that moves with V and A, has Psid = V x T and Psidd = A x T + V x Psid; with the
-composites I, B, f, L of everything it displaces,
+A frozen joint with twist T, carried by a frame that moves with V and A, has Psid = V x T and Psidd = A x T + V x
+Psid; with the composites I, B, f, L of everything it displaces,
 
-    tau_i,p = T_i . (2 B Psid + I Psidd + T x* f + L(t))         i on the way to the ground          (t: angular part of T)
-    tau_j,p = u4_j . Psid + u1_j . Psidd + u5_j . t              j displaced by it
+    tau_i,p = T_i . (2 B Psid + I Psidd + T x* f + L(t))         i on the way to the ground          (t: angular
+    part of T) tau_j,p = u4_j . Psid + u1_j . Psidd + u5_j . t              j displaced by it
 
-An inertial number changes the wrench of one body by the wrench of (dm, dh, dS). Gravity: tau_j,g = -(u1_j)_v. A load number changes
-the wrench by minus the load's own change.
+An inertial number changes the wrench of one body by the wrench of (dm, dh, dS). Gravity: tau_j,g = -(u1_j)_v. A
+load number changes the wrench by minus the load's own change.
 """
 
 from __future__ import annotations
@@ -85,29 +85,30 @@ def inertial_change(frames, i, terms_f, t, like):
 
 
 @inlined
-def load_change(kind, l, loads_i, loads, frames, terms_f, t, like):
-    """Change of the wrench that load l's body needs, by the load's force, couple or point."""
-    o = loads_i[l, L_ATOM] * FRAME
+def load_change(kind, k_load, loads_i, loads, frames, terms_f, t, like):
+    """Change of the wrench that the load's body needs, by the load's force, couple or point."""
+    o = loads_i[k_load, L_ATOM] * FRAME
     x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
     change = combine(terms_f[t, 0], terms_f[t, 1], terms_f[t, 2], x, y, z)
     if kind != LOAD_FORCE and kind != LOAD_COUPLE:
-        force, _, _ = load_in_world(loads_i, loads, l, frames, like)
+        force, _, _ = load_in_world(loads_i, loads, k_load, frames, like)
         return zero3(like), scale(-1.0, cross(change, force))
-    if not loads_i[l, L_IN_BODY_AXES]:
+    if not loads_i[k_load, L_IN_BODY_AXES]:
         zero = 0.0 * like
         change = (zero + terms_f[t, 0], zero + terms_f[t, 1], zero + terms_f[t, 2])
     if kind == LOAD_COUPLE:
         return zero3(like), scale(-1.0, change)
-    _, _, point = load_in_world(loads_i, loads, l, frames, like)
+    _, _, point = load_in_world(loads_i, loads, k_load, frames, like)
     return scale(-1.0, change), scale(-1.0, cross(point, change))
 
 
 @inner
 def parameter_terms(
-    atoms_i, atoms_f, terms_i, terms_f, rows, loads_i, loads, has_world, frames, twists, wrenches, inertia, world, duals,
-    dp, size, like,
+    atoms_i, atoms_f, terms_i, terms_f, rows, loads_i, loads, has_world, frames, twists, wrenches, inertia, world,
+    duals, dp, size, like,
 ):  # fmt: skip
-    """Add every term to the packed columns dp (`size` slots), after the inward sweep has left its composites behind."""
+    """Add every term to the packed columns dp (`size` slots), after the inward sweep has left its composites
+    behind."""
     clear(dp, 0, size, like)
     n_atoms = atoms_i.shape[0]
     for t in range(terms_i.shape[0]):
@@ -122,7 +123,7 @@ def parameter_terms(
             continue
         force, moment = zero3(like), zero3(like)
         s, d_w, dd_w, dd_v = force, force, force, force
-        if kind == BEFORE or kind == BEHIND:
+        if kind in (BEFORE, BEHIND):
             carrier = node
             if kind == BEFORE:
                 parent = atoms_i[node, PARENT]

@@ -1,6 +1,6 @@
 """Generalized forces of a tree: recursive Newton-Euler in world axes, O(n).
 
-    tau_j = S_j . (sum over the bodies beyond joint j of the wrench they need)
+tau_j = S_j . (sum over the bodies beyond joint j of the wrench they need)
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def project(atoms_i, twists, wrenches, tau, like):
 
 @inlined
 def torques(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau, like):
-    """Rows of q (nt, n_q), v, a (nt, n_v) to rows of tau (nt, n_v). Returns the first row of a block with a bad number, or -1."""
+    """Rows of q (nt, n_q), v, a (nt, n_v) to rows of tau (nt, n_v). Returns the first row of a block with a bad
+    number, or -1."""
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
     n, n_loads = width(like), loads_i.shape[0]
     q_, v_, a_ = np.empty(n_q * n, tau.dtype), np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype)

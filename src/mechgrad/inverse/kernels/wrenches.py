@@ -11,8 +11,9 @@ fixed point in one set of axes (x runs over the body):
 
 Derivatives also need D = int xdot x^T dm, which gives the operator B of the velocity terms (see `derivatives`).
 
-External loads are what the environment does to the body; they are subtracted. A load holds a force f, a couple c, both in world or
-in body axes, and the point x_f (in the atom's frame) where the force acts:  F -= f,  N -= x_f x f + c.
+External loads are what the environment does to the body; they are subtracted. A load holds a force f, a couple c,
+both in world or in body axes, and the point x_f (in the atom's frame) where the force acts:  F -= f,  N -= x_f x f
++ c.
 """
 
 from __future__ import annotations
@@ -179,17 +180,19 @@ def body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like)
 
 
 @inlined
-def load_in_world(loads_i, loads, l, frames, like):
-    """Force, couple and point of load l in world axes; `loads` holds LOAD slots per load."""
-    o = loads_i[l, L_ATOM] * FRAME
+def load_in_world(loads_i, loads, k_load, frames, like):
+    """Force, couple and point of one load in world axes; `loads` holds LOAD slots per load."""
+    o = loads_i[k_load, L_ATOM] * FRAME
     x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
-    k = l * LOAD
+    k = k_load * LOAD
     force, couple = get3(loads, k + LOAD_F, like), get3(loads, k + LOAD_C, like)
     point = add(
         get3(frames, o + AT, like),
-        combine(load(loads, k + LOAD_X, like), load(loads, k + LOAD_X + 1, like), load(loads, k + LOAD_X + 2, like), x, y, z),
+        combine(
+            load(loads, k + LOAD_X, like), load(loads, k + LOAD_X + 1, like), load(loads, k + LOAD_X + 2, like), x, y, z
+        ),
     )
-    if loads_i[l, L_IN_BODY_AXES]:
+    if loads_i[k_load, L_IN_BODY_AXES]:
         force = combine(force[0], force[1], force[2], x, y, z)
         couple = combine(couple[0], couple[1], couple[2], x, y, z)
     return force, couple, point
@@ -209,21 +212,22 @@ def gather_loads(loads_f, row, loads, like):
 @inner
 def apply_loads(loads_i, loads, frames, wrenches, like):
     """Subtract every load from the wrench its body needs."""
-    for l in range(loads_i.shape[0]):
-        force, couple, point = load_in_world(loads_i, loads, l, frames, like)
-        k = loads_i[l, L_ATOM] * WRENCH
+    for k_load in range(loads_i.shape[0]):
+        force, couple, point = load_in_world(loads_i, loads, k_load, frames, like)
+        k = loads_i[k_load, L_ATOM] * WRENCH
         add3(wrenches, k + FORCE, scale(-1.0, force), like)
         add3(wrenches, k + MOMENT, scale(-1.0, add(cross(point, force), couple)), like)
 
 
 @inner
 def collect_world_loads(loads_i, loads, frames, world, n_atoms, like):
-    """Per atom: sum of forces, couples and f x^T of the loads in world axes (their axes do not turn with the body)."""
+    """Per atom: sum of forces, couples and f x^T of the loads in world axes (their axes do not turn with the
+    body)."""
     clear(world, 0, n_atoms * WORLD_LOAD, like)
-    for l in range(loads_i.shape[0]):
-        if not loads_i[l, L_IN_BODY_AXES]:
-            f, couple, x = load_in_world(loads_i, loads, l, frames, like)
-            k = loads_i[l, L_ATOM] * WORLD_LOAD
+    for k_load in range(loads_i.shape[0]):
+        if not loads_i[k_load, L_IN_BODY_AXES]:
+            f, couple, x = load_in_world(loads_i, loads, k_load, frames, like)
+            k = loads_i[k_load, L_ATOM] * WORLD_LOAD
             add3(world, k + L_FORCE, f, like)
             add3(world, k + L_COUPLE, couple, like)
             add3(world, k + L_DYAD, scale(f[0], x), like)

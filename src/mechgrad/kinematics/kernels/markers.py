@@ -10,9 +10,10 @@ With the twist (s, m) and rates of a column (`kinematics.kernels.outward`), a di
     dV  = (Psid_w + s x w,  Psid_v + s x V_v + m x w)
     dA  = (Psidd_w + s x A_w + Psid_w x w,  Psidd_v + s x A_v + m x A_w + Psid_w x V_v + Psid_v x w)
 
-and the point's derivatives follow by the product rule. The Jacobian's column is e_c = m + s x x (point), s x u (vector), s (spin); its
-own change with another column d of the chain is s_near x e_far (points, vectors), near and far as seen from the ground; the columns
-of one ball atom do not turn each other, there it is s_c x e_d. A spin's column turns only with columns before it.
+and the point's derivatives follow by the product rule. The Jacobian's column is e_c = m + s x x (point), s x u
+(vector), s (spin); its own change with another column d of the chain is s_near x e_far (points, vectors), near and
+far as seen from the ground; the columns of one ball atom do not turn each other, there it is s_c x e_d. A spin's
+column turns only with columns before it.
 """
 
 from __future__ import annotations
@@ -153,7 +154,8 @@ def term_twist(atoms_i, terms_i, terms_f, t, frames, like):
 
 @inner
 def marker_terms(atoms_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, frames, x_p, xd_p, xdd_p, like):
-    """Derivatives by parameters; `acts` lists (term, marker) of every term that displaces a marker. Slots: (marker, parameter, 3)."""
+    """Derivatives by parameters; `acts` lists (term, marker) of every term that displaces a marker. Slots: (marker,
+    parameter, 3)."""
     size = markers_i.shape[0] * n_p * 3
     clear(x_p, 0, size, like)
     clear(xd_p, 0, size, like)
@@ -273,12 +275,18 @@ def motion_derivatives(
     atoms_i, atoms_f, columns_i, q, v, a, markers_i, markers_f, terms_i, terms_f, acts, n_p,
     x_q, xd_q, xdd_q, xdd_v, x_p, xd_p, xdd_p, like,
 ):  # fmt: skip
-    """Rows of q, v, a to rows of the derivatives of every marker. Returns the first row of a block with a bad number, or -1."""
+    """Rows of q, v, a to rows of the derivatives of every marker. Returns the first row of a block with a bad
+    number, or -1."""
     n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], v.shape[1], width(like)
     q_, v_, a_ = np.empty(n_q * n, x_q.dtype), np.empty(n_v * n, x_q.dtype), np.empty(n_v * n, x_q.dtype)
     frames, twists = np.empty((n_atoms + 1) * FRAME * n, x_q.dtype), np.empty(n_v * TWIST * n, x_q.dtype)
     size, size_p = x_q.shape[1] * n, x_p.shape[1] * n
-    b0, b1, b2, b3 = np.empty(size, x_q.dtype), np.empty(size, x_q.dtype), np.empty(size, x_q.dtype), np.empty(size, x_q.dtype)
+    b0, b1, b2, b3 = (
+        np.empty(size, x_q.dtype),
+        np.empty(size, x_q.dtype),
+        np.empty(size, x_q.dtype),
+        np.empty(size, x_q.dtype),
+    )
     p0, p1, p2 = np.empty(size_p, x_q.dtype), np.empty(size_p, x_q.dtype), np.empty(size_p, x_q.dtype)
     place_world(frames, n_atoms, 0.0, 0.0, 0.0, like)
     for row in range(0, q.shape[0], n):
@@ -304,7 +312,8 @@ def motion_derivatives(
 def contracted(
     atoms_i, atoms_f, columns_i, q, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, H_q, H_p, like
 ):  # fmt: skip
-    """Rows of q and y (nt, markers * 3) to rows of (J^T y)_q and (J^T y)_p. Returns the first row of a block with a bad number, or -1."""
+    """Rows of q and y (nt, markers * 3) to rows of (J^T y)_q and (J^T y)_p. Returns the first row of a block with a
+    bad number, or -1."""
     n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], columns_i.shape[0], width(like)
     q_, zero, y_ = np.empty(n_q * n, H_q.dtype), np.zeros(n_v * n, H_q.dtype), np.empty(y.shape[1] * n, H_q.dtype)
     frames, twists = np.empty((n_atoms + 1) * FRAME * n, H_q.dtype), np.empty(n_v * TWIST * n, H_q.dtype)

@@ -1,19 +1,21 @@
 """From the ground to the tips: frames, spatial velocities and accelerations of all atoms, twists of all columns.
 
-World axes throughout; spatial vectors are taken about the world's origin, angular part first. For atom i beyond atom p with
-columns j (twist S_j = (s, x_J x s) of a rotation about s through x_J, or (0, s) of a translation along s):
+World axes throughout; spatial vectors are taken about the world's origin, angular part first. For atom i beyond
+atom p with columns j (twist S_j = (s, x_J x s) of a rotation about s through x_J, or (0, s) of a translation along
+s):
 
     V_i = V_p + sum_j S_j v_j                                  [rad/s, m/s]
     A_i = A_p + sum_j (S_j a_j + (V_p x S_j) v_j)              [rad/s^2, m/s^2]
 
-The axes s are fixed in atom p's frame, for ball atoms too: their velocity is the relative angular velocity in those axes.
-Spatial accelerations add up like velocities; a point's acceleration is A_v + A_w x x + w x (V_v + w x x).
+The axes s are fixed in atom p's frame, for ball atoms too: their velocity is the relative angular velocity in those
+axes. Spatial accelerations add up like velocities; a point's acceleration is A_v + A_w x x + w x (V_v + w x x).
 
 How a body b beyond column c changes with q_c (a displacement along S_c; J the body behind c's atom, S_c fixed in p):
 
     dV_b/dq_c = S_c x V_b + Psid_c                   Psid_c  = V_J x S_c
     dA_b/dq_c = S_c x A_b + Psid_c x V_b + Psidd_c   Psidd_c = A_J x S_c + V_J x Psid_c
-    dA_b/dv_c = S_c x V_b + Y_c                      Y_c     = V_p x S_c + V_J x S_c      (dV_b/dv_c = dA_b/da_c = S_c)
+    dA_b/dv_c = S_c x V_b + Y_c                      Y_c     = V_p x S_c + V_J x S_c      (dV_b/dv_c = dA_b/da_c =
+    S_c)
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ from mechgrad.model.tree import (
     Z,
 )
 
-# slots of one atom's frame: axes, origin, spatial velocity and acceleration; the world's frame stands after the last atom's
+# slots of one atom's frame: axes, origin, spatial velocity and acceleration; the world's frame stands after the
+# last atom's
 AX, AY, AZ, AT, W, V, DW, DV = 0, 3, 6, 9, 12, 15, 18, 21
 FRAME = 24
 # slots of one column's twist
@@ -60,8 +63,8 @@ def place_world(frames, n_atoms, gx, gy, gz, like):
 
 @inner
 def outward(atoms_i, atoms_f, q, v, a, frames, twists, like):
-    """Fill frames and twists from the slots q, v, a. Returns 0, or NaN where a number of q, v, a is not finite or all four Euler
-    parameters of a joint are zero."""
+    """Fill frames and twists from the slots q, v, a. Returns 0, or NaN where a number of q, v, a is not finite or
+    all four Euler parameters of a joint are zero."""
     n_atoms = atoms_i.shape[0]
     check = like * 0.0
     for i in range(n_atoms):

@@ -1,0 +1,180 @@
+"""Compilation and its cache: an edit anywhere is seen, unchanged code starts warm, a user's settings stay theirs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mechgrad.inverse.kernels.torques import torques_one
+from mechgrad.kernels import jit
+
+# Only the one-state torques are compiled here: some seconds per empty cache.
+PENDULUM = """
+import json
+import numba
+
+numba.config.CACHE_DIR = "the user's own"
+
+import mechgrad as mg
+from mechgrad.inverse.kernels.torques import torques_one
+from mechgrad.kernels import jit
+
+bob = mg.Body("bob", mass=2.0, com=(0.0, 0.0, -1.0))
+model = mg.Model("pendulum", [bob], [mg.Revolute("pin", "ground", "bob", axis=(0.0, 1.0, 0.0))])
+tau = mg.inverse_dynamics(model, [0.5])
+print(json.dumps({
+    "package": str(jit.PACKAGE),
+    "tau": tau.tolist(),
+    "hits": sum(torques_one.stats.cache_hits.values()),
+    "misses": sum(torques_one.stats.cache_misses.values()),
+    "user_cache": numba.config.CACHE_DIR,
+    "our_cache": str(jit.CACHE_DIR),
+}))
+"""
+TORQUE = 2.0 * 9.81 * 0.479425538604203  # m g l sin 0.5
+
+# `dot` is called by torques.py, two folders away; its last definition wins.
+DOUBLED_DOT = """
+
+@inlined
+def dot(a, b):
+    return 2.0 * (a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+"""
+
+
+def copy_package(to: Path) -> Path:
+    return shutil.copytree(jit.PACKAGE, to / "mechgrad", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def run_pendulum(folder: Path, **environment: str) -> tuple[dict[str, Any], str]:
+    """The pendulum in a new process, with the package and the cache that lie in `folder`; (answer, stderr)."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("MECHGRAD", "NUMBA"))}
+    place = {"PYTHONPATH": str(folder), "MECHGRAD_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", PENDULUM],
+        env=inherited | place | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+def test_edits_are_seen_and_unchanged_code_starts_warm(tmp_path: Path) -> None:
+    """One story, because every chapter costs seconds: cold, warm, then a callee in another file is edited."""
+    package = copy_package(tmp_path)
+
+    cold, said = run_pendulum(tmp_path)
+    assert cold["package"] == str(package)
+    assert cold["tau"] == pytest.approx([TORQUE], rel=1e-14)
+    assert (cold["hits"], cold["misses"]) == (0, 1)
+    assert said.count("mechgrad: compiling for this machine") == 1
+    assert said.count("\n") == 1
+
+    warm, said = run_pendulum(tmp_path)
+    assert warm["tau"] == cold["tau"]
+    assert warm["hits"] > 0
+    assert warm["misses"] == 0
+    assert warm["our_cache"] == cold["our_cache"]
+    assert said == ""
+
+    vec3 = package / "kernels" / "vec3.py"
+    vec3.write_text(vec3.read_text() + DOUBLED_DOT)
+    edited, said = run_pendulum(tmp_path, MECHGRAD_QUIET="1")
+    assert edited["tau"] == pytest.approx([2.0 * TORQUE], rel=1e-14)
+    assert edited["misses"] == 1
+    assert edited["our_cache"] != cold["our_cache"]
+    assert said == ""
+
+    for run in (cold, warm, edited):
+        assert run["user_cache"] == "the user's own"
+        assert Path(run["our_cache"]).parent == tmp_path / "cache"
+        assert list(Path(run["our_cache"]).rglob("*.nbi")), "nothing was written to the cache"
+
+
+def test_hash_depends_on_every_source(tmp_path: Path) -> None:
+    package = copy_package(tmp_path)
+    seen = {jit.source_hash(package)}
+    assert seen == {jit.source_hash()}, "the place of the package must not matter"
+    sources = sorted(package.rglob("*.py"))
+    for path in sources:
+        path.write_text(path.read_text() + "\n# edited\n")
+        seen.add(jit.source_hash(package))
+    assert len(seen) == len(sources) + 1
+    (package / "kernels" / "new.py").write_text("")
+    seen.add(jit.source_hash(package))
+    (package / "kernels" / "new.py").rename(package / "model" / "new.py")
+    seen.add(jit.source_hash(package))
+    assert len(seen) == len(sources) + 3
+
+
+def test_hash_is_of_text_not_of_time(tmp_path: Path) -> None:
+    package = copy_package(tmp_path)
+    before = jit.source_hash(package)
+    for path in package.rglob("*.py"):
+        os.utime(path, (1.0, 1.0))
+    (package / "notes.txt").write_text("not a source")
+    assert jit.source_hash(package) == before
+
+
+def test_an_unwritable_cache_falls_back_to_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked = tmp_path / "a file, not a folder"
+    blocked.write_text("")
+    monkeypatch.setenv("MECHGRAD_CACHE_DIR", str(blocked))
+    chosen = jit._choose_cache_dir()
+    assert chosen.name == jit.source_hash()
+    assert blocked not in chosen.parents
+
+
+def test_every_entry_is_cached_in_our_directory() -> None:
+    assert "mechgrad.inverse.kernels.torques.torques_one" in jit.ENTRIES
+    for name, kernel in jit.ENTRIES.items():
+        assert Path(kernel._cache.cache_path).is_relative_to(jit.CACHE_DIR), name
+
+
+# ----------------------------------------------------------------------------------------------------- notices
+NAME = "mechgrad.inverse.kernels.torques.torques_one"
+
+
+def compilation_of(function: Any) -> SimpleNamespace:
+    """What Numba tells its listeners."""
+    return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+
+
+def test_the_notice_is_given_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "_said", [])
+    monkeypatch.delenv("MECHGRAD_QUIET", raising=False)
+    for _ in range(3):
+        jit._default_notice.on_start(compilation_of(torques_one.py_func))
+        jit._default_notice.on_end(compilation_of(torques_one.py_func))
+    captured = capsys.readouterr()
+    assert captured.err.count("compiling for this machine") == 1
+    assert captured.out == ""
+
+
+def test_quiet_is_quiet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "_said", [])
+    monkeypatch.setenv("MECHGRAD_QUIET", "1")
+    jit._default_notice.on_start(compilation_of(torques_one.py_func))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_only_our_entries_are_reported_and_with_their_duration() -> None:
+    reports: list[tuple[str, float | None]] = []
+    notice = jit.CompileNotice(lambda name, seconds: reports.append((name, seconds)))
+    for function in (torques_one.py_func, copy_package):
+        notice.on_start(compilation_of(function))
+        notice.on_end(compilation_of(function))
+    assert [name for name, _ in reports] == [NAME, NAME]
+    assert reports[0][1] is None
+    assert reports[1][1] is not None
+    assert reports[1][1] >= 0.0
