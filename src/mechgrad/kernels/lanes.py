@@ -99,6 +99,29 @@ def _negate(x):
     return None
 
 
+def reciprocal(x):  # pragma: no cover - replaced by the overload below inside kernels
+    """1 / x without an exception: not finite where x is zero, for complex numbers too (there Numba would raise)."""
+    raise TypeError("reciprocal is for kernels")
+
+
+@overload(reciprocal)
+def _reciprocal(x):
+    if isinstance(x, types.Complex):
+
+        def complex_reciprocal(x):
+            # divided by its larger part first: squares would overflow beyond 1e154
+            if abs(x.real) >= abs(x.imag):
+                ratio = x.imag / x.real
+                size = x.real + x.imag * ratio
+                return complex(1.0 / size, -ratio / size)
+            ratio = x.real / x.imag
+            size = x.real * ratio + x.imag
+            return complex(ratio / size, -1.0 / size)
+
+        return complex_reciprocal
+    return lambda x: 1.0 / x
+
+
 # ----------------------------------------------------------------------------------------- making and measuring
 @intrinsic
 def lane_zero(typingctx):
@@ -360,43 +383,26 @@ def _quadrant(typingctx, s, c, k):
 
 @inlined
 def _sincos_reduced(x):
-    # pi/2 in three parts (33 + 33 + 53 bits): k times the first two is exact for |x| < 1e4, so the
-    # reduced angle keeps its relative accuracy next to multiples of pi/2. Polynomials: minimax on [-pi/4, pi/4].
+    # pi/2 in three parts (33 + 33 + 53 bits): k times the first two is exact for |x| < 1e4. What rounding cuts off the
+    # reduced angle r is kept in `low`, so that r + low is right to far more digits than r has, also next to k pi/2.
     k = _rint(x * 0.63661977236758134308)
-    r = ((x - k * 1.57079632673412561417e00) - k * 6.07710050630396597660e-11) - k * 2.02226624879595063154e-21
+    first = x - k * 1.57079632673412561417e00
+    second = k * 6.07710050630396597660e-11
+    sharp = first - second
+    back = sharp - first
+    cut = ((first - (sharp - back)) - (second + back)) - k * 2.02226624879595063154e-21
+    r = sharp + cut
+    low = (sharp - r) + cut
     z = r * r
-    s = r + r * z * (
-        -1.66666666666666324348e-01
-        + z
-        * (
-            8.33333333332248946124e-03
-            + z
-            * (
-                -1.98412698298579493134e-04
-                + z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10))
-            )
-        )
-    )
+    # minimax polynomials on [-pi/4, pi/4]
+    ps = 2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
+    ps = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * ps)
+    s = r + (low + r * z * (-1.66666666666666324348e-01 + z * ps))
+    pc = -2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)
+    pc = 4.16666666666666019037e-02 + z * (-1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * pc))
     half = 0.5 * z
     w = 1.0 - half
-    c = w + (
-        ((1.0 - w) - half)
-        + z
-        * z
-        * (
-            4.16666666666666019037e-02
-            + z
-            * (
-                -1.38888888888741095749e-03
-                + z
-                * (
-                    2.48015872894767294178e-05
-                    + z
-                    * (-2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))
-                )
-            )
-        )
-    )
+    c = w + (((1.0 - w) - half) + (z * z * pc - r * low))
     return _quadrant(s, c, k)
 
 

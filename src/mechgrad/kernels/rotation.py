@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mechgrad.kernels.jit import inlined
+from mechgrad.kernels.lanes import reciprocal
 from mechgrad.kernels.vec3 import add, combine, scale, sub
 
 
@@ -19,7 +20,7 @@ def turn_quaternion(e0, e1, e2, e3, x, y, z):
     A(e) = A(e/|e|): dividing by e.e instead of normalising makes the partial derivative along e vanish off the unit
     sphere too, which tangents and complex steps rely on.
     """
-    s = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)
+    s = 2.0 * reciprocal(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)
     s1, s2, s3 = s * e1, s * e2, s * e3
     xx, yy, zz = s1 * e1, s2 * e2, s3 * e3
     xy, xz, yz = s1 * e2, s1 * e3, s2 * e3

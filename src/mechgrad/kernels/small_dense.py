@@ -4,7 +4,7 @@ tree."""
 from __future__ import annotations
 
 from mechgrad.kernels.jit import inner
-from mechgrad.kernels.lanes import load, store, where_less
+from mechgrad.kernels.lanes import load, reciprocal, store, where_less
 
 
 @inner
@@ -25,7 +25,7 @@ def solve_dense(A, B, n, m, like):
                 a, b = load(B, k * m + j, like), load(B, i * m + j, like)
                 store(B, k * m + j, where_less(top * top, low * low, b, a))
                 store(B, i * m + j, where_less(top * top, low * low, a, b))
-        inverse = 1.0 / load(A, k * n + k, like)
+        inverse = reciprocal(load(A, k * n + k, like))
         for i in range(k + 1, n):
             factor = load(A, i * n + k, like) * inverse
             for j in range(k + 1, n):
@@ -33,7 +33,7 @@ def solve_dense(A, B, n, m, like):
             for j in range(m):
                 store(B, i * m + j, load(B, i * m + j, like) - factor * load(B, k * m + j, like))
     for k in range(n - 1, -1, -1):
-        inverse = 1.0 / load(A, k * n + k, like)
+        inverse = reciprocal(load(A, k * n + k, like))
         for j in range(m):
             x = load(B, k * m + j, like)
             for i in range(k + 1, n):
@@ -60,7 +60,7 @@ def tree_factor(M, start, parent, diagonal, like):
         store(diagonal, k, PIVOT_TOLERANCE * load(M, start[k], like))
     for k in range(n - 1, -1, -1):
         failed = where_less(load(diagonal, k, like), load(M, start[k], like), failed, one)
-        inverse = 1.0 / load(M, start[k], like)
+        inverse = reciprocal(load(M, start[k], like))
         i, ki = parent[k], start[k] + 1
         while i >= 0:
             factor = load(M, ki, like) * inverse
@@ -89,7 +89,7 @@ def tree_solve(M, start, parent, x, m, like):
             i = parent[i]
             ki += 1
     for k in range(n):
-        inverse = 1.0 / load(M, start[k], like)
+        inverse = reciprocal(load(M, start[k], like))
         for c in range(m):
             store(x, k * m + c, load(x, k * m + c, like) * inverse)
         i, ki = parent[k], start[k] + 1

@@ -21,7 +21,7 @@ How a body b beyond column c changes with q_c (a displacement along S_c; J the b
 from __future__ import annotations
 
 from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.lanes import load, sincos
+from mechgrad.kernels.lanes import load, reciprocal, sincos
 from mechgrad.kernels.rotation import turn_quaternion, turn_z
 from mechgrad.kernels.vec3 import add, combine, cross, get3, put3, scale, zero3
 from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE
@@ -109,7 +109,7 @@ def outward(atoms_i, atoms_f, q, v, a, frames, twists, like):
             e0, e1, e2, e3 = load(q, k, like), load(q, k + 1, like), load(q, k + 2, like), load(q, k + 3, like)
             v0, v1, v2 = get3(v, j, like)
             a0, a1, a2 = get3(a, j, like)
-            length = 1.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)  # infinite if all are zero: also a bad number
+            length = reciprocal(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)  # infinite if all are zero: also a bad number
             check = check + (length - length)
             check = check + ((v0 - v0) + (v1 - v1) + (v2 - v2) + (a0 - a0) + (a1 - a1) + (a2 - a2))
             spin, change = combine(v0, v1, v2, ax, ay, az), combine(a0, a1, a2, ax, ay, az)
