@@ -6,8 +6,10 @@ import gc
 import json
 import os
 import platform
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import numba
 import numpy as np
 import pinocchio as pin
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
@@ -55,7 +58,7 @@ def faster(times: Times, ours: str, theirs: str) -> float:
     return float(np.median(times[theirs] / times[ours]))
 
 
-def exponent(sizes: list[int], seconds: list[float]) -> float:
+def exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
     """p of seconds ~ size^p, by regression of the logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
@@ -86,9 +89,9 @@ class Report:
         """A table; all columns but the first are numbers."""
         table = Table(title=title, title_justify="left")
         for k, name in enumerate(header):
-            table.add_column(name, justify="right" if k else "left")
+            table.add_column(escape(name), justify="right" if k else "left", no_wrap=True)
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(escape, row))
         self.console.print(table)
 
     def finish(self) -> None:
@@ -125,9 +128,20 @@ def _cpu() -> str:
     return named[0] if named else platform.machine()
 
 
+def other_process(code: str, **environment: str) -> dict[str, float]:
+    """Run code in a new process; its last line is JSON."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
 # -------------------------------------------------------------------------------------------------- pinocchio
 def pin_model(model: mg.Model) -> pin.Model:
-    """The mechanism in Pinocchio, from the documented transforms of its joints, with the fastest joint type that fits."""
+    """The mechanism in Pinocchio, from the documented transforms of its joints, with its fast types where they fit."""
     twin = pin.Model()
     twin.gravity.linear = np.asarray(model.gravity)
     frames: dict[str, tuple[int, pin.SE3]] = {"ground": (0, pin.SE3.Identity())}
@@ -143,6 +157,12 @@ def pin_model(model: mg.Model) -> pin.Model:
     return twin
 
 
+def symmetric(upper: np.ndarray) -> np.ndarray:
+    """Pinocchio promises the upper triangle only."""
+    upper = np.triu(upper)
+    return upper + np.triu(upper, 1).swapaxes(-1, -2)
+
+
 Pieces = tuple[pin.SE3, pin.JointModel, pin.SE3]
 
 
@@ -151,7 +171,7 @@ def _pose(rotation: Rotation | None = None, origin: Any = (0.0, 0.0, 0.0)) -> pi
 
 
 def _denavit_hartenberg(joint: mg.DenavitHartenberg) -> Pieces:
-    """Standard: Rz(theta) Tz(d) motion Tx(a) Rx(alpha); modified: the last two first. sign = -1 turns z over and back."""
+    """Standard: Rz(theta) Tz(d) motion Tx(a) Rx(alpha); modified: the last two first. sign = -1 turns z over."""
     screw_z = _pose(Rotation.from_euler("z", joint.theta), (0.0, 0.0, joint.d))
     screw_x = _pose(Rotation.from_euler("x", joint.alpha), (joint.a, 0.0, 0.0))
     over = _pose(Rotation.from_euler("x", np.pi)) if joint.sign < 0 else _pose()

@@ -10,17 +10,29 @@ line is one JSON object with every figure; times end in _us (per sample), _secon
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from common import Report, Times, difference, digits, exponent, faster, interleave, machine, pin_model
+from common import (
+    Report,
+    Times,
+    difference,
+    digits,
+    exponent,
+    faster,
+    interleave,
+    machine,
+    other_process,
+    pin_model,
+    symmetric,
+)
 
 import mechgrad as mg
 from mechgrad.gallery import chain, human, human_motion
@@ -67,8 +79,7 @@ class Pair:
         model, data = self.pin, self.data
         dq, dv, da = self.matrices
         for k in range(self.nt):
-            pin.computeRNEADerivatives(model, data, self.q[k], self.v[k], self.a[k])
-            dq[k], dv[k], da[k] = data.dtau_dq, data.dtau_dv, data.M
+            dq[k], dv[k], da[k] = pin.computeRNEADerivatives(model, data, self.q[k], self.v[k], self.a[k])
         return self.matrices
 
     def pin_mass_matrix(self) -> np.ndarray:
@@ -87,37 +98,31 @@ class Pair:
         model, data = self.pin, self.data
         dq, dv, dtau = self.matrices
         for k in range(self.nt):
-            pin.computeABADerivatives(model, data, self.q[k], self.v[k], self.tau[k])
-            dq[k], dv[k], dtau[k] = data.ddq_dq, data.ddq_dv, data.Minv
+            dq[k], dv[k], dtau[k] = pin.computeABADerivatives(model, data, self.q[k], self.v[k], self.tau[k])
         return self.matrices
-
-
-def symmetric(upper: np.ndarray) -> np.ndarray:
-    """Pinocchio promises the upper triangle only."""
-    upper = np.triu(upper)
-    return upper + np.triu(upper, 1).swapaxes(-1, -2)
 
 
 def check_agreement(report: Report, pair: Pair) -> None:
     """Both libraries must give the same numbers before their times mean anything."""
-    model, state = pair.model, (pair.q, pair.v, pair.a)
-    D = mg.inverse_dynamics_derivatives(model, *state)
-    forward = mg.forward_dynamics_derivatives(model, pair.q, pair.v, pair.tau)
-    worst = {"torque_difference": difference(pair.tau, pair.pin_torques())}
+    model = pair.model
+    D = mg.inverse_dynamics_derivatives(model, pair.q, pair.v, pair.a)
+    F = mg.forward_dynamics_derivatives(model, pair.q, pair.v, pair.tau)
+
+    def agree(key: str, within: float, *pairs: tuple[np.ndarray, np.ndarray]) -> None:
+        worst = report.note(key, max(difference(ours, theirs) for ours, theirs in pairs))
+        if not worst < within:
+            raise SystemExit(f"{key} = {worst:.1e}: mechgrad and Pinocchio disagree; times would mean nothing.")
+
+    agree("torque_difference", AGREEMENT, (pair.tau, pair.pin_torques()))
     dq, dv, da = pair.pin_derivatives()
-    pairs = ((D.dq.dense(), dq), (D.dv.dense(), dv), (D.da.dense(), symmetric(da)))
-    worst["derivative_difference"] = max(difference(ours, theirs) for ours, theirs in pairs)
-    worst["mass_matrix_difference"] = difference(
-        mg.mass_matrix(model, pair.q).dense(), symmetric(pair.pin_mass_matrix())
-    )
-    for key, value in worst.items():
-        assert report.note(key, value) < AGREEMENT, f"{key} = {value:.1e}: the two libraries disagree"
-    worst = {"acceleration_difference": difference(forward.a, pair.pin_accelerations())}
+    pairs = (D.dq.dense(), dq), (D.dv.dense(), dv), (D.da.dense(), symmetric(da))
+    agree("derivative_difference", AGREEMENT, *pairs)
+    M = mg.mass_matrix(model, pair.q).dense()
+    agree("mass_matrix_difference", AGREEMENT, (M, symmetric(pair.pin_mass_matrix())))
+    agree("forward_difference", FORWARD_AGREEMENT, (F.a, pair.pin_accelerations()))
     dq, dv, dtau = pair.pin_acceleration_derivatives()
-    pairs = ((forward.dq, dq), (forward.dv, dv), (forward.dtau, symmetric(dtau)))
-    worst["acceleration_derivative_difference"] = max(difference(ours, theirs) for ours, theirs in pairs)
-    for key, value in worst.items():
-        assert report.note(key, value) < FORWARD_AGREEMENT, f"{key} = {value:.1e}: the two libraries disagree"
+    pairs = (F.dq, dq), (F.dv, dv), (F.dtau, symmetric(dtau))
+    agree("forward_derivative_difference", FORWARD_AGREEMENT, *pairs)
 
 
 # --------------------------------------------------------------------------------------------- beside pinocchio
@@ -215,17 +220,29 @@ def singles(report: Report, effort: Effort, pair: Pair) -> None:
 
     def their_derivatives() -> None:
         for q, v, a in states:
-            pin.computeRNEADerivatives(twin, data, q, v, a)
-            dq[:], dv[:], da[:] = data.dtau_dq, data.dtau_dv, data.M
+            dq[:], dv[:], da[:] = pin.computeRNEADerivatives(twin, data, q, v, a)
 
-    rows = [
-        row(report, "single_torque", "torques", interleave({"ours": ours, "pin": theirs}, effort.rounds), calls),
-        row(
-            report, "single_derivative", "their derivatives, packed",
-            interleave({"ours": our_derivatives, "pin": their_derivatives}, effort.rounds), calls,
-        ),
-    ]  # fmt: skip
-    report.table(f"human, {pair.n} joints, one state per call", COLUMNS, rows)
+    least, nothing = chain(1), np.zeros(1)
+    least_twin = pin_model(least)
+    least_data = least_twin.createData()
+
+    def our_call() -> None:
+        for _ in states:
+            mg.inverse_dynamics(least, nothing, nothing, nothing)
+
+    def their_call() -> None:
+        for _ in states:
+            vector[:1] = pin.rnea(least_twin, least_data, nothing, nothing, nothing)
+
+    rows = []
+    for key, label, pair_of_calls in (
+        ("single_torque", "torques", (ours, theirs)),
+        ("single_derivative", "their derivatives, packed", (our_derivatives, their_derivatives)),
+        ("single_joint_torque", "torque of a single joint", (our_call, their_call)),
+    ):
+        times = interleave(dict(zip(("ours", "pin"), pair_of_calls, strict=True)), effort.rounds)
+        rows.append(row(report, key, label, times, calls))
+    report.table(f"human, {pair.n} joints, one state per call (last row: what a call costs)", COLUMNS, rows)
 
 
 # ---------------------------------------------------------------------------------------------------- by itself
@@ -255,35 +272,36 @@ def parameters(report: Report, effort: Effort, pair: Pair) -> None:
 
 def chains(report: Report, effort: Effort) -> None:
     """Growth with the number of joints: n for torques, n^2 for the n^2 entries of the derivatives."""
-    rows, torque_seconds, derivative_seconds = [], [], []
     nt = 301
+    rows = []
+    found: list[tuple[float, float]] = []
     for n in effort.chains:
-        model = chain(n)
-        q, v, a = np.random.default_rng(n).uniform(-1.0, 1.0, (3, nt, n))
-        out, D = np.empty((nt, n)), mg.inverse_dynamics_derivatives(model, q, v, a)
-        repeat = max(1, 256 // n)
-        torques = interleave({"t": lambda: mg.inverse_dynamics(model, q, v, a, out=out)}, effort.rounds, repeat)
-        call = {"d": lambda: mg.inverse_dynamics_derivatives(model, q, v, a, out=D)}
-        derivatives = interleave(call, max(5, effort.rounds // (1 + n // 64)), max(1, 32 // n))
-        torque_seconds.append(float(np.median(torques["t"])) / nt)
-        derivative_seconds.append(float(np.median(derivatives["d"])) / nt)
-        report.note(f"chain{n}_torque_us", torque_seconds[-1] * 1e6)
-        report.note(f"chain{n}_derivative_us", derivative_seconds[-1] * 1e6)
-        per_entry = derivative_seconds[-1] / (3 * n * n)
-        rows.append(
-            [
-                str(n),
-                digits(torque_seconds[-1] * 1e6),
-                digits(torque_seconds[-1] / n * 1e9),
-                digits(derivative_seconds[-1] * 1e6),
-                digits(per_entry * 1e9),
-            ]
-        )
-    slope = report.note("torque_growth_exponent", exponent(list(effort.chains), torque_seconds))
-    slope2 = report.note("derivative_growth_exponent", exponent(list(effort.chains), derivative_seconds))
-    rows.append(["exponent", f"{slope:.2f}", "", f"{slope2:.2f}", ""])
+        found.append(seconds_of_chain(n, nt, effort.rounds))
+        torque, derivative = found[-1]
+        report.note(f"chain{n}_torque_us", torque * 1e6)
+        report.note(f"chain{n}_derivative_us", derivative * 1e6)
+        figures = (torque * 1e6, torque / n * 1e9, derivative * 1e6, derivative / (3 * n * n) * 1e9)
+        rows.append([str(n), *map(digits, figures)])
+    torque_slope, derivative_slope = (exponent(effort.chains, seconds) for seconds in zip(*found, strict=True))
+    report.note("torque_growth_exponent", torque_slope)
+    report.note("derivative_growth_exponent", derivative_slope)
+    rows.append(["exponent", f"{torque_slope:.2f}", "", f"{derivative_slope:.2f}", ""])
     header = ["joints", "torques [µs]", "[ns/joint]", "derivatives [µs]", "[ns/entry]"]
     report.table(f"serial chains, {nt} samples, with out=, per sample", header, rows)
+
+
+def seconds_of_chain(n: int, nt: int, rounds: int) -> tuple[float, float]:
+    """Per sample, of torques and of derivatives."""
+    model = chain(n)
+    q, v, a = np.random.default_rng(n).uniform(-1.0, 1.0, (3, nt, n))
+    tau, D = np.empty((nt, n)), mg.inverse_dynamics_derivatives(model, q, v, a)
+    torques = interleave({"t": lambda: mg.inverse_dynamics(model, q, v, a, out=tau)}, rounds, max(1, 256 // n))
+    derivatives = interleave(
+        {"t": lambda: mg.inverse_dynamics_derivatives(model, q, v, a, out=D)},
+        max(5, rounds // (1 + n // 64)),
+        max(1, 32 // n),
+    )
+    return float(np.median(torques["t"])) / nt, float(np.median(derivatives["t"])) / nt
 
 
 def samples(report: Report, effort: Effort) -> None:
@@ -291,9 +309,8 @@ def samples(report: Report, effort: Effort) -> None:
     model, rows = human(), []
     for nt in effort.samples:
         _, q, v, a = human_motion(nt)
-        out = np.empty_like(q)
-        repeat = max(1, 2000 // nt)
-        times = interleave({"t": lambda: mg.inverse_dynamics(model, q, v, a, out=out)}, min(effort.rounds, 21), repeat)
+        call = partial(mg.inverse_dynamics, model, q, v, a, out=np.empty_like(q))
+        times = interleave({"t": call}, min(effort.rounds, 21), max(1, 2000 // nt))
         per_sample = float(np.median(times["t"])) / nt * 1e6
         report.note(f"samples{nt}_torque_us", per_sample)
         rows.append([str(nt), digits(per_sample), digits(per_sample * nt)])
@@ -303,41 +320,27 @@ def samples(report: Report, effort: Effort) -> None:
 def threads(report: Report, effort: Effort) -> None:
     """One thread against all cores."""
     model, rows = human(), []
-    big, small = (65536, 8192) if effort is FULL else (16384, 4096)
-    rounds = max(5, effort.rounds // 4)
-    cores = os.cpu_count() or 1
-    for key, nt, function in (
-        ("torque", big, mg.inverse_dynamics),
-        ("derivative", small, mg.inverse_dynamics_derivatives),
-    ):
+    functions: tuple[tuple[str, int, Callable[..., Any]], ...] = (
+        ("torque", 65536, mg.inverse_dynamics),
+        ("derivative", 32768 if effort is FULL else 16384, mg.inverse_dynamics_derivatives),
+    )
+    for key, nt, function in functions:
         _, q, v, a = human_motion(nt)
-        out = function(model, q, v, a)
-        call = {name: lambda n=n: function(model, q, v, a, out=out, threads=n) for name, n in (("one", 1), ("all", 0))}
-        times = interleave(call, rounds)
+        call = partial(function, model, q, v, a, out=function(model, q, v, a))
+        calls = {"one": partial(call, threads=1), "all": partial(call, threads=0)}
+        times = interleave(calls, max(5, effort.rounds // 3))
         one, every = (float(np.median(times[name])) / nt * 1e6 for name in ("one", "all"))
         speedup = report.note(f"{key}_speedup_all_cores", faster(times, "all", "one"))
         report.note(f"{key}_one_thread_us", one)
         report.note(f"{key}_all_cores_us", every)
         rows.append([f"{key}s", str(nt), digits(one), digits(every), f"{speedup:.2f}"])
-    header = ["", "samples", "1 thread [µs/sample]", f"{cores} threads", "speed-up"]
+    header = ["", "samples", "1 thread [µs/sample]", f"{os.cpu_count()} threads", "speed-up"]
     report.table("human, threads, with out=", header, rows)
 
 
 # ------------------------------------------------------------------------------------------- in other processes
-def other_process(code: str, **environment: str) -> dict[str, float]:
-    """Run code in a new process; its last line is JSON."""
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return answer
-
-
 START = """
 import json, time
-import numpy
 begin = time.perf_counter()
 import mechgrad as mg
 from mechgrad.gallery import human, human_motion
@@ -352,20 +355,22 @@ print(json.dumps({"import": imported - begin, "start": time.perf_counter() - imp
 
 # Peak of the resident memory during the call, less what was resident before it, less the result.
 MILLION = """
-import json, resource
+import json
+from pathlib import Path
 import numpy as np
 import mechgrad as mg
 from mechgrad.gallery import arm7
 model, nt = arm7(), 1_000_000
-rng = np.random.default_rng(0)
-state = np.empty((3, nt, 7), np.{dtype})
-for part in state.reshape(300, -1):
-    part[:] = rng.uniform(-1.0, 1.0, part.shape)
+state = np.empty((3, nt, 7), "DTYPE")
+state[:] = np.linspace(-1.0, 1.0, 7)
 mg.inverse_dynamics(model, *state[:, :64])
-mib = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / {unit}
-before = mib()
+def mib(key):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(key)) / 1024
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+before = mib("VmRSS")
 tau = mg.inverse_dynamics(model, *state)
-print(json.dumps({{"extra": mib() - before - tau.nbytes / 2**20, "result": tau.nbytes / 2**20}}))
+print(json.dumps({"extra": mib("VmHWM") - before - tau.nbytes / 2**20, "result": tau.nbytes / 2**20}))
 """
 
 
@@ -389,15 +394,14 @@ def start_up(report: Report, effort: Effort) -> None:
 
 def memory(report: Report) -> None:
     """A million samples need no second copy of themselves."""
-    unit = 2**20 if sys.platform == "darwin" else 2**10
     rows = []
     for key, label, dtype in (
         ("million_samples_extra_mib", "float64", "float64"),
         ("million_samples_float32_extra_mib", "float32, converted in blocks", "float32"),
     ):
-        answer = other_process(MILLION.format(dtype=dtype, unit=unit))
+        answer = other_process(MILLION.replace("DTYPE", dtype))
         report.note(key, answer["extra"])
-        rows.append([label, digits(answer["result"]), f"{answer['extra']:.1f}"])
+        rows.append([label, digits(answer["result"]), f"{answer['extra']:.2f}"])
     report.table("arm7, 1,000,000 samples, torques", ["input", "result [MiB]", "peak beyond it [MiB]"], rows)
 
 
@@ -424,7 +428,7 @@ def main() -> None:
         lambda: threads(report, effort),
         lambda: start_up(report, effort),
     ]
-    if sys.platform != "win32":  # no peak of the resident memory in its standard library
+    if Path("/proc/self/clear_refs").exists():  # only Linux tells the peak of the resident memory
         sections.append(lambda: memory(report))
     for section in sections:
         section()

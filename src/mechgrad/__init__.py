@@ -18,6 +18,12 @@ from mechgrad.inverse.forward import (
     mass_matrix,
 )
 from mechgrad.inverse.loads import Load
+from mechgrad.inverse.reactions import (
+    JointReactions,
+    ReactionDerivatives,
+    joint_reactions,
+    joint_reactions_derivatives,
+)
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives, inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.io import load_model, save_model
 from mechgrad.kinematics.bodies import BodyMotion, body_jacobian, body_motion
@@ -64,7 +70,8 @@ __all__ = [  # noqa: RUF022
     "body_motion", "BodyMotion", "body_jacobian", "marker_motion", "MarkerMotion", "marker_jacobian",
     "marker_derivatives", "MarkerDerivatives", "contracted_hessian",
     # what drives it, and what does it do?
-    "Load", "inverse_dynamics", "inverse_dynamics_derivatives", "InverseDynamicsDerivatives", "mass_matrix",
+    "Load", "inverse_dynamics", "inverse_dynamics_derivatives", "InverseDynamicsDerivatives",
+    "joint_reactions", "joint_reactions_derivatives", "JointReactions", "ReactionDerivatives", "mass_matrix",
     "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
     # what went wrong?
     "MechgradError", "ModelError", "InputError", "SingularMassMatrixError",

@@ -199,10 +199,18 @@ def test_a_massless_branch_does_not_hide_a_bad_number():
 
 def test_euler_parameters_that_are_all_zero_stand_for_no_rotation():
     model = mg.Model("ball", [mg.Body("b", 1.0, (0, 0, 1), (1, 1, 1))], [mg.Spherical("s", "ground", "b")])
-    with pytest.raises(mg.InputError, match=r"Euler parameters q\[0:4\] are all zero.*neutral"):
+    with pytest.raises(
+        mg.InputError, match=r"Euler parameters q\[0:4\] are all zero: they stand for no rotation.*neutral"
+    ):
         mg.inverse_dynamics(model, np.zeros(4))
     with pytest.raises(mg.InputError, match="all zero at sample 2"):
         mg.inverse_dynamics(model, [[1.0, 0, 0, 0]] * 2 + [[0.0] * 4])
+
+
+def test_a_bad_imaginary_part_is_named_too():
+    for function in (mg.inverse_dynamics, mg.inverse_dynamics_derivatives, mg.forward_dynamics):
+        with pytest.raises(mg.InputError, match="q is .*nan.* at column 1"):
+            function(double_pendulum(), np.array([0.1, complex(0.2, np.nan)]), [0.0, 0.0], [0.0, 0.0])
 
 
 def test_bad_loads_say_which_and_why(tree):

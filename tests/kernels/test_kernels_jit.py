@@ -178,3 +178,15 @@ def test_only_our_entries_are_reported_and_with_their_duration() -> None:
     assert reports[0][1] is None
     assert reports[1][1] is not None
     assert reports[1][1] >= 0.0
+
+
+def test_cleaning_takes_only_what_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    current, stale = tmp_path / "0123456789abcdef", tmp_path / "fedcba9876543210"
+    foreign = [tmp_path / "my_other_project", tmp_path / "0123456789abcdeg", tmp_path / "short"]
+    for folder in (current, stale, *foreign):
+        folder.mkdir()
+        (folder / "file").write_text("x")
+    monkeypatch.setattr(jit, "CACHE_DIR", current)
+    assert jit.clean_cache() == [stale]
+    assert not stale.exists()
+    assert all((folder / "file").exists() for folder in (current, *foreign))

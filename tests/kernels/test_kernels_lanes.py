@@ -15,6 +15,7 @@ from mechgrad.kernels.lanes import (
     insert,
     lane_zero,
     load,
+    reciprocal,
     scatter,
     store,
     where_less,
@@ -175,6 +176,33 @@ def test_division_by_zero_stays_in_its_lane() -> None:
     assert quotient[1] == np.inf
     assert np.isnan(quotient[2])
     np.testing.assert_array_equal(np.delete(quotient, [1, 2]), 1.0)
+
+
+def _reciprocal(like, x, out):
+    for k in range(x.size // width(like)):
+        store(out, k, reciprocal(load(x, k, like)))
+
+
+RECIPROCAL = on_every_scalar(_reciprocal)
+
+
+@pytest.mark.parametrize("scalar", SCALARS, ids=NAMES)
+def test_reciprocal(scalar) -> None:
+    """At any magnitude whose inverse exists; a zero gives something not finite, in its own sample, and no exception."""
+    rng = np.random.default_rng(8)
+    x = scalar.normal(rng, 40) * 10.0 ** rng.uniform(-300.0, 300.0, 40)
+    if scalar.dtype is complex:  # both orders of the two parts, and each alone
+        x[:, 20:30] *= 1j
+        x[:, 30:35] = x[:, 30:35].real
+        x[:, 35:] = 1j * x[:, 35:].imag
+    x[0, 3] = 0.0
+    out = np.empty(x.size, scalar.dtype)
+    RECIPROCAL[scalar.name](scalar.slots(x), out)
+    got = scalar.samples(out, 40)
+    regular = x != 0.0
+    np.testing.assert_allclose(got[regular] * x[regular], 1.0, rtol=8 * np.finfo(float).eps)
+    assert not np.any(np.isfinite(got[~regular]))
+    assert np.count_nonzero(regular) == x.size - 1
 
 
 # ------------------------------------------------------------------------------------------------ comparisons

@@ -56,6 +56,16 @@ def test_solve_dense(scalar, n: int, m: int) -> None:
         assert_solves(A, solve(scalar, A, B), B)
 
 
+@pytest.mark.parametrize("size", [1e-170, 1.0, 1e170])
+@pytest.mark.parametrize("scalar", SCALARS, ids=NAMES)
+def test_pivots_are_compared_whatever_their_size(scalar, size: float) -> None:
+    """Squares of these would underflow or overflow; an imaginary pivot is a pivot too."""
+    turn = 1j if scalar.dtype is complex else 1.0
+    A = np.tile(np.array([[0.0, 1.0], [turn, 0.0]]) * size, (scalar.width, 1, 1))
+    B = np.tile(np.array([[2.0], [3.0]]) * size, (scalar.width, 1, 1))
+    np.testing.assert_allclose(solve(scalar, A, B), np.tile([[3.0 / turn], [2.0]], (scalar.width, 1, 1)), rtol=1e-15)
+
+
 @pytest.mark.parametrize("scalar", SCALARS, ids=NAMES)
 def test_rows_must_be_exchanged(scalar) -> None:
     """Zero diagonals: without exchanges the first pivot divides by zero. Every sample needs another order of rows."""

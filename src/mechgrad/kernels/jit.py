@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -88,7 +89,8 @@ CACHE_DIR = _choose_cache_dir()
 
 def clean_cache() -> list[Path]:
     """Delete the machine code of other versions of the package; returns what was deleted."""
-    stale = [p for p in CACHE_DIR.parent.iterdir() if p.is_dir() and p != CACHE_DIR and len(p.name) == 16]
+    ours = re.compile(r"[0-9a-f]{16}")
+    stale = [p for p in CACHE_DIR.parent.iterdir() if p.is_dir() and p != CACHE_DIR and ours.fullmatch(p.name)]
     for path in stale:
         shutil.rmtree(path, ignore_errors=True)
     return stale

@@ -324,11 +324,15 @@ def where_less(typingctx, a, b, x, y):
 
 @intrinsic
 def any_not_less(typingctx, x, bound):
-    """True if any sample of x is not below `bound` (a NaN is not below anything)."""
+    """True if any sample of x is not below `bound` (a NaN is not below anything, nor is a number with an imaginary NaN)."""
 
     def codegen(context, builder, signature, args):
+        if isinstance(x, types.Complex):
+            number = context.make_complex(builder, x, args[0])
+            above = builder.fcmp_unordered(">=", number.real, args[1])
+            return builder.or_(above, builder.fcmp_unordered("uno", number.imag, number.imag))
         if not isinstance(x, LaneType):
-            return builder.fcmp_unordered(">=", _real_part(context, builder, x, args[0]), args[1])
+            return builder.fcmp_unordered(">=", args[0], args[1])
         mask = builder.fcmp_unordered(">=", args[0], _splat(builder, args[1], x.n))
         bits = builder.bitcast(mask, ir.IntType(x.n))
         return builder.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(x.n), 0))
@@ -336,7 +340,7 @@ def any_not_less(typingctx, x, bound):
     return types.boolean(x, types.float64), codegen
 
 
-# ----------------------------------------------------------------------------------------------- sine and cosine
+# ----------------------------------------------------------------------------------------- magnitude, sine and cosine
 def _unary_llvm(name):
     @intrinsic
     def apply(typingctx, x):
@@ -354,6 +358,18 @@ def _unary_llvm(name):
 
 
 _rint, _fabs = _unary_llvm("rint"), _unary_llvm("fabs")
+
+
+def magnitude(x):  # pragma: no cover - replaced by the overload below inside kernels
+    """How large x is, to compare pivots: |x|, or |re| + |im| for complex numbers (as a complex number). Carries no derivative."""
+    raise TypeError("magnitude is for kernels")
+
+
+@overload(magnitude)
+def _magnitude(x):
+    if isinstance(x, types.Complex):
+        return lambda x: complex(abs(x.real) + abs(x.imag), 0.0)
+    return lambda x: _fabs(x)
 
 
 @intrinsic
@@ -384,25 +400,22 @@ def _quadrant(typingctx, s, c, k):
 @inlined
 def _sincos_reduced(x):
     # pi/2 in three parts (33 + 33 + 53 bits): k times the first two is exact for |x| < 1e4. What rounding cuts off the
-    # reduced angle r is kept in `low`, so that r + low is right to far more digits than r has, also next to k pi/2.
+    # reduced angle r is kept in `tail`, so that r + tail is right to far more digits than r has, also next to k pi/2.
     k = _rint(x * 0.63661977236758134308)
     first = x - k * 1.57079632673412561417e00
     second = k * 6.07710050630396597660e-11
-    sharp = first - second
-    back = sharp - first
-    cut = ((first - (sharp - back)) - (second + back)) - k * 2.02226624879595063154e-21
-    r = sharp + cut
-    low = (sharp - r) + cut
+    r = first - second
+    tail = ((first - r) - second) - k * 2.02226624879595063154e-21
     z = r * r
+    half = 0.5 * z
+    w = 1.0 - half
     # minimax polynomials on [-pi/4, pi/4]
     ps = 2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)
     ps = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * ps)
-    s = r + (low + r * z * (-1.66666666666666324348e-01 + z * ps))
+    s = r + (r * z * (-1.66666666666666324348e-01 + z * ps) + tail * w)
     pc = -2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)
     pc = 4.16666666666666019037e-02 + z * (-1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * pc))
-    half = 0.5 * z
-    w = 1.0 - half
-    c = w + (((1.0 - w) - half) + (z * z * pc - r * low))
+    c = w + (((1.0 - w) - half) + (z * z * pc - r * tail))
     return _quadrant(s, c, k)
 
 

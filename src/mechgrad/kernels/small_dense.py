@@ -4,7 +4,7 @@ tree."""
 from __future__ import annotations
 
 from mechgrad.kernels.jit import inner
-from mechgrad.kernels.lanes import load, reciprocal, store, where_less
+from mechgrad.kernels.lanes import load, magnitude, reciprocal, store, where_less
 
 
 @inner
@@ -16,15 +16,15 @@ def solve_dense(A, B, n, m, like):
     """
     for k in range(n):
         for i in range(k + 1, n):
-            top, low = load(A, k * n + k, like), load(A, i * n + k, like)
+            top, low = magnitude(load(A, k * n + k, like)), magnitude(load(A, i * n + k, like))
             for j in range(k, n):
                 a, b = load(A, k * n + j, like), load(A, i * n + j, like)
-                store(A, k * n + j, where_less(top * top, low * low, b, a))
-                store(A, i * n + j, where_less(top * top, low * low, a, b))
+                store(A, k * n + j, where_less(top, low, b, a))
+                store(A, i * n + j, where_less(top, low, a, b))
             for j in range(m):
                 a, b = load(B, k * m + j, like), load(B, i * m + j, like)
-                store(B, k * m + j, where_less(top * top, low * low, b, a))
-                store(B, i * m + j, where_less(top * top, low * low, a, b))
+                store(B, k * m + j, where_less(top, low, b, a))
+                store(B, i * m + j, where_less(top, low, a, b))
         inverse = reciprocal(load(A, k * n + k, like))
         for i in range(k + 1, n):
             factor = load(A, i * n + k, like) * inverse

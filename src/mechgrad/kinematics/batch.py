@@ -186,9 +186,10 @@ class Batch:
         for atom in np.flatnonzero(self.tree.atoms_i[:, KIND] == BALL):
             at = self.tree.atoms_i[atom, Q_AT]
             for sample in np.flatnonzero(np.all(q[:, at : at + 4] == 0, axis=1)):
+                where = "" if self.single else f" at sample {first + sample}"
                 raise InputError(
-                    f"the Euler parameters q[{at}:{at + 4}] are all zero at {self._where(first + sample)}"
-                    "they stand for no rotation. Start from model.neutral()."
+                    f"the Euler parameters q[{at}:{at + 4}] are all zero{where}: they "
+                    "stand for no rotation. Start from model.neutral()."
                 )
         raise InputError(f"numbers near sample {first} overflow: their values are finite, the motion's are not.")
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from mechgrad.errors import InputError
+from mechgrad.kernels.packing import spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +47,17 @@ class Pattern:
         lead = values.shape[:-1]
         shape = (*lead, *self.shape)
         if out is None:
-            out = np.zeros(shape, values.dtype)
-        else:
-            if out.shape != shape or out.dtype != values.dtype or not out.flags.c_contiguous:
-                raise InputError(
-                    f"out has shape {out.shape} and type {out.dtype}; dense() writes a C-contiguous array of "
-                    f"shape {shape} and type {values.dtype}."
-                )
-            out[...] = 0
-        out.reshape(*lead, -1)[..., self._flat] = values
+            out = np.empty(shape, values.dtype)
+        elif out.shape != shape or out.dtype != values.dtype or not out.flags.carray:
+            raise InputError(
+                f"out has shape {out.shape} and type {out.dtype}; dense() writes a C-contiguous array of "
+                f"shape {shape} and type {values.dtype}."
+            )
+        rows = int(np.prod(lead))
+        packed = values.reshape(rows, self.nnz)
+        if not packed.flags.carray:
+            packed = packed.copy()
+        spread(packed, self._flat, out.reshape(rows, self.shape[0] * self.shape[1]))
         return out
 
     def position(self, row: int, col: int) -> int:

@@ -133,6 +133,10 @@ class Tree:
                 below[parent] += [atom, *below[atom]]
         return below
 
+    def atoms_below(self, atom: int) -> list[int]:
+        """All atoms beyond this one."""
+        return self._below[atom]
+
     def columns_below(self, atom: int, *, own: bool) -> list[int]:
         """Columns of all atoms beyond this one (of this one too if `own`), ascending."""
         atoms = [*([atom] if own else []), *self._below[atom]]

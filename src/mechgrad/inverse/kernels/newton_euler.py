@@ -1,0 +1,245 @@
+"""Newton-Euler recursion in moving link frames, values: every vector of link j has its components in frame j.
+
+The recursion of Barman (2020) for serial chains, with its signs corrected, on trees. Link j hangs on link p by a hinge or a slide of
+axis e (constant in frame j); X is the way from p's origin to j's, y' = R^T y_p what link j sees of its parent, c the centre of mass:
+
+    w   = w' + v e                   dw = dw' + a e + w' x v e                             hinge; without v, a for a slide
+    ddx = ddx' + dw x X + w x u + s_a        u = w x X + 2 s_v                             s_v = v e, s_a = a e for a slide, else 0
+    F_G = m (ddx + dw x c + w x (w x c) - R_0j^T g)     T_G = I dw + w x I w               I about the centre of mass
+
+    F = F_G - f + sum_children R_c F_c                  what p exerts on j [N]
+    T = T_G + c x F_G - r x f - h + sum_children R_c T_c + X x F        its moment about p's origin [N m]
+    tau = e . T (hinge) or e . F (slide)                f at r, couple h: loads on the link, in frame j
+
+A fixed link has no e: w = w', dw = dw'.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.inverse.kernels.wrenches import (
+    FORCE,
+    L_ATOM,
+    L_IN_BODY_AXES,
+    LOAD,
+    LOAD_C,
+    LOAD_F,
+    LOAD_X,
+    MOMENT,
+    WRENCH,
+    gather_loads,
+)
+from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, sincos, store, width
+from mechgrad.kernels.vec3 import (
+    add,
+    add3,
+    clear,
+    combine,
+    cross,
+    dot,
+    get3,
+    get9,
+    mat_mul,
+    mat_tmul,
+    put3,
+    scale,
+    sub,
+    sym_mul,
+    zero3,
+)
+from mechgrad.model.joints.base import FIXED, PRISMATIC, REVOLUTE
+
+# columns of links_i: parent link, kind, coordinate, joint of which it is the last link; the rest is for the partials
+N_PARENT, N_KIND, N_COLUMN, N_HAS_MASS, N_JOINT, N_LEVEL, N_START, N_BEYOND, N_END, N_POSITION, N_REACTION = range(11)
+INDICES = 11
+# columns of links_f: sign, rows of the rotation of the constant part, axis, arm, mass, centre of mass, inertia (xx xy xz yy yz zz);
+# one more row holds gravity in its first three numbers
+F_SIGN, F_TURN, F_AXIS, F_ARM, F_MASS, F_COM, F_INERTIA = 0, 1, 10, 13, 16, 17, 20
+NUMBERS = 26
+# slots of a link's motion: R (frame j to p) and R_0j row by row, w, dw, ddx, X, gravity seen by the link
+TURN, WORLD, W, DW, DDX, ARM, GRAVITY = 0, 9, 18, 21, 24, 27, 30
+MOTION = 33
+
+
+@inlined
+def row3(A, i, k, like):
+    """A[i, k:k+3] in the kernel's scalar."""
+    return A[i, k] + like, A[i, k + 1] + like, A[i, k + 2] + like
+
+
+@inlined
+def inertia6(links_f, j, like):
+    """Inertia of link j about its centre of mass."""
+    k = F_INERTIA
+    return (*row3(links_f, j, k, like), *row3(links_f, j, k + 3, like))
+
+
+@inner
+def place_ground(motion, n, like):
+    """The ground's frame, after the last link's: at rest."""
+    o = n * MOTION
+    clear(motion, o, MOTION, like)
+    for k in range(3):
+        store(motion, o + WORLD + 4 * k, like * 0.0 + 1.0)
+
+
+@inner
+def outward(links_i, links_f, q, v, a, motion, like):
+    """Fill the links' motion from the slots q, v, a. Returns 0, or NaN where one of them is not finite."""
+    n = links_i.shape[0]
+    check = like * 0.0
+    for j in range(n):
+        parent, kind = links_i[j, N_PARENT], links_i[j, N_KIND]
+        o, s = (parent if parent >= 0 else n) * MOTION, j * MOTION
+        r0, r1, r2 = (
+            row3(links_f, j, F_TURN, like),
+            row3(links_f, j, F_TURN + 3, like),
+            row3(links_f, j, F_TURN + 6, like),
+        )
+        e, X = row3(links_f, j, F_AXIS, like), row3(links_f, j, F_ARM, like)
+        turn, gain, slide, push = zero3(like), zero3(like), zero3(like), zero3(like)
+        if kind != FIXED:
+            k = links_i[j, N_COLUMN]
+            q0, v0, a0 = load(q, k, like), load(v, k, like), load(a, k, like)
+            check = check + ((q0 - q0) + (v0 - v0) + (a0 - a0))
+            if kind == REVOLUTE:
+                sine, cosine = sincos(links_f[j, F_SIGN] * q0)
+                r0, r1 = sub(scale(cosine, r0), scale(sine, r1)), add(scale(sine, r0), scale(cosine, r1))
+                turn, gain = scale(v0, e), scale(a0, e)
+            else:
+                X = add(X, scale(q0, e))
+                slide, push = scale(v0, e), scale(a0, e)
+        R = (*r0, *r1, *r2)
+        w, dw = mat_tmul(R, get3(motion, o + W, like)), mat_tmul(R, get3(motion, o + DW, like))
+        dw = add(dw, add(gain, cross(w, turn)))
+        w = add(w, turn)
+        u = add(cross(w, X), scale(2.0, slide))
+        ddx = add(mat_tmul(R, get3(motion, o + DDX, like)), add(add(cross(dw, X), cross(w, u)), push))
+        w0 = mat_tmul(R, get3(motion, o + WORLD, like))
+        w1 = mat_tmul(R, get3(motion, o + WORLD + 3, like))
+        w2 = mat_tmul(R, get3(motion, o + WORLD + 6, like))
+        put3(motion, s + TURN, r0)
+        put3(motion, s + TURN + 3, r1)
+        put3(motion, s + TURN + 6, r2)
+        put3(motion, s + WORLD, w0)
+        put3(motion, s + WORLD + 3, w1)
+        put3(motion, s + WORLD + 6, w2)
+        put3(motion, s + W, w)
+        put3(motion, s + DW, dw)
+        put3(motion, s + DDX, ddx)
+        put3(motion, s + ARM, X)
+        put3(motion, s + GRAVITY, combine(links_f[n, 0], links_f[n, 1], links_f[n, 2], w0, w1, w2))
+    return check
+
+
+@inner
+def link_wrenches(links_i, links_f, motion, wrenches, like):
+    """Per link F_G, and its moment T_G + c x F_G about the link's own origin."""
+    for j in range(links_i.shape[0]):
+        if not links_i[j, N_HAS_MASS]:
+            clear(wrenches, j * WRENCH, WRENCH, like)
+            continue
+        o = j * MOTION
+        c, I = row3(links_f, j, F_COM, like), inertia6(links_f, j, like)
+        w, dw = get3(motion, o + W, like), get3(motion, o + DW, like)
+        ddx = add(get3(motion, o + DDX, like), add(cross(dw, c), cross(w, cross(w, c))))
+        force = scale(links_f[j, F_MASS], sub(ddx, get3(motion, o + GRAVITY, like)))
+        moment = add(sym_mul(I, dw), cross(w, sym_mul(I, w)))
+        put3(wrenches, j * WRENCH + FORCE, force)
+        put3(wrenches, j * WRENCH + MOMENT, add(moment, cross(c, force)))
+
+
+@inlined
+def load_in_link(loads_i, loads, k_load, motion, like):
+    """Force, couple and point of one load in its link's frame."""
+    k = k_load * LOAD
+    force, couple = get3(loads, k + LOAD_F, like), get3(loads, k + LOAD_C, like)
+    if not loads_i[k_load, L_IN_BODY_AXES]:
+        R = get9(motion, loads_i[k_load, L_ATOM] * MOTION + WORLD, like)
+        force, couple = mat_tmul(R, force), mat_tmul(R, couple)
+    return force, couple, get3(loads, k + LOAD_X, like)
+
+
+@inner
+def apply_loads(loads_i, loads, motion, wrenches, like):
+    """Subtract every load from what its link needs."""
+    for k_load in range(loads_i.shape[0]):
+        force, couple, point = load_in_link(loads_i, loads, k_load, motion, like)
+        k = loads_i[k_load, L_ATOM] * WRENCH
+        add3(wrenches, k + FORCE, scale(-1.0, force), like)
+        add3(wrenches, k + MOMENT, scale(-1.0, add(cross(point, force), couple)), like)
+
+
+@inner
+def inward(links_i, links_f, motion, wrenches, tau, reactions, with_reactions, like):
+    """Turn wrenches into what each link's parent exerts on it, about the parent's origin; project on the axes."""
+    for j in range(links_i.shape[0] - 1, -1, -1):
+        k, kind, parent = j * WRENCH, links_i[j, N_KIND], links_i[j, N_PARENT]
+        force = get3(wrenches, k + FORCE, like)
+        moment = add(get3(wrenches, k + MOMENT, like), cross(get3(motion, j * MOTION + ARM, like), force))
+        put3(wrenches, k + MOMENT, moment)
+        if kind == REVOLUTE:
+            store(tau, links_i[j, N_COLUMN], dot(row3(links_f, j, F_AXIS, like), moment))
+        elif kind == PRISMATIC:
+            store(tau, links_i[j, N_COLUMN], dot(row3(links_f, j, F_AXIS, like), force))
+        if with_reactions and links_i[j, N_JOINT] >= 0:
+            put3(reactions, links_i[j, N_JOINT] * WRENCH + FORCE, force)
+            put3(reactions, links_i[j, N_JOINT] * WRENCH + MOMENT, moment)
+        if parent >= 0:
+            R = get9(motion, j * MOTION + TURN, like)
+            add3(wrenches, parent * WRENCH + FORCE, mat_mul(R, force), like)
+            add3(wrenches, parent * WRENCH + MOMENT, mat_mul(R, moment), like)
+
+
+@inlined
+def torques(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions, like):
+    """Rows of q, v, a to rows of tau (nt, n_v) and of reactions (nt, 6 per joint, or none). Returns the first row of a block with a
+    bad number, or -1."""
+    n_links, n_v, n_loads = links_i.shape[0], v.shape[1], loads_i.shape[0]
+    n = width(like)
+    q_, v_, a_, tau_ = (
+        np.empty(n_v * n, tau.dtype),
+        np.empty(n_v * n, tau.dtype),
+        np.empty(n_v * n, tau.dtype),
+        np.empty(n_v * n, tau.dtype),
+    )
+    motion = np.empty((n_links + 1) * MOTION * n, tau.dtype)
+    wrenches = np.empty(n_links * WRENCH * n, tau.dtype)
+    loads = np.empty(n_loads * LOAD * n, tau.dtype)
+    reactions_ = np.empty(reactions.shape[1] * n, tau.dtype)
+    place_ground(motion, n_links, like)
+    for row in range(0, q.shape[0], n):
+        gather(q, row, q_, 0, like)
+        gather(v, row, v_, 0, like)
+        gather(a, row, a_, 0, like)
+        check = outward(links_i, links_f, q_, v_, a_, motion, like)
+        link_wrenches(links_i, links_f, motion, wrenches, like)
+        if n_loads:
+            gather_loads(loads_f, row, loads, like)
+            apply_loads(loads_i, loads, motion, wrenches, like)
+        inward(links_i, links_f, motion, wrenches, tau_, reactions_, reactions.shape[1] > 0, like)
+        if any_not_less(check, 1.0):
+            return row
+        scatter(tau_, 0, tau, row, like)
+        scatter(reactions_, 0, reactions, row, like)
+    return -1
+
+
+@entry
+def torques_one(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions):
+    """`torques` sample by sample."""
+    return torques(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions, 0.0)
+
+
+@entry
+def torques_lanes(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions):
+    """`torques` in SIMD lanes."""
+    return torques(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions, lane_zero())
+
+
+@entry
+def torques_complex(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions):
+    """`torques` of complex numbers."""
+    return torques(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions, 0j)

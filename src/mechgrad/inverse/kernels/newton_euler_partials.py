@@ -1,0 +1,357 @@
+"""Newton-Euler recursion in moving link frames, partials by q, v, a of motion, internal forces and generalized forces.
+
+Symbols as in `newton_euler`. For m = j or an ancestor of j, and y' = R^T y_p the parent's partial seen by link j, with A = w_v = dw_a
+(the axis of m seen by j, zero for a slide) and the linear map K y = y x u + w x (y x X):
+
+                  ancestor m                        own hinge                     own slide
+    A         =   A'                                e                             0
+    w_q       =   w_q'                              w' x e                        0
+    dw_q      =   dw_q' + w_q' x v e                dw' x e + w_q x v e           0
+    dw_v      =   dw_v' + A'   x v e                w' x e                        0
+    ddx_q     =   ddx_q' + dw_q x X + K w_q         ddx' x e + dw_q x X + K w_q   dw x e + w x (w x e)
+    ddx_v     =   ddx_v' + dw_v x X + K A           dw_v x X + K e                2 w x e
+    ddx_a     =   ddx_a' + A x X                    e x X                         e
+
+A vector that is constant in the world, seen by the link as y, has y_q = y x A: weight and the loads in world axes. Inward, for every
+m on a common path with j (only the last line knows whether m is j):
+
+    F_x = (F_G - f)_x + sum_children (R_c F_x,c  [+ R_c (e x F_c) if x = q_c, hinge])                x = q, v, a
+    T_x = (T_G + c x F_G - r x f - h)_x + sum_children (likewise)  + X x F_x  [+ e x F if x = q_j, slide]
+
+Storage: the columns on the way to link j, the ground's first, are a list that starts with the parent's list; (j, k) is pair
+N_START + k. What lies beyond j is kept once per column and carried from frame to frame.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.inverse.kernels.newton_euler import (
+    ARM,
+    DDX,
+    DW,
+    F_AXIS,
+    F_COM,
+    F_MASS,
+    GRAVITY,
+    MOTION,
+    N_BEYOND,
+    N_COLUMN,
+    N_END,
+    N_HAS_MASS,
+    N_JOINT,
+    N_KIND,
+    N_LEVEL,
+    N_PARENT,
+    N_POSITION,
+    N_REACTION,
+    N_START,
+    TURN,
+    W,
+    apply_loads,
+    inertia6,
+    inward,
+    link_wrenches,
+    load_in_link,
+    outward,
+    place_ground,
+    row3,
+)
+from mechgrad.inverse.kernels.wrenches import FORCE, L_ATOM, L_IN_BODY_AXES, LOAD, MOMENT, WRENCH, gather_loads
+from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.vec3 import (
+    add,
+    add3,
+    clear,
+    cross,
+    dot,
+    get3,
+    get9,
+    mat_mul,
+    mat_tmul,
+    put3,
+    scale,
+    sub,
+    sym_mul,
+    zero3,
+)
+from mechgrad.model.joints.base import FIXED, PRISMATIC, REVOLUTE
+
+# slots of a pair's motion partials
+AXIS, W_Q, DW_Q, DW_V, DDX_Q, DDX_V, DDX_A = 0, 3, 6, 9, 12, 15, 18
+PAIR = 21
+# slots of a pair's wrench partials: force, moment by q, by v, by a
+BY_Q, BY_V, BY_A = 0, 6, 12
+WRENCHES = 18
+# slots of the loads in world axes on a link, seen by the link: force, couple, sum f r^T row by row
+L_FORCE, L_COUPLE, L_DYAD = 0, 3, 6
+WORLD_LOADS = 15
+
+
+@inlined
+def centripetal(w, x, u):
+    """The matrix K of K y = y x u + w x (y x x), row by row."""
+    wx = dot(w, x)
+    return (
+        wx - x[0] * w[0], u[2] - x[0] * w[1], -u[1] - x[0] * w[2],
+        -u[2] - x[1] * w[0], wx - x[1] * w[1], u[0] - x[1] * w[2],
+        u[1] - x[2] * w[0], -u[0] - x[2] * w[1], wx - x[2] * w[2],
+    )  # fmt: skip
+
+
+@inlined
+def gyroscopic(w, I):
+    """The matrix of y -> y x I w + w x I y, row by row."""
+    h = sym_mul(I, w)
+    c0, c1, c2 = cross(w, (I[0], I[1], I[2])), cross(w, (I[1], I[3], I[4])), cross(w, (I[2], I[4], I[5]))
+    return (c0[0], c1[0] + h[2], c2[0] - h[1], c0[1] - h[2], c1[1], c2[1] + h[0], c0[2] + h[1], c1[2] - h[0], c2[2])
+
+
+@inner
+def motion_partials(links_i, links_f, v, motion, pairs, like):
+    """Outward: partials of the motion of every link by the columns on its way to the ground."""
+    n = links_i.shape[0]
+    for j in range(n):
+        parent, kind, start = links_i[j, N_PARENT], links_i[j, N_KIND], links_i[j, N_START]
+        o, base = j * MOTION, (parent if parent >= 0 else n) * MOTION
+        R, e = get9(motion, o + TURN, like), row3(links_f, j, F_AXIS, like)
+        w, dw, X = get3(motion, o + W, like), get3(motion, o + DW, like), get3(motion, o + ARM, like)
+        turn, slide = zero3(like), zero3(like)
+        if kind == REVOLUTE:
+            turn = scale(load(v, links_i[j, N_COLUMN], like), e)
+        elif kind == PRISMATIC:
+            slide = scale(load(v, links_i[j, N_COLUMN], like), e)
+        K = centripetal(w, X, add(cross(w, X), scale(2.0, slide)))
+        own = links_i[j, N_LEVEL] - (0 if kind == FIXED else 1)
+        for k in range(own):
+            b, s = (links_i[parent, N_START] + k) * PAIR, (start + k) * PAIR
+            A, w_q = mat_tmul(R, get3(pairs, b + AXIS, like)), mat_tmul(R, get3(pairs, b + W_Q, like))
+            dw_q = add(mat_tmul(R, get3(pairs, b + DW_Q, like)), cross(w_q, turn))
+            dw_v = add(mat_tmul(R, get3(pairs, b + DW_V, like)), cross(A, turn))
+            ddx_q, ddx_v = mat_tmul(R, get3(pairs, b + DDX_Q, like)), mat_tmul(R, get3(pairs, b + DDX_V, like))
+            ddx_a = mat_tmul(R, get3(pairs, b + DDX_A, like))
+            put3(pairs, s + AXIS, A)
+            put3(pairs, s + W_Q, w_q)
+            put3(pairs, s + DW_Q, dw_q)
+            put3(pairs, s + DW_V, dw_v)
+            put3(pairs, s + DDX_Q, add(ddx_q, add(cross(dw_q, X), mat_mul(K, w_q))))
+            put3(pairs, s + DDX_V, add(ddx_v, add(cross(dw_v, X), mat_mul(K, A))))
+            put3(pairs, s + DDX_A, add(ddx_a, cross(A, X)))
+        s = (start + own) * PAIR
+        if kind == REVOLUTE:
+            w_q = cross(mat_tmul(R, get3(motion, base + W, like)), e)
+            dw_q = add(cross(mat_tmul(R, get3(motion, base + DW, like)), e), cross(w_q, turn))
+            ddx_q = cross(mat_tmul(R, get3(motion, base + DDX, like)), e)
+            put3(pairs, s + AXIS, e)
+            put3(pairs, s + W_Q, w_q)
+            put3(pairs, s + DW_Q, dw_q)
+            put3(pairs, s + DW_V, w_q)
+            put3(pairs, s + DDX_Q, add(ddx_q, add(cross(dw_q, X), mat_mul(K, w_q))))
+            put3(pairs, s + DDX_V, add(cross(w_q, X), mat_mul(K, e)))
+            put3(pairs, s + DDX_A, cross(e, X))
+        elif kind == PRISMATIC:
+            clear(pairs, s, DDX_Q, like)
+            drift = cross(w, e)
+            put3(pairs, s + DDX_Q, add(cross(dw, e), cross(w, drift)))
+            put3(pairs, s + DDX_V, scale(2.0, drift))
+            put3(pairs, s + DDX_A, e)
+
+
+@inner
+def collect_world_loads(loads_i, loads, motion, world, n_links, like):
+    """Per link: sum of forces, couples and f r^T of the loads whose axes do not turn with it, seen by the link."""
+    clear(world, 0, n_links * WORLD_LOADS, like)
+    for k_load in range(loads_i.shape[0]):
+        if not loads_i[k_load, L_IN_BODY_AXES]:
+            f, couple, r = load_in_link(loads_i, loads, k_load, motion, like)
+            k = loads_i[k_load, L_ATOM] * WORLD_LOADS
+            add3(world, k + L_FORCE, f, like)
+            add3(world, k + L_COUPLE, couple, like)
+            for i in range(3):
+                add3(world, k + L_DYAD + 3 * i, scale(f[i], r), like)
+
+
+@inner
+def wrench_partials(links_i, links_f, motion, world, pairs, forces, like):
+    """Partials of each link's own F_G - f and T_G + c x F_G - r x f - h, the moment about the link's origin."""
+    for j in range(links_i.shape[0]):
+        first, o = links_i[j, N_START], j * MOTION
+        last = first + links_i[j, N_LEVEL]
+        if links_i[j, N_HAS_MASS]:
+            m, c, I = links_f[j, F_MASS], row3(links_f, j, F_COM, like), inertia6(links_f, j, like)
+            w, g = get3(motion, o + W, like), get3(motion, o + GRAVITY, like)
+            K, N = centripetal(w, c, cross(w, c)), gyroscopic(w, I)
+            for pair in range(first, last):
+                b, s = pair * PAIR, pair * WRENCHES
+                A, w_q = get3(pairs, b + AXIS, like), get3(pairs, b + W_Q, like)
+                dw_q, dw_v = get3(pairs, b + DW_Q, like), get3(pairs, b + DW_V, like)
+                f_q = add(get3(pairs, b + DDX_Q, like), add(cross(dw_q, c), mat_mul(K, w_q)))
+                f_q = scale(m, sub(f_q, cross(g, A)))
+                f_v = scale(m, add(get3(pairs, b + DDX_V, like), add(cross(dw_v, c), mat_mul(K, A))))
+                f_a = scale(m, add(get3(pairs, b + DDX_A, like), cross(A, c)))
+                put3(forces, s + BY_Q + FORCE, f_q)
+                put3(forces, s + BY_V + FORCE, f_v)
+                put3(forces, s + BY_A + FORCE, f_a)
+                put3(forces, s + BY_Q + MOMENT, add(add(sym_mul(I, dw_q), mat_mul(N, w_q)), cross(c, f_q)))
+                put3(forces, s + BY_V + MOMENT, add(add(sym_mul(I, dw_v), mat_mul(N, A)), cross(c, f_v)))
+                put3(forces, s + BY_A + MOMENT, add(sym_mul(I, A), cross(c, f_a)))
+        else:
+            clear(forces, first * WRENCHES, (last - first) * WRENCHES, like)
+        if world.size > 0:
+            k = j * WORLD_LOADS
+            f, couple, D = (
+                get3(world, k + L_FORCE, like),
+                get3(world, k + L_COUPLE, like),
+                get9(world, k + L_DYAD, like),
+            )
+            trace = D[0] + D[4] + D[8]
+            for pair in range(first, last):
+                A = get3(pairs, pair * PAIR + AXIS, like)
+                s = pair * WRENCHES + BY_Q
+                # r x (f x A) = f (r . A) - A (r . f)
+                turned = add(cross(couple, A), sub(mat_mul(D, A), scale(trace, A)))
+                add3(forces, s + FORCE, scale(-1.0, cross(f, A)), like)
+                add3(forces, s + MOMENT, scale(-1.0, turned), like)
+
+
+@inner
+def emit(forces, s, X, e, is_hinge, moves, at, dq, dv, da, reaction, kept, like):
+    """Finish one pair of link j: moments about the parent's origin, generalized forces at place `at`, reactions in `kept`."""
+    for by in (BY_Q, BY_V, BY_A):
+        force = get3(forces, s + by + FORCE, like)
+        moment = add(get3(forces, s + by + MOMENT, like), cross(X, force))
+        put3(forces, s + by + MOMENT, moment)
+        if reaction >= 0:
+            put3(kept, reaction * WRENCHES + by + FORCE, force)
+            put3(kept, reaction * WRENCHES + by + MOMENT, moment)
+    if moves:
+        part = MOMENT if is_hinge else FORCE
+        store(dq, at, dot(e, get3(forces, s + BY_Q + part, like)))
+        store(dv, at, dot(e, get3(forces, s + BY_V + part, like)))
+        store(da, at, dot(e, get3(forces, s + BY_A + part, like)))
+
+
+@inner
+def inward_partials(links_i, links_f, beyond, positions, motion, wrenches, forces, far, dq, dv, da, kept, keep, like):
+    """Inward: sum the partials towards the ground and project them. `wrenches` holds what `inward` left: F and T of every link."""
+    for j in range(links_i.shape[0] - 1, -1, -1):
+        parent, kind, start = links_i[j, N_PARENT], links_i[j, N_KIND], links_i[j, N_START]
+        level, column = links_i[j, N_LEVEL], links_i[j, N_COLUMN]
+        R, X, e = (
+            get9(motion, j * MOTION + TURN, like),
+            get3(motion, j * MOTION + ARM, like),
+            row3(links_f, j, F_AXIS, like),
+        )
+        force, moment = get3(wrenches, j * WRENCH + FORCE, like), get3(wrenches, j * WRENCH + MOMENT, like)
+        moves, is_hinge = kind != FIXED, kind == REVOLUTE
+        at = links_i[j, N_POSITION]
+        reaction = links_i[j, N_REACTION] if keep and links_i[j, N_JOINT] >= 0 else -1
+        step = 1 if reaction >= 0 else 0
+        if kind == PRISMATIC:
+            add3(forces, (start + level - 1) * WRENCHES + BY_Q + MOMENT, cross(e, force), like)
+        for k in range(level):
+            place = positions[at + k] if moves else 0
+            emit(forces, (start + k) * WRENCHES, X, e, is_hinge, moves, place, dq, dv, da, reaction, kept, like)
+            reaction += step
+        for k in range(links_i[j, N_BEYOND], links_i[j, N_END]):
+            place = positions[at + level + k - links_i[j, N_BEYOND]] if moves else 0
+            emit(far, beyond[k] * WRENCHES, X, e, is_hinge, moves, place, dq, dv, da, reaction, kept, like)
+            reaction += step
+        if parent < 0:
+            continue
+        if moves:
+            s = (start + level - 1) * WRENCHES
+            if is_hinge:
+                add3(forces, s + BY_Q + FORCE, cross(e, force), like)
+                add3(forces, s + BY_Q + MOMENT, cross(e, moment), like)
+            for i in range(0, WRENCHES, 3):
+                put3(far, column * WRENCHES + i, mat_mul(R, get3(forces, s + i, like)))
+        for k in range(level - (1 if moves else 0)):
+            s, b = (start + k) * WRENCHES, (links_i[parent, N_START] + k) * WRENCHES
+            for i in range(0, WRENCHES, 3):
+                add3(forces, b + i, mat_mul(R, get3(forces, s + i, like)), like)
+        for k in range(links_i[j, N_BEYOND], links_i[j, N_END]):
+            s = beyond[k] * WRENCHES
+            for i in range(0, WRENCHES, 3):
+                put3(far, s + i, mat_mul(R, get3(far, s + i, like)))
+
+
+@inlined
+def derivatives(
+    links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, like
+):
+    """Rows of q, v, a to rows of tau, dq, dv, da (nt, nnz), reactions (nt, 6 per joint, or none) and their partials (nt, 18 per joint
+    and related column, or none). Returns the first row of a block with a bad number, or -1."""
+    n_links, n_v, n_loads, nnz = links_i.shape[0], v.shape[1], loads_i.shape[0], dq.shape[1]
+    n, keep, n_pairs = width(like), reactions.shape[1] > 0, links_i[:, N_LEVEL].sum()
+    has_world = False
+    for k_load in range(n_loads):
+        has_world |= loads_i[k_load, L_IN_BODY_AXES] == 0
+    q_, v_, a_ = np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype)
+    tau_ = np.empty(n_v * n, tau.dtype)
+    motion = np.empty((n_links + 1) * MOTION * n, tau.dtype)
+    wrenches = np.empty(n_links * WRENCH * n, tau.dtype)
+    loads = np.empty(n_loads * LOAD * n, tau.dtype)
+    world = np.empty((n_links if has_world else 0) * WORLD_LOADS * n, tau.dtype)
+    pairs, forces = np.empty(n_pairs * PAIR * n, tau.dtype), np.empty(n_pairs * WRENCHES * n, tau.dtype)
+    far = np.empty(n_v * WRENCHES * n, tau.dtype)
+    dq_, dv_, da_ = np.empty(nnz * n, tau.dtype), np.empty(nnz * n, tau.dtype), np.empty(nnz * n, tau.dtype)
+    reactions_, partials_ = np.empty(reactions.shape[1] * n, tau.dtype), np.empty(partials.shape[1] * n, tau.dtype)
+    place_ground(motion, n_links, like)
+    for row in range(0, q.shape[0], n):
+        gather(q, row, q_, 0, like)
+        gather(v, row, v_, 0, like)
+        gather(a, row, a_, 0, like)
+        check = outward(links_i, links_f, q_, v_, a_, motion, like)
+        link_wrenches(links_i, links_f, motion, wrenches, like)
+        if n_loads:
+            gather_loads(loads_f, row, loads, like)
+            apply_loads(loads_i, loads, motion, wrenches, like)
+            if has_world:
+                collect_world_loads(loads_i, loads, motion, world, n_links, like)
+        inward(links_i, links_f, motion, wrenches, tau_, reactions_, keep, like)
+        motion_partials(links_i, links_f, v_, motion, pairs, like)
+        wrench_partials(links_i, links_f, motion, world, pairs, forces, like)
+        inward_partials(
+            links_i, links_f, beyond, positions, motion, wrenches, forces, far, dq_, dv_, da_, partials_, keep, like
+        )
+        if any_not_less(check, 1.0):
+            return row
+        scatter(tau_, 0, tau, row, like)
+        scatter(dq_, 0, dq, row, like)
+        scatter(dv_, 0, dv, row, like)
+        scatter(da_, 0, da, row, like)
+        scatter(reactions_, 0, reactions, row, like)
+        scatter(partials_, 0, partials, row, like)
+    return -1
+
+
+@entry
+def derivatives_one(
+    links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials
+):
+    """`derivatives` sample by sample."""
+    return derivatives(
+        links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, 0.0
+    )  # fmt: skip
+
+
+@entry
+def derivatives_lanes(
+    links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials
+):
+    """`derivatives` in SIMD lanes."""
+    return derivatives(
+        links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, lane_zero()
+    )  # fmt: skip
+
+
+@entry
+def derivatives_complex(
+    links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials
+):
+    """`derivatives` of complex numbers."""
+    return derivatives(
+        links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, 0j
+    )  # fmt: skip

@@ -1,0 +1,361 @@
+"""What a joint transmits: the wrench of everything beyond it, and its derivatives by q, v, a and parameters.
+
+With F, N the composite force and moment (world axes, about the world's origin) beyond joint k, x_k its point on the
+child's side and R the axes it is asked for in, the parent exerts on the child
+
+    f_k = R^T F,      m_k = R^T (N - x_k x F)                                   [N], [N m]; actuator forces included
+
+Its change with column c is that of the wrench beyond k, which is, for a column on the way to the ground (or of the
+joint itself),
+
+    by a: I_k S_c      by v: 2 B_k S_c + I_k Y_c      by q: 2 B_k Psid_c + I_k Psidd_c + S_c x* f_k + L_k(s_c)
+
+with the composites of joint k; for a column beyond k the same with the composites of c. The point moves and the
+axes turn with the columns that carry them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.inverse.kernels.inward import velocity_operator, world_load_turn
+from mechgrad.inverse.kernels.parameters import inertial_change, load_change, world_twist
+from mechgrad.inverse.kernels.wrenches import (
+    FIRST,
+    FLOW,
+    FORCE,
+    INERTIA_FLOW,
+    L_IN_BODY_AXES,
+    LOAD,
+    MOMENT,
+    MOMENTUM,
+    SECOND,
+    WORLD_LOAD,
+    WRENCH,
+    apply_loads,
+    body_wrenches,
+    body_wrenches_and_moments,
+    collect_world_loads,
+    gather_loads,
+    inertia_v,
+    inertia_w,
+    pass_down,
+)
+from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.vec3 import add, clear, combine, cross, dot, get3, get6, get9, put3, scale, sub, zero3
+from mechgrad.kinematics.kernels.outward import (
+    AT,
+    AX,
+    AY,
+    AZ,
+    FRAME,
+    RATE_Y,
+    RATE_YV,
+    RATES,
+    TWIST,
+    column_rates,
+    outward,
+    place_world,
+    twist_rates,
+)
+from mechgrad.model.columns import BEFORE, BEHIND, GRAVITY, INERTIAL, T_KIND, T_NODE
+from mechgrad.model.tree import BEYOND, C_ATOM, PARENT
+
+# columns of the table of joints: the atom whose wrench is wanted (the joint's last), and the atom whose axes are
+# used (n_atoms: world)
+R_ATOM, R_AXES = range(2)
+# columns of the table of pairs: joint, column, whether the column is beyond the joint, whether it carries the axes
+# where the six numbers go: first slot, distance between them
+P_JOINT, P_COLUMN, P_BEYOND, P_TURNS, P_SLOT, P_STRIDE = range(6)
+# columns of the table of actions: joint, term, whether it acts beyond the joint, whether it moves the point,
+# whether it turns the axes
+A_JOINT, A_TERM, A_BEYOND, A_MOVES, A_TURNS, A_SLOT, A_STRIDE = range(7)
+# slots of a reaction: force, moment
+REACTION = 6
+
+
+@inlined
+def axes_of(joints_i, tails, k, frames, like):
+    """The three axes a reaction is given in: those of an atom, turned by a constant rotation (rows of tails: R,
+    column by column)."""
+    o = joints_i[k, R_AXES] * FRAME
+    x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
+    return (
+        combine(tails[k, 0], tails[k, 1], tails[k, 2], x, y, z),
+        combine(tails[k, 3], tails[k, 4], tails[k, 5], x, y, z),
+        combine(tails[k, 6], tails[k, 7], tails[k, 8], x, y, z),
+    )
+
+
+@inlined
+def in_axes(ax, ay, az, u):
+    """Components of u in these axes."""
+    return dot(ax, u), dot(ay, u), dot(az, u)
+
+
+@inner
+def reaction_values(joints_i, tails, frames, wrenches, out, like):
+    """Force and moment of every joint, after the wrenches have been summed towards the ground."""
+    for k in range(joints_i.shape[0]):
+        i = joints_i[k, R_ATOM]
+        F, N = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
+        ax, ay, az = axes_of(joints_i, tails, k, frames, like)
+        put3(out, k * REACTION, in_axes(ax, ay, az, F))
+        put3(out, k * REACTION + 3, in_axes(ax, ay, az, sub(N, cross(get3(frames, i * FRAME + AT, like), F))))
+
+
+@inlined
+def changed(ax, ay, az, x, F, N, dF, dN, dx, s):
+    """Change of (R^T F, R^T (N - x x F)) with dF, dN, the motion dx of the point and the turn s of the axes."""
+    force = sub(dF, cross(s, F))
+    moment = sub(sub(dN, add(cross(dx, F), cross(x, dF))), cross(s, sub(N, cross(x, F))))
+    return in_axes(ax, ay, az, force), in_axes(ax, ay, az, moment)
+
+
+@inlined
+def add_strided(out, slot, stride, force, moment, like):
+    """Add the six numbers to slots `stride` apart: a column of a matrix stored row by row."""
+    for part in range(3):
+        at = slot + part * stride
+        store(out, at, load(out, at, like) + force[part])
+        store(out, at + 3 * stride, load(out, at + 3 * stride, like) + moment[part])
+
+
+@inlined
+def wrench_by_velocity(mass, h, S, P, D, s, m, yw, yv):
+    """2 B (s, m) + I Y"""
+    bw, bv = velocity_operator(D[0] + D[4] + D[8], D, P, s)
+    trace = S[0] + S[3] + S[5]
+    return add(bw, inertia_w(trace, S, h, yw, yv)), add(bv, inertia_v(mass, h, yw, yv))
+
+
+@inlined
+def wrench_by_displacement(mass, h, S, P, D, F, N, s, m, d_w, dd_w, dd_v):
+    """2 B Psid + I Psidd + (s, m) x* f, without the world-axis loads."""
+    bw, bv = velocity_operator(D[0] + D[4] + D[8], D, P, d_w)
+    trace = S[0] + S[3] + S[5]
+    w = add(add(bw, inertia_w(trace, S, h, dd_w, dd_v)), add(cross(s, N), cross(m, F)))
+    return w, add(add(bv, inertia_v(mass, h, dd_w, dd_v)), cross(s, F))
+
+
+@inner
+def reaction_columns(
+    joints_i, tails, pairs, atoms_i, atoms_f, columns_i, frames, twists, rates, wrenches, inertia, has_world, world,
+    by_q, by_v, by_a, like,
+):  # fmt: skip
+    """Derivatives by every related column."""
+    zero = zero3(like)
+    for out in (by_q, by_v, by_a):
+        clear(out, 0, REACTION * pairs.shape[0], like)
+    for r in range(pairs.shape[0]):
+        k, c = pairs[r, P_JOINT], pairs[r, P_COLUMN]
+        i = joints_i[k, R_ATOM]
+        own = columns_i[c, C_ATOM]
+        node = own if pairs[r, P_BEYOND] else i  # whose composites are displaced
+        j = node * INERTIA_FLOW
+        mass, h, S = atoms_f[node, BEYOND], get3(inertia, j + FIRST, like), get6(inertia, j + SECOND, like)
+        P, D = get3(inertia, j + MOMENTUM, like), get9(inertia, j + FLOW, like)
+        F, N = get3(wrenches, node * WRENCH + FORCE, like), get3(wrenches, node * WRENCH + MOMENT, like)
+        s, m = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
+        d_w, _, dd_w, dd_v = twist_rates(frames, own, s, m, like)
+        yw, yv = get3(rates, c * RATES + RATE_Y, like), get3(rates, c * RATES + RATE_YV, like)
+        q_w, q_v = wrench_by_displacement(mass, h, S, P, D, F, N, s, m, d_w, dd_w, dd_v)
+        if has_world:
+            lw, lv = world_load_turn(world, node, s, like)
+            q_w, q_v = add(q_w, lw), add(q_v, lv)
+        v_w, v_v = wrench_by_velocity(mass, h, S, P, D, s, m, yw, yv)
+        trace = S[0] + S[3] + S[5]
+        a_w, a_v = inertia_w(trace, S, h, s, m), inertia_v(mass, h, s, m)
+        x = get3(frames, i * FRAME + AT, like)
+        F, N = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
+        ax, ay, az = axes_of(joints_i, tails, k, frames, like)
+        dx = zero if pairs[r, P_BEYOND] else add(m, cross(s, x))
+        turn = s if pairs[r, P_TURNS] else zero
+        slot, stride = pairs[r, P_SLOT], pairs[r, P_STRIDE]
+        force, moment = changed(ax, ay, az, x, F, N, q_v, q_w, dx, turn)
+        add_strided(by_q, slot, stride, force, moment, like)
+        force, moment = changed(ax, ay, az, x, F, N, v_v, v_w, zero, zero)
+        add_strided(by_v, slot, stride, force, moment, like)
+        force, moment = changed(ax, ay, az, x, F, N, a_v, a_w, zero, zero)
+        add_strided(by_a, slot, stride, force, moment, like)
+
+
+@inner
+def reaction_terms(
+    joints_i, tails, actions, size, atoms_i, atoms_f, terms_i, terms_f, loads_i, loads, frames, wrenches, inertia,
+    has_world, world, by_p, like,
+):  # fmt: skip
+    """Derivatives by parameters, `size` slots."""
+    n_atoms = atoms_i.shape[0]
+    clear(by_p, 0, size, like)
+    for r in range(actions.shape[0]):
+        k, t = actions[r, A_JOINT], actions[r, A_TERM]
+        kind, at = terms_i[t, T_KIND], terms_i[t, T_NODE]
+        i = joints_i[k, R_ATOM]
+        s, dx = zero3(like), zero3(like)
+        x = get3(frames, i * FRAME + AT, like)
+        dF, dN = zero3(like), zero3(like)
+        if kind in (BEFORE, BEHIND):
+            carrier = at
+            if kind == BEFORE:
+                parent = atoms_i[at, PARENT]
+                carrier = parent if parent >= 0 else n_atoms
+            node = at if actions[r, A_BEYOND] else i
+            j = node * INERTIA_FLOW
+            mass, h, S = atoms_f[node, BEYOND], get3(inertia, j + FIRST, like), get6(inertia, j + SECOND, like)
+            P, D = get3(inertia, j + MOMENTUM, like), get9(inertia, j + FLOW, like)
+            F, N = get3(wrenches, node * WRENCH + FORCE, like), get3(wrenches, node * WRENCH + MOMENT, like)
+            s, m = world_twist(frames, carrier, terms_f, t, like)
+            d_w, _, dd_w, dd_v = twist_rates(frames, carrier, s, m, like)
+            dN, dF = wrench_by_displacement(mass, h, S, P, D, F, N, s, m, d_w, dd_w, dd_v)
+            if has_world:
+                lw, lv = world_load_turn(world, node, s, like)
+                dN, dF = add(dN, lw), add(dF, lv)
+            if actions[r, A_MOVES]:
+                dx = add(m, cross(s, x))
+            if not actions[r, A_TURNS]:
+                s = zero3(like)
+        elif kind == INERTIAL:
+            dF, dN = inertial_change(frames, at, terms_f, t, like)
+        elif kind == GRAVITY:
+            zero = 0.0 * like
+            g = (zero + terms_f[t, 0], zero + terms_f[t, 1], zero + terms_f[t, 2])
+            h = get3(inertia, i * INERTIA_FLOW + FIRST, like)
+            dF, dN = scale(-1.0 * atoms_f[i, BEYOND], g), scale(-1.0, cross(h, g))
+        else:
+            dF, dN = load_change(kind, at, loads_i, loads, frames, terms_f, t, like)
+        F, N = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
+        ax, ay, az = axes_of(joints_i, tails, k, frames, like)
+        force, moment = changed(ax, ay, az, x, F, N, dF, dN, dx, s)
+        add_strided(by_p, actions[r, A_SLOT], actions[r, A_STRIDE], force, moment, like)
+
+
+@inlined
+def reactions(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out, like):
+    """Rows of q, v, a to rows of out (nt, joints * 6). Returns the first row of a block with a bad number, or -1."""
+    n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
+    n, n_loads = width(like), loads_i.shape[0]
+    q_, v_, a_ = np.empty(n_q * n, out.dtype), np.empty(n_v * n, out.dtype), np.empty(n_v * n, out.dtype)
+    frames, twists = np.empty((n_atoms + 1) * FRAME * n, out.dtype), np.empty(n_v * TWIST * n, out.dtype)
+    wrenches, loads = np.empty(n_atoms * WRENCH * n, out.dtype), np.empty(n_loads * LOAD * n, out.dtype)
+    out_ = np.empty(out.shape[1] * n, out.dtype)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    for row in range(0, q.shape[0], n):
+        gather(q, row, q_, 0, like)
+        gather(v, row, v_, 0, like)
+        gather(a, row, a_, 0, like)
+        if any_not_less(outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like), 1.0):
+            return row
+        body_wrenches(atoms_i, atoms_f, frames, wrenches, like)
+        if n_loads:
+            gather_loads(loads_f, row, loads, like)
+            apply_loads(loads_i, loads, frames, wrenches, like)
+        for i in range(n_atoms - 1, -1, -1):
+            if atoms_i[i, PARENT] >= 0:
+                pass_down(wrenches, i, atoms_i[i, PARENT], WRENCH, like)
+        reaction_values(joints_i, tails, frames, wrenches, out_, like)
+        scatter(out_, 0, out, row, like)
+    return -1
+
+
+@inlined
+def reaction_derivatives(
+    atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
+    out, by_q, by_v, by_a, by_p, like,
+):  # fmt: skip
+    """Rows of q, v, a to rows of the reactions and their derivatives. Returns the first row of a block with a bad
+    number, or -1."""
+    n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
+    n, n_loads = width(like), loads_i.shape[0]
+    has_world = False
+    for k in range(n_loads):
+        has_world |= loads_i[k, L_IN_BODY_AXES] == 0
+    q_, v_, a_ = np.empty(n_q * n, out.dtype), np.empty(n_v * n, out.dtype), np.empty(n_v * n, out.dtype)
+    frames, twists = np.empty((n_atoms + 1) * FRAME * n, out.dtype), np.empty(n_v * TWIST * n, out.dtype)
+    rates = np.empty(n_v * RATES * n, out.dtype)
+    wrenches, loads = np.empty(n_atoms * WRENCH * n, out.dtype), np.empty(n_loads * LOAD * n, out.dtype)
+    inertia = np.empty(n_atoms * INERTIA_FLOW * n, out.dtype)
+    world = np.empty((n_atoms if has_world else 0) * WORLD_LOAD * n, out.dtype)
+    out_, size = np.empty(out.shape[1] * n, out.dtype), by_q.shape[1] * n
+    bq, bv, ba = np.empty(size, out.dtype), np.empty(size, out.dtype), np.empty(size, out.dtype)
+    bp = np.empty(by_p.shape[1] * n, out.dtype)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    for row in range(0, q.shape[0], n):
+        gather(q, row, q_, 0, like)
+        gather(v, row, v_, 0, like)
+        gather(a, row, a_, 0, like)
+        if any_not_less(outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like), 1.0):
+            return row
+        column_rates(atoms_i, columns_i, frames, twists, rates, like)
+        body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like)
+        if n_loads:
+            gather_loads(loads_f, row, loads, like)
+            apply_loads(loads_i, loads, frames, wrenches, like)
+        for i in range(n_atoms - 1, -1, -1):
+            if atoms_i[i, PARENT] >= 0:
+                pass_down(wrenches, i, atoms_i[i, PARENT], WRENCH, like)
+                pass_down(inertia, i, atoms_i[i, PARENT], INERTIA_FLOW, like)
+        if has_world:
+            collect_world_loads(loads_i, loads, frames, world, n_atoms, like)
+            for i in range(n_atoms - 1, -1, -1):
+                if atoms_i[i, PARENT] >= 0:
+                    pass_down(world, i, atoms_i[i, PARENT], WORLD_LOAD, like)
+        reaction_values(joints_i, tails, frames, wrenches, out_, like)
+        reaction_columns(
+            joints_i, tails, pairs, atoms_i, atoms_f, columns_i, frames, twists, rates, wrenches, inertia, has_world,
+            world, bq, bv, ba, like,
+        )  # fmt: skip
+        if by_p.shape[1]:
+            reaction_terms(
+                joints_i, tails, actions, by_p.shape[1], atoms_i, atoms_f, terms_i, terms_f, loads_i, loads, frames, wrenches,
+                inertia, has_world, world, bp, like,
+            )  # fmt: skip
+            scatter(bp, 0, by_p, row, like)
+        scatter(out_, 0, out, row, like)
+        scatter(bq, 0, by_q, row, like)
+        scatter(bv, 0, by_v, row, like)
+        scatter(ba, 0, by_a, row, like)
+    return -1
+
+
+@entry
+def reactions_one(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out):
+    """`reactions` sample by sample."""
+    return reactions(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out, 0.0)
+
+
+@entry
+def reactions_lanes(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out):
+    """`reactions` in SIMD lanes."""
+    return reactions(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out, lane_zero())
+
+
+@entry
+def reactions_complex(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out):
+    """`reactions` of complex numbers."""
+    return reactions(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out, 0j)
+
+
+@entry
+def reaction_derivatives_one(
+    atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
+    out, by_q, by_v, by_a, by_p,
+):  # fmt: skip
+    """`reaction_derivatives` sample by sample."""
+    return reaction_derivatives(
+        atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
+        out, by_q, by_v, by_a, by_p, 0.0,
+    )  # fmt: skip
+
+
+@entry
+def reaction_derivatives_lanes(
+    atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
+    out, by_q, by_v, by_a, by_p,
+):  # fmt: skip
+    """`reaction_derivatives` in SIMD lanes."""
+    return reaction_derivatives(
+        atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
+        out, by_q, by_v, by_a, by_p, lane_zero(),
+    )  # fmt: skip
