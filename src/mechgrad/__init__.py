@@ -10,7 +10,7 @@ axis=(0, 1, 0))])
 >>> D = mg.inverse_dynamics_derivatives(model, q=[1.57], wrt=["bob.mass", "bob.com.z"])
 """
 
-from mechgrad.errors import InputError, MechgradError, ModelError, SingularMassMatrixError
+from mechgrad.errors import CertificateError, InputError, MechgradError, ModelError, SingularMassMatrixError
 from mechgrad.inverse.forward import (
     ForwardDynamicsDerivatives,
     forward_dynamics,
@@ -23,6 +23,11 @@ from mechgrad.inverse.reactions import (
     ReactionDerivatives,
     joint_reactions,
     joint_reactions_derivatives,
+)
+from mechgrad.inverse.second_order import (
+    InverseDynamicsHessian,
+    inverse_dynamics_gradient,
+    inverse_dynamics_hessian,
 )
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives, inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.io import load_model, save_model
@@ -57,6 +62,7 @@ from mechgrad.model import (
     dh_model,
 )
 from mechgrad.model.pattern import Packed, Pattern
+from mechgrad.sensitivities import Certificate, certify, certify_model
 
 __version__ = "0.1.0"
 
@@ -71,8 +77,11 @@ __all__ = [  # noqa: RUF022
     "marker_derivatives", "MarkerDerivatives", "contracted_hessian",
     # what drives it, and what does it do?
     "Load", "inverse_dynamics", "inverse_dynamics_derivatives", "InverseDynamicsDerivatives",
+    "inverse_dynamics_gradient", "inverse_dynamics_hessian", "InverseDynamicsHessian",
     "joint_reactions", "joint_reactions_derivatives", "JointReactions", "ReactionDerivatives", "mass_matrix",
     "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
+    # is it right?
+    "certify", "certify_model", "Certificate",
     # what went wrong?
-    "MechgradError", "ModelError", "InputError", "SingularMassMatrixError",
+    "MechgradError", "ModelError", "InputError", "SingularMassMatrixError", "CertificateError",
 ]  # fmt: skip

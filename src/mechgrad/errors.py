@@ -72,6 +72,10 @@ class SingularMassMatrixError(MechgradError, ArithmeticError):
     """The mass matrix cannot be factorised: some coordinate moves no mass."""
 
 
+class CertificateError(MechgradError, AssertionError):
+    """Derivatives that do not pass their check; the message is the table with the verdict."""
+
+
 def unknown_name(what: str, name: str, known: Iterable[str], where: str = "") -> UnknownNameError:
     """Build the error for a name that is not among the known ones, with the nearest as a suggestion.
 

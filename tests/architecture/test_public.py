@@ -19,9 +19,12 @@ VOCABULARY = [
     "DenavitHartenberg", "DHRow", "dh_model", "DesignVariable", "Parameter", "save_model", "load_model",
     "body_motion", "BodyMotion", "body_jacobian", "marker_motion", "MarkerMotion", "marker_jacobian",
     "marker_derivatives", "MarkerDerivatives", "contracted_hessian",
-    "Load", "inverse_dynamics", "inverse_dynamics_derivatives", "InverseDynamicsDerivatives", "mass_matrix",
+    "Load", "inverse_dynamics", "inverse_dynamics_derivatives", "InverseDynamicsDerivatives",
+    "inverse_dynamics_gradient", "inverse_dynamics_hessian", "InverseDynamicsHessian",
+    "joint_reactions", "joint_reactions_derivatives", "JointReactions", "ReactionDerivatives", "mass_matrix",
     "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
-    "MechgradError", "ModelError", "InputError", "SingularMassMatrixError",
+    "certify", "certify_model", "Certificate",
+    "MechgradError", "ModelError", "InputError", "SingularMassMatrixError", "CertificateError",
 ]  # fmt: skip
 
 ROOMS = {

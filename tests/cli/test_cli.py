@@ -10,9 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from mechgrad.cli import demo as demo_module
+from mechgrad.cli import main as main_module
 from mechgrad.cli.main import app
 from mechgrad.gallery import double_pendulum
 from mechgrad.io import save_model
+from mechgrad.sensitivities import certify_model, model_check
 
 runner = CliRunner()
 
@@ -26,7 +28,7 @@ def test_version_names_the_package_and_its_compiler() -> None:
 
 def test_no_arguments_show_the_commands() -> None:
     output = runner.invoke(app, []).output
-    for command in ("demo", "describe", "warm", "version"):
+    for command in ("demo", "describe", "check", "warm", "version"):
         assert command in output
 
 
@@ -58,13 +60,33 @@ def test_warm_leaves_nothing_to_compile() -> None:
     assert "forgotten: []" in done.stdout
 
 
+def test_warm_can_clean_and_says_what_it_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(main_module, "_warm", lambda console, steps: None)
+    monkeypatch.setattr(main_module, "clean_cache", lambda: [Path("/cache/0123456789abcdef")])
+    assert "0123456789abcdef" not in runner.invoke(app, ["warm"]).output
+    result = runner.invoke(app, ["warm", "--clean"])
+    assert result.exit_code == 0
+    assert "removed" in result.output
+    assert "0123456789abcdef" in result.output
+    monkeypatch.setattr(main_module, "clean_cache", list)
+    assert "nothing to remove" in runner.invoke(app, ["warm", "--clean"]).output
+
+
+def test_python_runs_the_package() -> None:
+    done = subprocess.run([sys.executable, "-m", "mechgrad", "version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("mechgrad ")
+
+
 def test_demo_checks_every_family() -> None:
     result = demo_module.run_demo(samples=23, repeats=1, checked_samples=2)
     assert result.passed
     assert result.worst <= 1e-12
     assert (result.samples, result.dof, result.picture) == (23, 43, None)
     assert set(result.errors) == {"by coordinates", "by velocities", "by accelerations", "by parameters"}
-    assert all(size > 1e-3 for size in result.influence.values())
+    assert all(c.influence.max() > 1e-3 for c in result.certificate)
+    assert result.certificate[3].names == demo_module.PARAMETERS
+    assert result.certificate[3].influence.min() > 1e-3
+    assert all(c.judge == "complex step" for c in result.certificate)
     assert 0.0 < result.seconds_torques < result.seconds_derivatives
 
 
@@ -79,17 +101,20 @@ def test_demo_writes_a_picture(tmp_path: Path) -> None:
 
 
 def test_demo_fails_when_derivatives_are_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A wrong partial must turn the demonstration red: here the complex step is falsified by one part in a million."""
-    honest = demo_module._by_state
-    monkeypatch.setattr(demo_module, "_by_state", lambda *arguments: honest(*arguments) * (1 + 1e-6))
+    """A wrong partial must turn the demonstration red: here the torques are falsified by one part in a million."""
+    honest = model_check.inverse_dynamics
+    monkeypatch.setattr(model_check, "inverse_dynamics", lambda *a, **k: honest(*a, **k) * (1 + 1e-6))
     result = runner.invoke(app, ["demo", "--output", str(tmp_path / "wrong.png")])
     assert result.exit_code == 1
     assert "do not agree" in result.stderr
     assert "1.0e-06" in result.stderr
+    assert "inverse dynamics by" in result.stderr
 
 
-def test_demo_result_does_not_pass_on_nothing() -> None:
+def test_demo_does_not_pass_on_nothing() -> None:
+    """At rest nothing depends on velocity, and a check of zeros proves nothing."""
+    at_rest = certify_model(double_pendulum(), v=[0.0, 0.0], wrt=(), families=["inverse dynamics"], steps=())
+    moving = certify_model(double_pendulum(), wrt=(), families=["inverse dynamics"], steps=())
     fields = {"samples": 1, "dof": 1, "seconds_torques": 1.0, "seconds_derivatives": 1.0, "picture": None}
-    assert demo_module.DemoResult(**fields, errors={"x": 0.0}, influence={"x": 1.0}).passed
-    assert not demo_module.DemoResult(**fields, errors={"x": 0.0}, influence={"x": 0.0}).passed
-    assert not demo_module.DemoResult(**fields, errors={"x": float("nan")}, influence={"x": 1.0}).passed
+    assert demo_module.DemoResult(**fields, certificate=moving).passed
+    assert not demo_module.DemoResult(**fields, certificate=at_rest).passed

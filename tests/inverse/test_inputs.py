@@ -209,7 +209,7 @@ def test_euler_parameters_that_are_all_zero_stand_for_no_rotation():
 
 def test_a_bad_imaginary_part_is_named_too():
     for function in (mg.inverse_dynamics, mg.inverse_dynamics_derivatives, mg.forward_dynamics):
-        with pytest.raises(mg.InputError, match="q is .*nan.* at column 1"):
+        with pytest.raises(mg.InputError, match=r"q is .*nan.* at column 1"):
             function(double_pendulum(), np.array([0.1, complex(0.2, np.nan)]), [0.0, 0.0], [0.0, 0.0])
 
 

@@ -7,7 +7,8 @@ import pytest
 from kernel_scalars import NAMES, SCALARS, on_every_scalar
 from scipy.spatial.transform import Rotation
 
-from mechgrad.kernels.lanes import LANES, load, sincos, store
+from mechgrad.kernels.elementary import sincos
+from mechgrad.kernels.lanes import LANES, load, store
 from mechgrad.kernels.rotation import turn_quaternion, turn_z
 from mechgrad.kernels.vec3 import (
     add,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from kernel_scalars import NAMES, SCALARS, compiled, on_every_scalar
 
+from mechgrad.kernels.elementary import reciprocal
 from mechgrad.kernels.lanes import (
     LANES,
     any_not_less,
@@ -15,7 +16,6 @@ from mechgrad.kernels.lanes import (
     insert,
     lane_zero,
     load,
-    reciprocal,
     scatter,
     store,
     where_less,

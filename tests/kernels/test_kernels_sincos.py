@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from kernel_scalars import NAMES, on_every_scalar
 
-from mechgrad.kernels.lanes import LANES, load, sincos, store, width
+from mechgrad.kernels.elementary import sincos
+from mechgrad.kernels.lanes import LANES, load, store, width
 
 LIMIT = 1.0e4
 ULPS = 2.0  # what the docstring promises

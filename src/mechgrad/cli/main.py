@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import platform
-import sys
 import time
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from mechgrad.cli.check import check
+from mechgrad.cli.console import fail
 from mechgrad.cli.demo import LIMIT, DemoResult, run_demo
 from mechgrad.cli.warm import WarmStep, demo_steps, warm_steps
 from mechgrad.errors import MechgradError
 from mechgrad.io import load_model
-from mechgrad.kernels.jit import compile_notices
+from mechgrad.kernels.jit import clean_cache, compile_notices
 
 __all__ = ["app"]
 
@@ -48,13 +49,14 @@ def demo(
         with console.status("building the human") as status:
             result = run_demo(output, say=status.update)
     except (MechgradError, OSError) as error:
-        _fail(str(error))
+        fail(str(error))
     console.print(_demo_table(result))
     console.print(f"plot written to {result.picture}", highlight=False, soft_wrap=True)
     if not result.passed:
-        _fail(
+        fail(
             f"the derivatives do not agree with the complex step: relative error {result.worst:.1e}, "
-            f"accepted {LIMIT:.0e}. Please report this together with the output of `mechgrad version`."
+            f"accepted {LIMIT:.0e}. {result.verdict}\n"
+            "Please report this together with the output of `mechgrad version`."
         )
     console.print(
         f"[green]derivatives agree with the complex step to {result.worst:.0e} (accepted {LIMIT:.0e})[/green]"
@@ -67,14 +69,26 @@ def describe(model: Annotated[Path, typer.Argument(metavar="MODEL.toml", help="A
     try:
         loaded = load_model(model)
     except MechgradError as error:
-        _fail(str(error))
+        fail(str(error))
     typer.echo(loaded.describe())
 
 
+app.command()(check)
+
+
 @app.command()
-def warm() -> None:
+def warm(
+    clean: Annotated[bool, typer.Option("--clean", help="First delete what other versions of mechgrad left.")] = False,
+) -> None:
     """Compile every kernel now, so that no later command or script has to."""
-    _warm(Console(), list(warm_steps()))
+    console = Console()
+    if clean:
+        removed = clean_cache()
+        for path in removed:
+            console.print(f"removed {path}", highlight=False, soft_wrap=True)
+        if not removed:
+            console.print("nothing to remove: no machine code of other versions")
+    _warm(console, list(warm_steps()))
 
 
 @app.command()
@@ -131,9 +145,3 @@ def _demo_table(result: DemoResult) -> Table:
     for family, relative in result.errors.items():
         table.add_row(f"  {family}", "", "", "", "", f"{relative:.1e}")
     return table
-
-
-def _fail(message: str) -> NoReturn:
-    """Print to the error stream and leave with exit code 1."""
-    print(f"mechgrad: {message}", file=sys.stderr)
-    raise typer.Exit(1)

@@ -102,8 +102,8 @@ def compile_links(model: Model, method: str) -> Links:
         atoms = joint.atoms()
         if any(atom.kind == BALL for atom in atoms):
             raise InputError(
-                f"method {method!r} works with hinges and slides; joint {joint.name!r} is {type(joint).__name__}, which "
-                "has Euler parameters. Use method='spatial', or model it as three hinges."
+                f"method {method!r} works with hinges and slides; joint {joint.name!r} is {type(joint).__name__}, "
+                "which has Euler parameters. Use method='spatial', or model it as three hinges."
             )
         parent, first = body_link[joint.parent], len(rows)
         placements = [_matrix(atom.E, atom.r) for atom in atoms] + [_matrix(*joint.tail())]

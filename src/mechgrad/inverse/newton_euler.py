@@ -1,13 +1,13 @@
-"""Inverse dynamics by the Newton-Euler recursion in moving link frames, with internal joint forces and their sensitivities.
+"""Inverse dynamics by the Newton-Euler recursion in moving link frames, with the internal forces of the joints.
 
     tau_j = e_j . T_j (hinge),  e_j . F_j (slide)          F_j, T_j: what the parent link exerts on link j
 
-Newton's and Euler's equations are written link by link, each in the link's own frame with 3 x 3 rotations (Barman 2020; signs,
-prismatic terms and trees: docs/newton_euler.md). Generalized forces and derivatives equal those of `inverse_dynamics`; what comes on
-top are the forces and moments that the joints must carry.
+Newton's and Euler's equations are written link by link, each in the link's own frame with 3 x 3 rotations (Barman 2020;
+docs/newton_euler.md says what had to be corrected). Generalized forces and derivatives equal those of
+`inverse_dynamics`; what comes on top are the forces and moments that the joints carry.
 
-Choose it for bearing loads and their gradients, and as an independent check. Avoid it for ball joints, for derivatives by
-parameters, and where only torques are wanted: the spatial method is faster.
+Choose it for the forces that joints carry and their gradients, and as an independent check. Avoid it for ball joints,
+for derivatives by parameters, and where only derivatives of torques are wanted: the spatial method is faster.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ DERIVATIVES = Kernels(_partials.derivatives_one, _partials.derivatives_lanes, _p
 
 @final
 @dataclass(frozen=True, eq=False)
-class JointReactions:
+class LinkReactions:
     """Internal forces and moments of all joints, and how they change with the motion.
 
-    The joint is its last link (that of the child body), held by the link before it: the parent body, or the last but one of several
-    links in one joint. Force and moment are what that link exerts on the child body, drive included, in the axes of the child body;
-    the moment is taken about `point`, the origin of the holding link.
+    A joint is its last link, that of the child body, held by the link before it: the parent body, or the last but one
+    where a joint has several links. Force and moment are what that link exerts on the child body, drive included, in
+    the axes of the child body; the moment is taken about `point`, the origin of the holding link.
 
     Shapes are (nt, joints, 3) for vectors and (nt, joints, 3, n_v) for derivatives, without nt for a single state.
 
     Attributes
     ----------
-    joints : tuple of str
-        Names, in the order of the second axis.
+    names : tuple of str
+        The joints, in the order of the second axis.
     force, moment : arrays
         [N], [N m].
     point : array
@@ -64,7 +64,7 @@ class JointReactions:
         Partials by q, v, a; None unless asked for. Columns of joints that share no path to the ground are exact zeros.
     """
 
-    joints: tuple[str, ...]
+    names: tuple[str, ...]
     force: Array
     moment: Array
     point: Array
@@ -75,24 +75,24 @@ class JointReactions:
     moment_v: Array | None = None
     moment_a: Array | None = None
 
-    def index(self, joint: str) -> int:
-        """Where a joint stands in the second axis."""
-        if joint not in self.joints:
-            raise unknown_name("joint", joint, self.joints, "reactions")
-        return self.joints.index(joint)
+    def of(self, joint: str) -> tuple[Array, Array]:
+        """Force and moment of one joint."""
+        if joint not in self.names:
+            raise unknown_name("joint", joint, self.names)
+        k = self.names.index(joint)
+        return self.force[..., k, :], self.moment[..., k, :]
 
 
 @dataclass(frozen=True, eq=False)
 class _Tables:
-    """Links as kernels read them; `joint` and `column` name the entries of the packed reaction partials."""
+    """Links as kernels read them; `entries` (k, 3) says where packed reaction partials stand among dense ones."""
 
     links: Links
     links_i: Array
     links_f: Array
     beyond: Array
     positions: Array
-    joint: Array
-    column: Array
+    entries: Array
     bodies: Tree  # where loads find their links
     last: Array
 
@@ -104,7 +104,7 @@ class _Tables:
 
 def _numbers(links: Links, dtype: type) -> Array:
     """A link's constants in its own frame: axis e = sigma R_C^T z and arm X = R_C^T p_C (a slide adds q e)."""
-    numbers = np.zeros((links.n + 1, _values.NUMBERS), dtype)
+    numbers: Array = np.zeros((links.n + 1, _values.NUMBERS), dtype)
     for row, sign, C, m, c, inertia in zip(
         numbers, links.sign, links.C, links.mass, links.com, links.inertia, strict=False
     ):
@@ -136,32 +136,26 @@ def _make_tables(model: Model) -> _Tables:
     joint_of = {int(link): k for k, link in enumerate(last)}
     indices = np.full((n, _values.INDICES), -1, np.int64)
     positions: list[int] = []
-    reaction_joint: list[int] = []
-    reaction_column: list[int] = []
+    entries: list[list[int]] = []
     start = at_beyond = 0
     for j in range(n):
         related = before[j] + beyond[j]
         has_mass = bool(links.mass[j] != 0 or np.any(links.inertia[j] != 0))
         indices[j] = (
             links.parent[j], links.kind[j], links.column[j], has_mass, joint_of.get(j, -1), len(before[j]), start,
-            at_beyond, at_beyond + len(beyond[j]), len(positions), len(reaction_joint),
+            at_beyond, at_beyond + len(beyond[j]), len(positions), len(entries),
         )  # fmt: skip
         start, at_beyond = start + len(before[j]), at_beyond + len(beyond[j])
         if links.kind[j] != FIXED:
-            positions += _positions(tree.pattern, int(links.column[j]), related)
+            positions += [tree.pattern.position(int(links.column[j]), m) for m in related]
         if j in joint_of:
-            reaction_joint += [joint_of[j]] * len(related)
-            reaction_column += related
+            entries += [[(3 * joint_of[j] + i) * tree.n_v + m for i in range(3)] for m in related]
     here = {name: (np.eye(3), np.zeros(3)) for name in links.body}
     return _Tables(
         links, indices, _numbers(links, tree.dtype), np.array([c for cs in beyond for c in cs], np.int64),
-        np.array(positions, np.int64), np.array(reaction_joint, np.int64), np.array(reaction_column, np.int64),
+        np.array(positions, np.int64), np.array(entries, np.int64).reshape(-1, 3),
         replace(tree, body_atom=links.body, body_tail=here), last,
     )  # fmt: skip
-
-
-def _positions(pattern: Pattern, row: int, columns: list[int]) -> list[int]:
-    return [pattern.position(row, column) for column in columns]
 
 
 class _Call:
@@ -196,7 +190,7 @@ class _Call:
     def derivatives(self, n_reactions: int = 0) -> list[Array]:
         """tau, dq, dv, da, reactions and their packed partials."""
         t = self.tables
-        n_partials = t.joint.size * _partials.WRENCHES if n_reactions else 0
+        n_partials = len(t.entries) * _partials.WRENCHES if n_reactions else 0
         arrays = self.batch.empties((self.n_v, self.nnz, self.nnz, self.nnz, n_reactions * WRENCH, n_partials))
         kernel = self.batch.pick(DERIVATIVES)
 
@@ -267,7 +261,7 @@ def newton_euler_reactions(
     *,
     loads: Sequence[Load] | None = None,
     derivatives: bool = False,
-) -> JointReactions:
+) -> LinkReactions:
     """Internal force and moment of every joint, as the holding link exerts them on the child body.
 
     Parameters
@@ -279,7 +273,7 @@ def newton_euler_reactions(
 
     Returns
     -------
-    JointReactions
+    LinkReactions
 
     Examples
     --------
@@ -293,19 +287,19 @@ def newton_euler_reactions(
     """
     call = _Call(model, q, v, a, loads)
     batch, n_joints = call.batch, len(model.joints)
-    wrenches, packed = (call.derivatives(n_joints)[4:] if derivatives else (call.torques(n_joints)[1], None))
+    wrenches, packed = call.derivatives(n_joints)[4:] if derivatives else (call.torques(n_joints)[1], None)
     wrenches = wrenches.reshape(batch.nt, n_joints, WRENCH)
     values = [wrenches[..., FORCE : FORCE + 3].copy(), wrenches[..., MOMENT : MOMENT + 3].copy(), _points(call)]
     if packed is not None:
-        packed = packed.reshape(batch.nt, call.tables.joint.size, _partials.WRENCHES)
+        packed = packed.reshape(batch.nt, len(call.tables.entries), _partials.WRENCHES)
         for part in (FORCE, MOMENT):
             for by in (_partials.BY_Q, _partials.BY_V, _partials.BY_A):
-                dense = np.zeros((batch.nt, n_joints, call.n_v, 3), batch.dtype)
-                dense[:, call.tables.joint, call.tables.column] = packed[..., by + part : by + part + 3]
-                values.append(np.ascontiguousarray(dense.swapaxes(2, 3)))
+                dense: Array = np.zeros((batch.nt, n_joints * 3 * call.n_v), batch.dtype)
+                dense[:, call.tables.entries] = packed[..., by + part : by + part + 3]
+                values.append(dense.reshape(batch.nt, n_joints, 3, call.n_v))
     if batch.single:
         values = [x[0] for x in values]
-    return JointReactions(model.joint_names, *values)
+    return LinkReactions(model.joint_names, *values)
 
 
 def _points(call: _Call) -> Array:
@@ -313,7 +307,7 @@ def _points(call: _Call) -> Array:
     tables, last = call.tables, call.tables.last
     axis, arm = call.numbers[last, _values.F_AXIS :][:, :3], call.numbers[last, _values.F_ARM :][:, :3]
     slides = tables.links.kind[last] == PRISMATIC
-    way = np.zeros((call.batch.nt, last.size), call.batch.dtype)
+    way: Array = np.zeros((call.batch.nt, last.size), call.batch.dtype)
     way[:, slides] = call.batch.arrays[0][:, tables.links.column[last[slides]]]
     result: Array = -(arm + way[..., None] * axis)
     return result

@@ -129,7 +129,8 @@ def _table(model: Model, tree: Tree, joints: Sequence[str] | None, axes: str, dt
         atom = tree.body_atom[body]
         rows.append((tree.joint_atoms[name][-1], tree.n_atoms if atom < 0 else atom))
         tails.append(tree.body_tail[body][0].T.ravel())
-    indices, rotations = np.array(rows, np.int64).reshape(-1, 2), np.array(tails, dtype).reshape(-1, 9)
+    indices = np.array(rows, np.int64).reshape(-1, 2)
+    rotations: Array = np.array(tails, dtype).reshape(-1, 9)
     for array in (indices, rotations):
         array.setflags(write=False)
     return _Table(names, indices, rotations)

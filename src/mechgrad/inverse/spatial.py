@@ -9,7 +9,7 @@ Equations stand with the kernels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
@@ -48,6 +48,7 @@ def inverse_dynamics(
     a: ArrayLike | None = None,
     *,
     loads: Sequence[Load] | None = None,
+    method: str = "spatial",
     out: Array | None = None,
     threads: int = 1,
 ) -> Array:
@@ -64,6 +65,8 @@ def inverse_dynamics(
         Velocities and accelerations; zeros if left out.
     loads : list of Load, optional
         Forces and couples of the environment on any number of bodies.
+    method : "spatial", "lagrange" or "newton-euler"
+        The fast recursion, or one of the two of the literature (hinges and slides only, without `out` and `threads`).
     out : (n_v,) or (nt, n_v), optional
         Where to write the result.
     threads : int
@@ -79,11 +82,13 @@ def inverse_dynamics(
     --------
     A 2 kg bob on a 1 m rod, held horizontally:
 
-    >>> model = Model("pendulum", [Body("bob", mass=2, com=(0, 0, -1))], [Revolute("pin", "ground", "bob", axis=(0,
-    1, 0))])
+    >>> bob = Body("bob", mass=2, com=(0, 0, -1))
+    >>> model = Model("pendulum", [bob], [Revolute("pin", "ground", "bob", axis=(0, 1, 0))])
     >>> inverse_dynamics(model, [np.pi / 2])
     array([19.62])
     """
+    if method != "spatial":
+        return _other_method(method, out is not None or threads != 1)[0](model, q, v, a, loads=loads)
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)),
         also_complex=loads_are_complex(loads),
@@ -179,6 +184,7 @@ def inverse_dynamics_derivatives(
     *,
     wrt: str | Sequence[str] = (),
     loads: Sequence[Load] | None = None,
+    method: str = "spatial",
     out: InverseDynamicsDerivatives | None = None,
     threads: int = 1,
 ) -> InverseDynamicsDerivatives:
@@ -186,8 +192,8 @@ def inverse_dynamics_derivatives(
 
     Parameters
     ----------
-    model, q, v, a, loads, threads
-        As in `inverse_dynamics`.
+    model, q, v, a, loads, method, threads
+        As in `inverse_dynamics`; the methods of the literature give no columns for `wrt`.
     wrt : path or list of paths
         Parameters, e.g. "thigh.mass", "dh.24.a", "knee.axis.x", "gravity.z", "load.0.force.z", a design variable,
         or a pattern such as "*.mass".
@@ -206,6 +212,9 @@ def inverse_dynamics_derivatives(
     >>> D.dq.dense()                      # m g l
     array([[19.62]])
     """
+    if method != "spatial":
+        extras = out is not None or threads != 1 or len(wrt) > 0
+        return _other_method(method, extras)[1](model, q, v, a, loads=loads)
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)),
         also_complex=loads_are_complex(loads),
@@ -263,3 +272,19 @@ def _make_columns(model: Model, tree: Tree, wrt: str | Sequence[str], table: Loa
             ]
         )
     return parameter_columns(tree, paths, terms)
+
+
+def _other_method(method: str, extras: bool) -> tuple[Callable[..., Array], Callable[..., InverseDynamicsDerivatives]]:
+    """Torques and derivatives by another method; it builds on this module, so it is imported late."""
+    from mechgrad.inverse.lagrange import lagrange_derivatives, lagrange_torques
+    from mechgrad.inverse.newton_euler import newton_euler_derivatives, newton_euler_torques
+
+    known = {
+        "lagrange": (lagrange_torques, lagrange_derivatives),
+        "newton-euler": (newton_euler_torques, newton_euler_derivatives),
+    }
+    if method not in known:
+        raise InputError(f"method is {method!r}; choose one of 'spatial', {', '.join(map(repr, known))}.")
+    if extras:
+        raise InputError(f"method {method!r} takes no wrt, out or threads; use method='spatial' for those.")
+    return known[method]

@@ -73,7 +73,7 @@ def load_model(path: str | Path) -> Model:
 
     Example
     -------
-    >>> model = load_model("arm.toml")
+    >>> model = load_model("arm.toml")  # doctest: +SKIP
     """
     path = Path(path)
     content = _parse(path)

@@ -7,7 +7,7 @@ from mechgrad.kernels.jit import entry
 
 @entry
 def spread(values, flat, out):
-    """out[k] = 0 except out[k, flat[i]] = values[k, i]: rows of packed values (nt, nnz) to rows of matrices (nt, size)."""
+    """out[k, flat[i]] = values[k, i], all else 0: packed rows (nt, nnz) to matrices (nt, rows * cols)."""
     for k in range(values.shape[0]):
         for i in range(out.shape[1]):
             out[k, i] = 0.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mechgrad.kernels.elementary import reciprocal
 from mechgrad.kernels.jit import inlined
-from mechgrad.kernels.lanes import reciprocal
 from mechgrad.kernels.vec3 import add, combine, scale, sub
 
 

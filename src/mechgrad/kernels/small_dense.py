@@ -3,8 +3,9 @@ tree."""
 
 from __future__ import annotations
 
+from mechgrad.kernels.elementary import magnitude, reciprocal
 from mechgrad.kernels.jit import inner
-from mechgrad.kernels.lanes import load, magnitude, reciprocal, store, where_less
+from mechgrad.kernels.lanes import load, store, where_less
 
 
 @inner

@@ -19,8 +19,9 @@ import numpy as np
 from mechgrad.errors import InputError
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
-STEPS = tuple(10.0**-k for k in range(1, 9))
-"""The sweep, relative to each number's scale. The best step of a smooth function is near eps^(1/3) = 6e-6."""
+STEPS = tuple(0.1 * 9.7**-k for k in range(8))
+"""The sweep, 1e-1 to 1e-8, relative to each number's scale; a smooth function has its best step near eps^(1/3) = 6e-6.
+The ratio is not 10, because a function that comes in steps of rounding can err alike at h, 10 h and 100 h."""
 
 COMPLEX_STEP = 1e-30
 EPS = float(np.finfo(float).eps)
@@ -61,25 +62,32 @@ class Numeric:
     steps: FloatArray
     sweep: FloatArray
 
-    def rows(self, part: slice) -> Numeric:
-        """The same for some of the outputs."""
-        by_complex_step = None if self.complex_step is None else self.complex_step[part]
-        return replace(self, value=self.value[part], complex_step=by_complex_step, sweep=self.sweep[:, part])
+    def part(self, rows: slice, columns: Sequence[int]) -> Numeric:
+        """The same for some of the outputs and some of the numbers."""
+        by_complex_step = None if self.complex_step is None else self.complex_step[rows][:, list(columns)]
+        return replace(
+            self, value=self.value[rows], scales=self.scales[list(columns)], complex_step=by_complex_step,
+            sweep=self.sweep[:, rows][:, :, list(columns)],
+        )  # fmt: skip
 
     def differences(self) -> Differences | None:
         """The plateau: for each column the step whose difference changes least when the next shorter step is taken.
 
             error of step k  ~  |D_k - D_k+1| + noise / h_k
 
-        The first term holds the truncation of step k and the rounding of both; the noise of f is what the shortest
-        steps show, at least one rounding of f. Without it two differences that agree by chance would look exact.
+        The first term holds the truncation of step k and the rounding of both. The second is what shorter steps show of
+        the noise of f, at least one rounding of f: without it two differences that agree by chance would look exact,
+        and so would those of steps too short to change f at all.
         """
-        if self.steps.size < 2:
+        count = self.steps.size
+        if count < 2:
             return None
         h = self.steps[:, None, None] * self.scales
         gaps = np.abs(np.diff(self.sweep, axis=0))
-        rounding = np.broadcast_to(EPS * np.abs(self.value)[:, None], gaps.shape[1:])
-        noise = np.fmax(np.fmax.reduce((gaps * h[1:])[-2:], axis=0), rounding)
+        beyond = np.fmax.accumulate((gaps * h[1:])[::-1])[::-1]
+        noise = beyond[np.clip(np.arange(1, count), 0, max(count - 3, 0))]
+        absorbed = np.where(self.sweep[1:] == 0.0, np.abs(self.sweep[:-1]) * h[:-1], 0.0)
+        noise = np.fmax(np.fmax(noise, np.fmax.reduce(absorbed)), EPS * np.abs(self.value)[:, None])
         estimates = gaps + noise / h[:-1]
         worst = np.max(estimates, axis=1, initial=0.0)
         best = np.argmin(np.where(np.isnan(worst), np.inf, worst), axis=0)
@@ -102,17 +110,23 @@ def differentiate(
     count. At x itself it must work.
     """
     point = _real(x, "x")
+    if point.size == 0:
+        raise InputError("x is empty; there is nothing to differentiate by.")
     sweep_steps = _check_steps(steps)
     sizes = _scales(scales, point.ravel())
     call = _Caller(function, point.shape, batched)
     value = call(point.reshape(1, -1))[0]
     if value.dtype.kind == "c":
         raise InputError("the function returns complex numbers for real ones; it must be real.")
-    by_complex_step, refusal = _complex_step(call, point.ravel()) if complex_step else (None, "it was not asked for")
+    by_complex_step, refusal = _complex_step(call, point.ravel()) if complex_step else (None, "none was asked for")
     sweep = np.empty((sweep_steps.size, value.size, sizes.size))
     for k, step in enumerate(sweep_steps):
         sweep[k] = _central(call, point.ravel(), step * sizes, value.size)
     return Numeric(value.astype(float), sizes, by_complex_step, refusal, sweep_steps, sweep)
+
+
+class _OutputError(InputError):
+    """What a function returns is unusable, at any step."""
 
 
 class _Caller:
@@ -125,26 +139,30 @@ class _Caller:
         if self.batched:
             values = np.asarray(self.function(points))
             if values.ndim != 2 or len(values) != len(points):
-                raise InputError(
+                raise _OutputError(
                     f"the batched function made shape {values.shape} of {points.shape}; (k, n) must become (k, m)."
                 )
         else:
-            values = np.stack([self._one(point) for point in points]) if len(points) else np.empty((0, 0))
+            values = self._stacked([self._one(point) for point in points])
         if values.dtype.kind not in "fiubc":
-            raise InputError(f"the function returns {values.dtype}; numbers are needed.")
-        if self.size < 0:
-            self.size = values.shape[1]
-        if len(points) and values.shape[1] != self.size:
-            raise InputError(
-                f"the function returns {values.shape[1]} numbers here and {self.size} there; their number must not "
-                "depend on x."
-            )
+            raise _OutputError(f"the function returns {values.dtype}; numbers are needed.")
         return values
+
+    def _stacked(self, values: list[Array]) -> Array:
+        lengths = {value.size for value in values}
+        if self.size < 0:
+            self.size = values[0].size
+        if lengths != {self.size}:
+            raise _OutputError(
+                f"the function returns {self.size} numbers in one place and {max(lengths)} in another; their number "
+                "must not depend on x."
+            )
+        return np.stack(values)
 
     def _one(self, point: Array) -> Array:
         value = np.asarray(self.function(point.reshape(self.shape).copy() if self.shape else point[0]))
         if value.ndim > 1:
-            raise InputError(f"the function returns an array of shape {value.shape}; it must be a number or (m,).")
+            raise _OutputError(f"the function returns an array of shape {value.shape}; it must be a number or (m,).")
         return value.ravel()
 
 
@@ -155,9 +173,9 @@ def _complex_step(call: _Caller, x: FloatArray) -> tuple[FloatArray | None, str]
             warnings.simplefilter("error", np.exceptions.ComplexWarning)
             values = call(x + 1j * COMPLEX_STEP * np.eye(x.size))
     except Exception as error:  # whatever a user's function raises: it worked for real numbers, so this is the reason
-        return None, f"{type(error).__name__}: {error}"
+        return None, f"the function refuses complex numbers ({type(error).__name__}: {str(error).rstrip('.')})"
     if values.dtype.kind != "c":
-        return None, "it returns real numbers for complex ones"
+        return None, "the function returns real numbers for complex ones"
     return np.ascontiguousarray(values.imag.T) / COMPLEX_STEP, ""
 
 
@@ -178,9 +196,9 @@ def _central(call: _Caller, x: FloatArray, h: FloatArray, m: int) -> FloatArray:
 def _or_nan(call: _Caller, points: FloatArray, m: int) -> FloatArray:
     try:
         return call(points).astype(float)
-    except (ArithmeticError, ValueError) as error:
-        if isinstance(error, InputError) and "the function returns" in str(error):
-            raise
+    except _OutputError:
+        raise
+    except (ArithmeticError, ValueError):
         return np.full((len(points), m), np.nan)
 
 

@@ -79,8 +79,8 @@ def plot_torques(
 
     Example
     -------
-    >>> figure = plot_torques(t, tau[:, 8:10], ["hip", "knee"])
-    >>> figure.savefig("torques.png")
+    >>> figure = plot_torques(t, tau[:, 8:10], ["hip", "knee"])  # doctest: +SKIP
+    >>> figure.savefig("torques.png")  # doctest: +SKIP
     """
     return _histories(t, tau, names, f"force [{unit}]" if unit == "N" else f"torque [{unit}]", title, axes)
 
@@ -101,7 +101,7 @@ def plot_sensitivities(
 
     Example
     -------
-    >>> figure = plot_sensitivities(t, {"dtau1/dq1 [N m/rad]": D.dq.dense()[:, 0, 0]})
+    >>> figure = plot_sensitivities(t, {"dtau1/dq1 [N m/rad]": D.dq.dense()[:, 0, 0]})  # doctest: +SKIP
     """
     values = np.column_stack([np.asarray(curve) for curve in curves.values()]) if curves else np.empty((np.size(t), 0))
     return _histories(t, values, list(curves), "derivative", title, axes)

@@ -1,16 +1,17 @@
 """Products of the 4x4 matrices of homogeneous coordinates.
 
 Transforms end with the row (0 0 0 1), their derivatives with (0 0 0 0): these rows are not stored but told as `last`.
-Matrices stand in stacks (count, 3 or 4, 4), so that a product is told by two stacks and two indices.
+The sums H and F of the inward pass have a last column of zeros, which is not stored either. Matrices stand in stacks,
+(count, 3, 4) or (count, 4, 3), so that a product is told by two stacks and two indices.
 """
 
 from __future__ import annotations
 
-from mechgrad.kernels.jit import inner
+from mechgrad.kernels.jit import inlined
 from mechgrad.model.joints.base import PRISMATIC, REVOLUTE
 
 
-@inner
+@inlined
 def by_coordinate(X, i, kind, sign, last, out):
     """out = sigma Z X, the derivative by the link's own coordinate; the last row of X is (0 0 0 last)."""
     for c in range(4):
@@ -21,7 +22,7 @@ def by_coordinate(X, i, kind, sign, last, out):
         out[i, 2, 3] = sign * last
 
 
-@inner
+@inlined
 def rates(X_q, X_qq, i, v, a, dX, ddX):
     """Time derivatives of a function of q:  dX = X_q v,  ddX = X_qq v^2 + X_q a."""
     for r in range(3):
@@ -30,7 +31,7 @@ def rates(X_q, X_qq, i, v, a, dX, ddX):
             ddX[i, r, c] = X_qq[i, r, c] * (v * v) + X_q[i, r, c] * a
 
 
-@inner
+@inlined
 def times(X, x, Y, y, out, o):
     """out[o] = X[x] Y[y], where the last row of Y is zero."""
     for r in range(3):
@@ -38,7 +39,7 @@ def times(X, x, Y, y, out, o):
             out[o, r, c] = X[x, r, 0] * Y[y, 0, c] + X[x, r, 1] * Y[y, 1, c] + X[x, r, 2] * Y[y, 2, c]
 
 
-@inner
+@inlined
 def product_rule(motion, p, local, i, last, out, o):
     """T, S, R of a product T_p Y, where Y, dY, ddY = local and the last row of Y is (0 0 0 last).
 
@@ -65,30 +66,29 @@ def product_rule(motion, p, local, i, last, out, o):
         R_o[o, r, 3] += r3 * last
 
 
-@inner
+@inlined
 def inertia_times(J, i, X, x, factor, out, o):
-    """out[o] = factor J_i X[x]^T; its last column is zero."""
+    """out[o] = factor J_i X[x]^T."""
     for r in range(4):
         for c in range(3):
             total = (
                 J[i, r, 0] * X[x, c, 0] + J[i, r, 1] * X[x, c, 1] + J[i, r, 2] * X[x, c, 2] + J[i, r, 3] * X[x, c, 3]
             )
             out[o, r, c] = factor * total
-        out[o, r, 3] = 0.0
 
 
-@inner
+@inlined
 def add_moved(Y, c, last, X, x, out, o):
-    """out[o] += Y[c] X[x] for the 4x4 matrices H and F; the last row of Y is (0 0 0 last)."""
+    """out[o] += Y[c] X[x] for sums H and F; the last row of Y is (0 0 0 last)."""
     for r in range(3):
         y0, y1, y2, y3 = Y[c, r, 0], Y[c, r, 1], Y[c, r, 2], Y[c, r, 3]
-        for j in range(4):
+        for j in range(3):
             out[o, r, j] += y0 * X[x, 0, j] + y1 * X[x, 1, j] + y2 * X[x, 2, j] + y3 * X[x, 3, j]
-    for j in range(4):
+    for j in range(3):
         out[o, 3, j] += last * X[x, 3, j]
 
 
-@inner
+@inlined
 def add_moved_vector(Y, c, last, X, x, out, o):
     """out[o] += Y[c] X[x] for the 4-vectors E."""
     for r in range(3):
@@ -96,7 +96,7 @@ def add_moved_vector(Y, c, last, X, x, out, o):
     out[o, 3] += last * X[x, 3]
 
 
-@inner
+@inlined
 def trace(U, u, X, x):
     """tr[U[u] X[x]] for U with a zero last row."""
     total = U[u, 0, 0] * X[x, 0, 0] + U[u, 0, 1] * X[x, 1, 0] + U[u, 0, 2] * X[x, 2, 0] + U[u, 0, 3] * X[x, 3, 0]
@@ -105,9 +105,9 @@ def trace(U, u, X, x):
     return total
 
 
-@inner
+@inlined
 def clear(X, x):
-    """X[x] = 0 for a 4x4 matrix."""
+    """X[x] = 0 for a sum."""
     for r in range(4):
-        for c in range(4):
+        for c in range(3):
             X[x, r, c] = 0.0

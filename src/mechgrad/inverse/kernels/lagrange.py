@@ -9,107 +9,33 @@ told in docs/lagrange.md. Links are numbered 1..n as in the papers, 0 is the gro
     torque    Q_i = tr[T_p B_i (H_i - E_i g^T - F_i)] - G_i . T_p w_i,        w_i = sigma_i (0 0 1 0)^T or 0
 
 F is the papers' 4 x (loads) matrix multiplied by the forces, F V^T: its columns appear in no other way, and one 4x4
-matrix then serves any number of loads. A sensitivity lives on a *pair* (i, m): link i and a moving link m on one path
-to the ground, in either order; all others are zero.
+matrix then serves any number of loads. The first pass and the meaning of pairs stand in `lagrange_motion`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.inverse.kernels.affine import (
-    add_moved,
-    add_moved_vector,
-    by_coordinate,
-    clear,
-    inertia_times,
-    product_rule,
-    rates,
-    times,
-    trace,
+from mechgrad.inverse.kernels.affine import add_moved, add_moved_vector, clear, inertia_times, times, trace
+from mechgrad.inverse.kernels.lagrange_motion import (
+    COLUMN,
+    ENTRY,
+    KIND,
+    MASSIVE,
+    UP,
+    M,
+    finite,
+    local_stacks,
+    local_transforms,
+    motion_stacks,
+    outward,
+    outward_sensitivities,
+    read_branches,
+    stack,
 )
 from mechgrad.inverse.kernels.wrenches import L_ATOM, L_IN_BODY_AXES, LOAD, LOAD_C, LOAD_F, LOAD_X
 from mechgrad.kernels.jit import entry, inner
 from mechgrad.model.joints.base import REVOLUTE
-
-# columns of `links`
-KIND, COLUMN, MASSIVE = range(3)
-# columns of `pairs`: the link m, the pair (parent of i, m), and where (i, m) stands in the packed derivatives
-M, UP, ENTRY = range(3)
-
-
-# --------------------------------------------------------------------------------------------------------- tree
-@inner
-def read_branches(phi, psi):
-    """Parents and children from the branch parent matrix Phi and the joint-branch matrix Psi.
-
-    Parent rule: i - 1 inside a branch; for its first link the last one of the parent branch. Child rule: i + 1 inside a
-    branch; for its last link the first ones of all branches that start there, as a list child, sibling, sibling, ... 0.
-    """
-    n = psi[-1, 1] if psi.shape[0] else 0
-    parent, child, sibling = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    for k in range(phi.shape[0] - 1, -1, -1):
-        first, last, above = psi[k, 0], psi[k, 1], phi[k, 1]
-        for i in range(first, last):
-            parent[i + 1] = i
-            child[i] = i + 1
-        if above > 0:
-            end = psi[above - 1, 1]
-            parent[first] = end
-            sibling[first] = child[end]
-            child[end] = first
-    return parent, child, sibling
-
-
-# --------------------------------------------------------------------------------------------- first pass: motion
-@inner
-def local_transforms(links, sign, constant, q, v, a, row, local):
-    """A = Screw_z(sigma q) constant, its derivatives B, C, D by q, and the time derivatives of A and B."""
-    A, B, C, D, dA, ddA, dB, ddB = local
-    zero = 0.0 * sign[0]
-    for i in range(1, links.shape[0]):
-        kind, j = links[i, KIND], links[i, COLUMN]
-        for r in range(3):
-            for c in range(4):
-                A[i, r, c] = constant[i, r, c]
-        dx = ddx = zero
-        if j >= 0:
-            x, dx, ddx = sign[i] * q[row, j], v[row, j], a[row, j]
-            if kind == REVOLUTE:
-                cos, sin = np.cos(x), np.sin(x)
-                for c in range(4):
-                    A[i, 0, c] = cos * constant[i, 0, c] - sin * constant[i, 1, c]
-                    A[i, 1, c] = sin * constant[i, 0, c] + cos * constant[i, 1, c]
-            else:
-                A[i, 2, 3] += x
-        by_coordinate(A, i, kind, sign[i], 1.0, B)
-        by_coordinate(B, i, kind, sign[i], 0.0, C)
-        by_coordinate(C, i, kind, sign[i], 0.0, D)
-        rates(B, C, i, dx, ddx, dA, ddA)
-        rates(C, D, i, dx, ddx, dB, ddB)
-
-
-@inner
-def outward(parent, local, motion):
-    """T, S, R of all links."""
-    A, _, _, _, dA, ddA, _, _ = local
-    for i in range(1, parent.size):
-        product_rule(motion, parent[i], (A, dA, ddA), i, 1.0, motion, i)
-
-
-@inner
-def outward_sensitivities(parent, first, pairs, local, motion, motion_q):
-    """T, S, R by q_m.
-
-    Those by velocities and accelerations need no recursion: S_v = R_a = T_q and R_v = 2 S_q.
-    """
-    A, B, _, _, dA, ddA, dB, ddB = local
-    for i in range(1, parent.size):
-        for at in range(first[i], first[i + 1]):
-            if pairs[at, M] < i:
-                product_rule(motion_q, pairs[at, UP], (A, dA, ddA), i, 1.0, motion_q, at)
-            elif pairs[at, M] == i:
-                product_rule(motion, parent[i], (B, dB, ddB), i, 0.0, motion_q, at)
 
 
 # --------------------------------------------------------------------------------------------- second pass: loads
@@ -227,9 +153,8 @@ def inward_sensitivities(child, sibling, links, first, pairs, J, local, motion_q
 # --------------------------------------------------------------------------------------------- third pass: torques
 @inner
 def net_sum(H, E, F, g, i, loaded, net):
-    """net = H_i - E_i g^T - F_i; its last column is zero."""
+    """net = H_i - E_i g^T - F_i."""
     for r in range(4):
-        net[0, r, 3] = 0.0
         for c in range(3):
             net[0, r, c] = H[i, r, c] - E[i, r] * g[c]
             if loaded:
@@ -258,7 +183,6 @@ def project(parent, links, sign, g, local, T, sums, loaded, row, scratch, tau):
         if loaded:
             Q -= moment(G, i, T, parent[i], links[i, KIND], sign[i])
         tau[row, j] = Q
-    return finite
 
 
 @inner
@@ -267,8 +191,9 @@ def project_sensitivities(
 ):
     """The derivatives of Q_i by q_m, v_m, a_m for every pair.
 
-    tr[T_p B_i H_i,m] + tr[(T_p B_i),m (H_i - E_i g^T - F_i)] - ...,  (T_p B_i),m = T_p,m B_i before i, T_p C_i at i, 0
-    beyond
+    Q_i,m = tr[T_p B_i (H_i,m - E_i,m g^T - F_i,m)] + tr[(T_p B_i),m (H_i - E_i g^T - F_i)] - (G_i . T_p w_i),m
+
+    (T_p B_i),m is T_p,m B_i for m before i, T_p C_i for m = i and zero beyond; E_i,m is zero unless m is beyond i.
     """
     B, C = local[1], local[2]
     H, E, F, G = sums
@@ -292,13 +217,8 @@ def project_sensitivities(
             elif m == i:
                 Q_m += own
             else:
-                for c in range(3):
-                    Q_m -= g[c] * (
-                        U[0, c, 0] * E_q[at, 0]
-                        + U[0, c, 1] * E_q[at, 1]
-                        + U[0, c, 2] * E_q[at, 2]
-                        + U[0, c, 3] * E_q[at, 3]
-                    )
+                for r in range(4):
+                    Q_m -= (g[0] * U[0, 0, r] + g[1] * U[0, 1, r] + g[2] * U[0, 2, r]) * E_q[at, r]
             if loaded:
                 Q_m -= trace(U, 0, F_q, at) + moment(G_q, at, T, p, links[i, KIND], sign[i])
                 if m < i:
@@ -309,50 +229,14 @@ def project_sensitivities(
 
 
 # ------------------------------------------------------------------------------------------------------ entries
-@inner
-def stack(count, rows, like):
-    """Room for matrices, in the type of `like`."""
-    return np.empty((count, rows, 4), like.dtype)
-
-
-@inner
-def local_stacks(n, like):
-    """Room for A, B, C, D, dA, ddA, dB, ddB."""
-    return (
-        stack(n, 3, like), stack(n, 3, like), stack(n, 3, like), stack(n, 3, like),
-        stack(n, 3, like), stack(n, 3, like), stack(n, 3, like), stack(n, 3, like),
-    )  # fmt: skip
-
-
-@inner
-def motion_stacks(n, like):
-    """Room for T, S, R; row 0 is the ground: at rest, its frame the world's."""
-    T, S, R = stack(n, 3, like), stack(n, 3, like), stack(n, 3, like)
-    for r in range(3):
-        for c in range(4):
-            T[0, r, c] = 1.0 if r == c else 0.0
-            S[0, r, c] = 0.0
-            R[0, r, c] = 0.0
-    return T, S, R
-
-
-@inner
-def finite(x, row):
-    """Whether a sample holds numbers only."""
-    for j in range(x.shape[1]):
-        if not (x[row, j] - x[row, j] == 0):
-            return False
-    return True
-
-
 @entry
 def lagrange_torques(phi, psi, links, sign, constant, J, g, q, v, a, loads_i, loads_f, tau):
     """Rows of q, v, a to rows of tau. Returns the first row with a bad number, or -1."""
     parent, child, sibling = read_branches(phi, psi)
     n, loaded = parent.size, loads_i.shape[0] > 0
     local, motion = local_stacks(n, tau), motion_stacks(n, tau)
-    sums = stack(n, 4, tau), np.empty((n, 4), tau.dtype), stack(n, 4, tau), np.empty((n, 4), tau.dtype)
-    scratch = stack(1, 3, tau), stack(1, 4, tau), stack(1, 4, tau)
+    sums = stack(n, 4, 3, tau), np.empty((n, 4), tau.dtype), stack(n, 4, 3, tau), np.empty((n, 4), tau.dtype)
+    scratch = stack(1, 3, 4, tau), stack(1, 4, 3, tau), stack(1, 4, 3, tau)
     for row in range(q.shape[0]):
         local_transforms(links, sign, constant, q, v, a, row, local)
         outward(parent, local, motion)
@@ -374,13 +258,13 @@ def lagrange_derivatives(
     n, n_pairs, loaded = parent.size, pairs.shape[0], loads_i.shape[0] > 0
     n_loaded = n_pairs if loaded else 0
     local, motion = local_stacks(n, tau), motion_stacks(n, tau)
-    motion_q = stack(n_pairs, 3, tau), stack(n_pairs, 3, tau), stack(n_pairs, 3, tau)
-    sums = stack(n, 4, tau), np.empty((n, 4), tau.dtype), stack(n, 4, tau), np.empty((n, 4), tau.dtype)
+    motion_q = stack(n_pairs, 3, 4, tau), stack(n_pairs, 3, 4, tau), stack(n_pairs, 3, 4, tau)
+    sums = stack(n, 4, 3, tau), np.empty((n, 4), tau.dtype), stack(n, 4, 3, tau), np.empty((n, 4), tau.dtype)
     sums_q = (
-        stack(n_pairs, 4, tau), stack(n_pairs, 4, tau), stack(n_pairs, 4, tau), np.empty((n_pairs, 4), tau.dtype),
-        stack(n_loaded, 4, tau), np.empty((n_loaded, 4), tau.dtype),
+        stack(n_pairs, 4, 3, tau), stack(n_pairs, 4, 3, tau), stack(n_pairs, 4, 3, tau),
+        np.empty((n_pairs, 4), tau.dtype), stack(n_loaded, 4, 3, tau), np.empty((n_loaded, 4), tau.dtype),
     )  # fmt: skip
-    scratch = stack(1, 3, tau), stack(1, 4, tau), stack(1, 4, tau)
+    scratch = stack(1, 3, 4, tau), stack(1, 4, 3, tau), stack(1, 4, 3, tau)
     for row in range(q.shape[0]):
         local_transforms(links, sign, constant, q, v, a, row, local)
         outward(parent, local, motion)
@@ -396,43 +280,5 @@ def lagrange_derivatives(
             tau_q, tau_v, tau_a,
         )  # fmt: skip
         if not (finite(q, row) and finite(v, row) and finite(a, row) and finite(tau, row)):
-            return row
-    return -1
-
-
-@inner
-def place(X, x, local, k, out, row, column):
-    """out = X[x] r, the point's own coordinates r being local[k]."""
-    for c in range(3):
-        out[row, k, c, column] = (
-            X[x, c, 0] * local[k, 0] + X[x, c, 1] * local[k, 1] + X[x, c, 2] * local[k, 2] + X[x, c, 3] * local[k, 3]
-        )
-
-
-@entry
-def lagrange_points(
-    phi, psi, links, sign, constant, first, pairs, q, v, a, points_i, points_f, x, xd, xdd, x_q, xd_q, xdd_q
-):
-    """Position T r, velocity S r and acceleration R r of points (nt, points, 3, 1), and by q (nt, points, 3, n_v)."""
-    parent, _, _ = read_branches(phi, psi)
-    n, n_pairs = parent.size, pairs.shape[0]
-    local, motion = local_stacks(n, x), motion_stacks(n, x)
-    motion_q = stack(n_pairs, 3, x), stack(n_pairs, 3, x), stack(n_pairs, 3, x)
-    for row in range(q.shape[0]):
-        local_transforms(links, sign, constant, q, v, a, row, local)
-        outward(parent, local, motion)
-        outward_sensitivities(parent, first, pairs, local, motion, motion_q)
-        for k in range(points_i.size):
-            i = points_i[k]
-            place(motion[0], i, points_f, k, x, row, 0)
-            place(motion[1], i, points_f, k, xd, row, 0)
-            place(motion[2], i, points_f, k, xdd, row, 0)
-            for at in range(first[i], first[i + 1]):
-                if pairs[at, M] <= i:
-                    j = links[pairs[at, M], COLUMN]
-                    place(motion_q[0], at, points_f, k, x_q, row, j)
-                    place(motion_q[1], at, points_f, k, xd_q, row, j)
-                    place(motion_q[2], at, points_f, k, xdd_q, row, j)
-        if not (finite(q, row) and finite(v, row) and finite(a, row)):
             return row
     return -1

@@ -1,17 +1,17 @@
 """Newton-Euler recursion in moving link frames, values: every vector of link j has its components in frame j.
 
-The recursion of Barman (2020) for serial chains, with its signs corrected, on trees. Link j hangs on link p by a hinge or a slide of
-axis e (constant in frame j); X is the way from p's origin to j's, y' = R^T y_p what link j sees of its parent, c the centre of mass:
+The recursion of Barman (2020) for serial chains, with signs corrected, on trees. Link j hangs on link p by a hinge or a
+slide of axis e (constant in frame j). X is the way from p's origin to j's, c the centre of mass from j's origin, and
+y' = R^T y_p is a vector of p seen by j:
 
-    w   = w' + v e                   dw = dw' + a e + w' x v e                             hinge; without v, a for a slide
-    ddx = ddx' + dw x X + w x u + s_a        u = w x X + 2 s_v                             s_v = v e, s_a = a e for a slide, else 0
-    F_G = m (ddx + dw x c + w x (w x c) - R_0j^T g)     T_G = I dw + w x I w               I about the centre of mass
+    w   = w' + v e              dw = dw' + a e + w' x v e                  hinge (a slide and a fixed link: w', dw')
+    ddx = ddx' + dw x X + w x u + a e_s,       u = w x X + 2 v e_s         e_s = e for a slide, else 0
+    F_G = m (ddx + dw x c + w x (w x c) - R_0j^T g)                        inertia and weight [N]
+    T_G = I dw + w x I w                                                   I about the centre of mass
 
-    F = F_G - f + sum_children R_c F_c                  what p exerts on j [N]
-    T = T_G + c x F_G - r x f - h + sum_children R_c T_c + X x F        its moment about p's origin [N m]
-    tau = e . T (hinge) or e . F (slide)                f at r, couple h: loads on the link, in frame j
-
-A fixed link has no e: w = w', dw = dw'.
+    F = F_G - f + sum over children R_k F_k                                what p exerts on j [N]
+    T = T_G + c x F_G - r x f - h + sum over children R_k T_k + X x F      its moment about p's origin [N m]
+    tau = e . T (hinge) or e . F (slide)                                   f at r, couple h: loads on j, in frame j
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from mechgrad.inverse.kernels.wrenches import (
     WRENCH,
     gather_loads,
 )
+from mechgrad.kernels.elementary import sincos
 from mechgrad.kernels.jit import entry, inlined, inner
-from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, sincos, store, width
+from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.vec3 import (
     add,
     add3,
@@ -54,7 +55,7 @@ from mechgrad.model.joints.base import FIXED, PRISMATIC, REVOLUTE
 # columns of links_i: parent link, kind, coordinate, joint of which it is the last link; the rest is for the partials
 N_PARENT, N_KIND, N_COLUMN, N_HAS_MASS, N_JOINT, N_LEVEL, N_START, N_BEYOND, N_END, N_POSITION, N_REACTION = range(11)
 INDICES = 11
-# columns of links_f: sign, rows of the rotation of the constant part, axis, arm, mass, centre of mass, inertia (xx xy xz yy yz zz);
+# columns of links_f: sign, rows of the rotation at rest, axis, arm, mass, centre of mass, inertia (xx xy xz yy yz zz);
 # one more row holds gravity in its first three numbers
 F_SIGN, F_TURN, F_AXIS, F_ARM, F_MASS, F_COM, F_INERTIA = 0, 1, 10, 13, 16, 17, 20
 NUMBERS = 26
@@ -142,11 +143,11 @@ def link_wrenches(links_i, links_f, motion, wrenches, like):
             clear(wrenches, j * WRENCH, WRENCH, like)
             continue
         o = j * MOTION
-        c, I = row3(links_f, j, F_COM, like), inertia6(links_f, j, like)
+        c, inertia = row3(links_f, j, F_COM, like), inertia6(links_f, j, like)
         w, dw = get3(motion, o + W, like), get3(motion, o + DW, like)
         ddx = add(get3(motion, o + DDX, like), add(cross(dw, c), cross(w, cross(w, c))))
         force = scale(links_f[j, F_MASS], sub(ddx, get3(motion, o + GRAVITY, like)))
-        moment = add(sym_mul(I, dw), cross(w, sym_mul(I, w)))
+        moment = add(sym_mul(inertia, dw), cross(w, sym_mul(inertia, w)))
         put3(wrenches, j * WRENCH + FORCE, force)
         put3(wrenches, j * WRENCH + MOMENT, add(moment, cross(c, force)))
 
@@ -195,16 +196,14 @@ def inward(links_i, links_f, motion, wrenches, tau, reactions, with_reactions, l
 
 @inlined
 def torques(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions, like):
-    """Rows of q, v, a to rows of tau (nt, n_v) and of reactions (nt, 6 per joint, or none). Returns the first row of a block with a
-    bad number, or -1."""
+    """Rows of q, v, a to rows of tau (nt, n_v) and of reactions (nt, 6 per joint, or none).
+
+    Returns the first row of a block with a bad number, or -1.
+    """
     n_links, n_v, n_loads = links_i.shape[0], v.shape[1], loads_i.shape[0]
     n = width(like)
-    q_, v_, a_, tau_ = (
-        np.empty(n_v * n, tau.dtype),
-        np.empty(n_v * n, tau.dtype),
-        np.empty(n_v * n, tau.dtype),
-        np.empty(n_v * n, tau.dtype),
-    )
+    q_, v_, a_ = np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype)
+    tau_ = np.empty(n_v * n, tau.dtype)
     motion = np.empty((n_links + 1) * MOTION * n, tau.dtype)
     wrenches = np.empty(n_links * WRENCH * n, tau.dtype)
     loads = np.empty(n_loads * LOAD * n, tau.dtype)

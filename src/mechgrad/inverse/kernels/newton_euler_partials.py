@@ -1,7 +1,7 @@
 """Newton-Euler recursion in moving link frames, partials by q, v, a of motion, internal forces and generalized forces.
 
-Symbols as in `newton_euler`. For m = j or an ancestor of j, and y' = R^T y_p the parent's partial seen by link j, with A = w_v = dw_a
-(the axis of m seen by j, zero for a slide) and the linear map K y = y x u + w x (y x X):
+Symbols as in `newton_euler`. Column m is that of link j or of an ancestor, y' = R^T y_p the parent's partial seen by j,
+A = w_v = dw_a the axis of m seen by j (zero for a slide), and K the linear map K y = y x u + w x (y x X):
 
                   ancestor m                        own hinge                     own slide
     A         =   A'                                e                             0
@@ -12,14 +12,14 @@ Symbols as in `newton_euler`. For m = j or an ancestor of j, and y' = R^T y_p th
     ddx_v     =   ddx_v' + dw_v x X + K A           dw_v x X + K e                2 w x e
     ddx_a     =   ddx_a' + A x X                    e x X                         e
 
-A vector that is constant in the world, seen by the link as y, has y_q = y x A: weight and the loads in world axes. Inward, for every
-m on a common path with j (only the last line knows whether m is j):
+A vector that is constant in the world, seen by the link as y, has y_q = y x A: weight, and the loads in world axes.
+Inward, for every m on one path with j, and x = q_m, v_m or a_m:
 
-    F_x = (F_G - f)_x + sum_children (R_c F_x,c  [+ R_c (e x F_c) if x = q_c, hinge])                x = q, v, a
-    T_x = (T_G + c x F_G - r x f - h)_x + sum_children (likewise)  + X x F_x  [+ e x F if x = q_j, slide]
+    F_x = (F_G - f)_x + sum over children k of R_k F_k,x     [+ R_k (e_k x F_k) if x is the q of hinge k]
+    T_x = (T_G + c x F_G - r x f - h)_x + the same sum with T + X x F_x        [+ e x F if x is the q of slide j]
 
-Storage: the columns on the way to link j, the ground's first, are a list that starts with the parent's list; (j, k) is pair
-N_START + k. What lies beyond j is kept once per column and carried from frame to frame.
+Storage: the columns on the way to link j, the ground's first, form a list that begins with the parent's list; its k-th
+entry is pair N_START + k. What lies beyond j is kept once per column and carried from frame to frame.
 """
 
 from __future__ import annotations
@@ -101,61 +101,59 @@ def centripetal(w, x, u):
 
 
 @inlined
-def gyroscopic(w, I):
-    """The matrix of y -> y x I w + w x I y, row by row."""
-    h = sym_mul(I, w)
-    c0, c1, c2 = cross(w, (I[0], I[1], I[2])), cross(w, (I[1], I[3], I[4])), cross(w, (I[2], I[4], I[5]))
+def gyroscopic(w, S):
+    """The matrix of y -> y x S w + w x S y for symmetric S, row by row."""
+    h = sym_mul(S, w)
+    c0, c1, c2 = cross(w, (S[0], S[1], S[2])), cross(w, (S[1], S[3], S[4])), cross(w, (S[2], S[4], S[5]))
     return (c0[0], c1[0] + h[2], c2[0] - h[1], c0[1] - h[2], c1[1], c2[1] + h[0], c0[2] + h[1], c1[2] - h[0], c2[2])
 
 
 @inner
-def motion_partials(links_i, links_f, v, motion, pairs, like):
-    """Outward: partials of the motion of every link by the columns on its way to the ground."""
-    n = links_i.shape[0]
-    for j in range(n):
-        parent, kind, start = links_i[j, N_PARENT], links_i[j, N_KIND], links_i[j, N_START]
-        o, base = j * MOTION, (parent if parent >= 0 else n) * MOTION
-        R, e = get9(motion, o + TURN, like), row3(links_f, j, F_AXIS, like)
-        w, dw, X = get3(motion, o + W, like), get3(motion, o + DW, like), get3(motion, o + ARM, like)
-        turn, slide = zero3(like), zero3(like)
-        if kind == REVOLUTE:
-            turn = scale(load(v, links_i[j, N_COLUMN], like), e)
-        elif kind == PRISMATIC:
-            slide = scale(load(v, links_i[j, N_COLUMN], like), e)
-        K = centripetal(w, X, add(cross(w, X), scale(2.0, slide)))
-        own = links_i[j, N_LEVEL] - (0 if kind == FIXED else 1)
-        for k in range(own):
-            b, s = (links_i[parent, N_START] + k) * PAIR, (start + k) * PAIR
-            A, w_q = mat_tmul(R, get3(pairs, b + AXIS, like)), mat_tmul(R, get3(pairs, b + W_Q, like))
-            dw_q = add(mat_tmul(R, get3(pairs, b + DW_Q, like)), cross(w_q, turn))
-            dw_v = add(mat_tmul(R, get3(pairs, b + DW_V, like)), cross(A, turn))
-            ddx_q, ddx_v = mat_tmul(R, get3(pairs, b + DDX_Q, like)), mat_tmul(R, get3(pairs, b + DDX_V, like))
-            ddx_a = mat_tmul(R, get3(pairs, b + DDX_A, like))
-            put3(pairs, s + AXIS, A)
-            put3(pairs, s + W_Q, w_q)
-            put3(pairs, s + DW_Q, dw_q)
-            put3(pairs, s + DW_V, dw_v)
-            put3(pairs, s + DDX_Q, add(ddx_q, add(cross(dw_q, X), mat_mul(K, w_q))))
-            put3(pairs, s + DDX_V, add(ddx_v, add(cross(dw_v, X), mat_mul(K, A))))
-            put3(pairs, s + DDX_A, add(ddx_a, cross(A, X)))
-        s = (start + own) * PAIR
-        if kind == REVOLUTE:
-            w_q = cross(mat_tmul(R, get3(motion, base + W, like)), e)
-            dw_q = add(cross(mat_tmul(R, get3(motion, base + DW, like)), e), cross(w_q, turn))
-            ddx_q = cross(mat_tmul(R, get3(motion, base + DDX, like)), e)
-            put3(pairs, s + AXIS, e)
-            put3(pairs, s + W_Q, w_q)
-            put3(pairs, s + DW_Q, dw_q)
-            put3(pairs, s + DW_V, w_q)
-            put3(pairs, s + DDX_Q, add(ddx_q, add(cross(dw_q, X), mat_mul(K, w_q))))
-            put3(pairs, s + DDX_V, add(cross(w_q, X), mat_mul(K, e)))
-            put3(pairs, s + DDX_A, cross(e, X))
-        elif kind == PRISMATIC:
-            clear(pairs, s, DDX_Q, like)
-            drift = cross(w, e)
-            put3(pairs, s + DDX_Q, add(cross(dw, e), cross(w, drift)))
-            put3(pairs, s + DDX_V, scale(2.0, drift))
-            put3(pairs, s + DDX_A, e)
+def motion_partials(j, links_i, links_f, v, motion, pairs, like):
+    """Outward: partials of the motion of link j by the columns on its way to the ground."""
+    parent, kind, start = links_i[j, N_PARENT], links_i[j, N_KIND], links_i[j, N_START]
+    o, base = j * MOTION, (parent if parent >= 0 else links_i.shape[0]) * MOTION
+    R, e = get9(motion, o + TURN, like), row3(links_f, j, F_AXIS, like)
+    w, dw, X = get3(motion, o + W, like), get3(motion, o + DW, like), get3(motion, o + ARM, like)
+    turn, slide = zero3(like), zero3(like)
+    if kind == REVOLUTE:
+        turn = scale(load(v, links_i[j, N_COLUMN], like), e)
+    elif kind == PRISMATIC:
+        slide = scale(load(v, links_i[j, N_COLUMN], like), e)
+    K = centripetal(w, X, add(cross(w, X), scale(2.0, slide)))
+    own = links_i[j, N_LEVEL] - (0 if kind == FIXED else 1)
+    for k in range(own):
+        b, s = (links_i[parent, N_START] + k) * PAIR, (start + k) * PAIR
+        A, w_q = mat_tmul(R, get3(pairs, b + AXIS, like)), mat_tmul(R, get3(pairs, b + W_Q, like))
+        dw_q = add(mat_tmul(R, get3(pairs, b + DW_Q, like)), cross(w_q, turn))
+        dw_v = add(mat_tmul(R, get3(pairs, b + DW_V, like)), cross(A, turn))
+        ddx_q, ddx_v = mat_tmul(R, get3(pairs, b + DDX_Q, like)), mat_tmul(R, get3(pairs, b + DDX_V, like))
+        ddx_a = mat_tmul(R, get3(pairs, b + DDX_A, like))
+        put3(pairs, s + AXIS, A)
+        put3(pairs, s + W_Q, w_q)
+        put3(pairs, s + DW_Q, dw_q)
+        put3(pairs, s + DW_V, dw_v)
+        put3(pairs, s + DDX_Q, add(ddx_q, add(cross(dw_q, X), mat_mul(K, w_q))))
+        put3(pairs, s + DDX_V, add(ddx_v, add(cross(dw_v, X), mat_mul(K, A))))
+        put3(pairs, s + DDX_A, add(ddx_a, cross(A, X)))
+    s = (start + own) * PAIR
+    if kind == REVOLUTE:
+        w_q = cross(mat_tmul(R, get3(motion, base + W, like)), e)
+        dw_q = add(cross(mat_tmul(R, get3(motion, base + DW, like)), e), cross(w_q, turn))
+        ddx_q = cross(mat_tmul(R, get3(motion, base + DDX, like)), e)
+        put3(pairs, s + AXIS, e)
+        put3(pairs, s + W_Q, w_q)
+        put3(pairs, s + DW_Q, dw_q)
+        put3(pairs, s + DW_V, w_q)
+        put3(pairs, s + DDX_Q, add(ddx_q, add(cross(dw_q, X), mat_mul(K, w_q))))
+        put3(pairs, s + DDX_V, add(cross(w_q, X), mat_mul(K, e)))
+        put3(pairs, s + DDX_A, cross(e, X))
+    elif kind == PRISMATIC:
+        clear(pairs, s, DDX_Q, like)
+        drift = cross(w, e)
+        put3(pairs, s + DDX_Q, add(cross(dw, e), cross(w, drift)))
+        put3(pairs, s + DDX_V, scale(2.0, drift))
+        put3(pairs, s + DDX_A, e)
 
 
 @inner
@@ -173,51 +171,51 @@ def collect_world_loads(loads_i, loads, motion, world, n_links, like):
 
 
 @inner
-def wrench_partials(links_i, links_f, motion, world, pairs, forces, like):
-    """Partials of each link's own F_G - f and T_G + c x F_G - r x f - h, the moment about the link's origin."""
-    for j in range(links_i.shape[0]):
-        first, o = links_i[j, N_START], j * MOTION
-        last = first + links_i[j, N_LEVEL]
-        if links_i[j, N_HAS_MASS]:
-            m, c, I = links_f[j, F_MASS], row3(links_f, j, F_COM, like), inertia6(links_f, j, like)
-            w, g = get3(motion, o + W, like), get3(motion, o + GRAVITY, like)
-            K, N = centripetal(w, c, cross(w, c)), gyroscopic(w, I)
-            for pair in range(first, last):
-                b, s = pair * PAIR, pair * WRENCHES
-                A, w_q = get3(pairs, b + AXIS, like), get3(pairs, b + W_Q, like)
-                dw_q, dw_v = get3(pairs, b + DW_Q, like), get3(pairs, b + DW_V, like)
-                f_q = add(get3(pairs, b + DDX_Q, like), add(cross(dw_q, c), mat_mul(K, w_q)))
-                f_q = scale(m, sub(f_q, cross(g, A)))
-                f_v = scale(m, add(get3(pairs, b + DDX_V, like), add(cross(dw_v, c), mat_mul(K, A))))
-                f_a = scale(m, add(get3(pairs, b + DDX_A, like), cross(A, c)))
-                put3(forces, s + BY_Q + FORCE, f_q)
-                put3(forces, s + BY_V + FORCE, f_v)
-                put3(forces, s + BY_A + FORCE, f_a)
-                put3(forces, s + BY_Q + MOMENT, add(add(sym_mul(I, dw_q), mat_mul(N, w_q)), cross(c, f_q)))
-                put3(forces, s + BY_V + MOMENT, add(add(sym_mul(I, dw_v), mat_mul(N, A)), cross(c, f_v)))
-                put3(forces, s + BY_A + MOMENT, add(sym_mul(I, A), cross(c, f_a)))
-        else:
-            clear(forces, first * WRENCHES, (last - first) * WRENCHES, like)
-        if world.size > 0:
-            k = j * WORLD_LOADS
-            f, couple, D = (
-                get3(world, k + L_FORCE, like),
-                get3(world, k + L_COUPLE, like),
-                get9(world, k + L_DYAD, like),
-            )
-            trace = D[0] + D[4] + D[8]
-            for pair in range(first, last):
-                A = get3(pairs, pair * PAIR + AXIS, like)
-                s = pair * WRENCHES + BY_Q
-                # r x (f x A) = f (r . A) - A (r . f)
-                turned = add(cross(couple, A), sub(mat_mul(D, A), scale(trace, A)))
-                add3(forces, s + FORCE, scale(-1.0, cross(f, A)), like)
-                add3(forces, s + MOMENT, scale(-1.0, turned), like)
+def wrench_partials(j, links_i, links_f, motion, world, pairs, forces, like):
+    """Partials of link j's own F_G - f and T_G + c x F_G - r x f - h, the moment about the link's origin."""
+    first, o = links_i[j, N_START], j * MOTION
+    last = first + links_i[j, N_LEVEL]
+    if links_i[j, N_HAS_MASS]:
+        m, c = links_f[j, F_MASS], row3(links_f, j, F_COM, like)
+        inertia = inertia6(links_f, j, like)
+        w, g = get3(motion, o + W, like), get3(motion, o + GRAVITY, like)
+        K, N = centripetal(w, c, cross(w, c)), gyroscopic(w, inertia)
+        for pair in range(first, last):
+            b, s = pair * PAIR, pair * WRENCHES
+            A, w_q = get3(pairs, b + AXIS, like), get3(pairs, b + W_Q, like)
+            dw_q, dw_v = get3(pairs, b + DW_Q, like), get3(pairs, b + DW_V, like)
+            f_q = add(get3(pairs, b + DDX_Q, like), add(cross(dw_q, c), mat_mul(K, w_q)))
+            f_q = scale(m, sub(f_q, cross(g, A)))
+            f_v = scale(m, add(get3(pairs, b + DDX_V, like), add(cross(dw_v, c), mat_mul(K, A))))
+            f_a = scale(m, add(get3(pairs, b + DDX_A, like), cross(A, c)))
+            put3(forces, s + BY_Q + FORCE, f_q)
+            put3(forces, s + BY_V + FORCE, f_v)
+            put3(forces, s + BY_A + FORCE, f_a)
+            put3(forces, s + BY_Q + MOMENT, add(add(sym_mul(inertia, dw_q), mat_mul(N, w_q)), cross(c, f_q)))
+            put3(forces, s + BY_V + MOMENT, add(add(sym_mul(inertia, dw_v), mat_mul(N, A)), cross(c, f_v)))
+            put3(forces, s + BY_A + MOMENT, add(sym_mul(inertia, A), cross(c, f_a)))
+    else:
+        clear(forces, first * WRENCHES, (last - first) * WRENCHES, like)
+    if world.size > 0:
+        k = j * WORLD_LOADS
+        f, couple, D = (
+            get3(world, k + L_FORCE, like),
+            get3(world, k + L_COUPLE, like),
+            get9(world, k + L_DYAD, like),
+        )
+        trace = D[0] + D[4] + D[8]
+        for pair in range(first, last):
+            A = get3(pairs, pair * PAIR + AXIS, like)
+            s = pair * WRENCHES + BY_Q
+            # r x (f x A) = f (r . A) - A (r . f)
+            turned = add(cross(couple, A), sub(mat_mul(D, A), scale(trace, A)))
+            add3(forces, s + FORCE, scale(-1.0, cross(f, A)), like)
+            add3(forces, s + MOMENT, scale(-1.0, turned), like)
 
 
 @inner
 def emit(forces, s, X, e, is_hinge, moves, at, dq, dv, da, reaction, kept, like):
-    """Finish one pair of link j: moments about the parent's origin, generalized forces at place `at`, reactions in `kept`."""
+    """Finish a pair: moments about the parent's origin; generalized forces go to place `at`, reactions to `kept`."""
     for by in (BY_Q, BY_V, BY_A):
         force = get3(forces, s + by + FORCE, like)
         moment = add(get3(forces, s + by + MOMENT, like), cross(X, force))
@@ -234,7 +232,7 @@ def emit(forces, s, X, e, is_hinge, moves, at, dq, dv, da, reaction, kept, like)
 
 @inner
 def inward_partials(links_i, links_f, beyond, positions, motion, wrenches, forces, far, dq, dv, da, kept, keep, like):
-    """Inward: sum the partials towards the ground and project them. `wrenches` holds what `inward` left: F and T of every link."""
+    """Inward: sum the partials towards the ground and project them. `wrenches` holds F and T, as `inward` left them."""
     for j in range(links_i.shape[0] - 1, -1, -1):
         parent, kind, start = links_i[j, N_PARENT], links_i[j, N_KIND], links_i[j, N_START]
         level, column = links_i[j, N_LEVEL], links_i[j, N_COLUMN]
@@ -281,8 +279,11 @@ def inward_partials(links_i, links_f, beyond, positions, motion, wrenches, force
 def derivatives(
     links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, like
 ):
-    """Rows of q, v, a to rows of tau, dq, dv, da (nt, nnz), reactions (nt, 6 per joint, or none) and their partials (nt, 18 per joint
-    and related column, or none). Returns the first row of a block with a bad number, or -1."""
+    """Rows of q, v, a to rows of tau, dq, dv, da (nt, nnz), reactions (nt, 6 per joint, or none) and their partials
+    (nt, 18 per joint and related column, or none).
+
+    Returns the first row of a block with a bad number, or -1.
+    """
     n_links, n_v, n_loads, nnz = links_i.shape[0], v.shape[1], loads_i.shape[0], dq.shape[1]
     n, keep, n_pairs = width(like), reactions.shape[1] > 0, links_i[:, N_LEVEL].sum()
     has_world = False
@@ -311,8 +312,9 @@ def derivatives(
             if has_world:
                 collect_world_loads(loads_i, loads, motion, world, n_links, like)
         inward(links_i, links_f, motion, wrenches, tau_, reactions_, keep, like)
-        motion_partials(links_i, links_f, v_, motion, pairs, like)
-        wrench_partials(links_i, links_f, motion, world, pairs, forces, like)
+        for j in range(n_links):  # one after the other while the link's pairs are in the cache
+            motion_partials(j, links_i, links_f, v_, motion, pairs, like)
+            wrench_partials(j, links_i, links_f, motion, world, pairs, forces, like)
         inward_partials(
             links_i, links_f, beyond, positions, motion, wrenches, forces, far, dq_, dv_, da_, partials_, keep, like
         )
@@ -343,7 +345,8 @@ def derivatives_lanes(
 ):
     """`derivatives` in SIMD lanes."""
     return derivatives(
-        links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, lane_zero()
+        links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials,
+        lane_zero(),
     )  # fmt: skip
 
 

@@ -308,8 +308,8 @@ def reaction_derivatives(
         )  # fmt: skip
         if by_p.shape[1]:
             reaction_terms(
-                joints_i, tails, actions, by_p.shape[1], atoms_i, atoms_f, terms_i, terms_f, loads_i, loads, frames, wrenches,
-                inertia, has_world, world, bp, like,
+                joints_i, tails, actions, by_p.shape[1], atoms_i, atoms_f, terms_i, terms_f, loads_i, loads, frames,
+                wrenches, inertia, has_world, world, bp, like,
             )  # fmt: skip
             scatter(bp, 0, by_p, row, like)
         scatter(out_, 0, out, row, like)

@@ -20,8 +20,9 @@ How a body b beyond column c changes with q_c (a displacement along S_c; J the b
 
 from __future__ import annotations
 
+from mechgrad.kernels.elementary import reciprocal, sincos
 from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.lanes import load, reciprocal, sincos
+from mechgrad.kernels.lanes import load
 from mechgrad.kernels.rotation import turn_quaternion, turn_z
 from mechgrad.kernels.vec3 import add, combine, cross, get3, put3, scale, zero3
 from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE

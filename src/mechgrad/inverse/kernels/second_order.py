@@ -1,0 +1,416 @@
+"""Second derivatives of the generalized forces, contracted with a vector y: gradient and Hessian of L = y . tau(q,
+v, a), exact.
+
+y is a virtual velocity: with Y_b = sum_c S_c y_c the twist it gives body b, L = sum_b Y_b . f_b, the virtual power
+of the wrenches. Let eta_c = Y_J x S_c be to Y what Psid_c = V_J x S_c is to V, Z_c = V_p x S_c + V_J x S_c, and,
+over everything beyond column c,
+
+    F = sum f_b      G = sum I_b Y_b      K = sum 2 B_b^T Y_b      E = sum int (Y_b x) x^T dm      Q = sum int Y_b x
+    dm
+
+(Y x: the virtual velocity of a particle at x). The gradient is
+
+    L_q = eta . F + Psidd . G + Psid_w . K + s . Lam      L_v = s . K + Z . G      L_a = S . G
+
+(Lam: what turning takes from loads in world axes, see below). Moving column d before c turns everything beyond it,
+which scalars do not see, and adds to all bodies there
+
+    dV = W,   dA = W x V + U,   dY = T        by q_d: (Psid, Psidd, eta)_d    by v_d: (S, Z, 0)_d    by a_d: (0, S,
+    0)_d
+
+so that with six vectors per column c every second derivative is a handful of dot products per pair:
+
+    u1 = I S    u2 = 2 B S + I Z    u3 = 2 B Psid + I Psidd + S x* F + L(s)
+    p2 = I eta + S x* G
+    p3 = 2 B^T eta + 2 Psid x* G + s x K + C(Psid)            C(x) = 2 (E x - tr(E) x,  Q x x): dual to 2 B[W]
+    contracted with Y p4 = 2 S x* G + C(s)
+
+    L_qc,qd = Psid_d . p3 + Psidd_d . p2 + eta_d . u3         L_qc,vd = S_d . p3 + Z_d . p2       L_qc,ad = S_d . p2
+    L_qd,vc = Psid_d . p4 + eta_d . u2                        L_vc,vd = S_d . p4                  L_qd,ac = eta_d . u1
+
+Columns of one atom do not turn each other: there L_qc,qd = eta_c . u3_d + Psidd_c . p2_d + Psid_c . (2 B^T eta + s
+x K + C^T(Psid))_d and L_vc,vd loses (S_d x S_c) . G. For Euler parameters "by q" is along the tangent, and entry
+(c, d) is the derivative along d of L_qc.
+
+Loads in world axes add to L_qc,qd, with f, c, x of each load, y_x = Y x and R = sum (f y_x^T + c Y_w^T):
+eta_c . L(s_d) - s_c . R s_d + (s_c . s_d) tr R, and Lam = sum (f x y_x + c x Y_w).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.inverse.kernels.inward import velocity_operator, world_load_dual, world_load_turn
+from mechgrad.inverse.kernels.wrenches import (
+    FIRST,
+    FLOW,
+    FORCE,
+    INERTIA_FLOW,
+    L_ATOM,
+    L_IN_BODY_AXES,
+    LOAD,
+    MOMENT,
+    MOMENTUM,
+    SECOND,
+    WORLD_LOAD,
+    WRENCH,
+    apply_loads,
+    body_wrenches_and_moments,
+    collect_world_loads,
+    gather_loads,
+    inertia_v,
+    inertia_w,
+    load_in_world,
+    pass_down,
+)
+from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.vec3 import (
+    add,
+    add3,
+    clear,
+    cross,
+    dot,
+    get3,
+    get6,
+    get9,
+    mat_mul,
+    mat_tmul,
+    put3,
+    scale,
+    sub,
+    zero3,
+)
+from mechgrad.kinematics.kernels.outward import FRAME, TWIST, V, W, outward, place_world, twist_rates
+from mechgrad.model.joints.base import BALL, FIXED
+from mechgrad.model.tree import BEYOND, C_DIAGONAL, C_PAIR, C_PARENT, HAS_MASS, KIND, MASS, PARENT, V_AT
+
+# slots of one column: Psid (w, v), Psidd (w, v), Z (w, v), eta (w, v)
+D_W, D_V, DD_W, DD_V, Z_W, Z_V, E_W, E_V = 0, 3, 6, 9, 12, 15, 18, 21
+SCREWS = 24
+# slots of one atom: Y (w, v); then summed towards the ground: G (moment, force), K, E, Q
+Y_W, Y_V = 0, 3
+VIRTUAL = 6
+G_N, G_F, K_, E_, Q_ = 0, 3, 6, 9, 18
+VIRTUAL_SUMS = 21
+# slots of the world-axis loads of an atom against Y: R, Lam
+R_, LAM = 0, 9
+VIRTUAL_LOAD = 12
+
+
+@inlined
+def dual_cross(s, m, N, F):
+    """(s, m) x* (N, F)"""
+    return add(cross(s, N), cross(m, F)), cross(s, F)
+
+
+@inlined
+def motion_cross(s, m, w, u):
+    """(s, m) x (w, u)"""
+    return cross(s, w), add(cross(s, u), cross(m, w))
+
+
+@inlined
+def velocity_dual(D, P, w, u):
+    """2 B^T (w, u), angular; its linear part vanishes"""
+    return scale(2.0, add(sub(scale(D[0] + D[4] + D[8], w), mat_tmul(D, w)), cross(P, u)))
+
+
+@inlined
+def virtual_dual(E, Q, x):
+    """C(x): W . C(x) = Y . 2 B[W] x, summed over bodies"""
+    return scale(2.0, sub(mat_mul(E, x), scale(E[0] + E[4] + E[8], x))), scale(2.0, cross(Q, x))
+
+
+@inlined
+def virtual_operator(E, Q, w, u):
+    """C^T(W), angular: x . C^T(W) = W . C(x)"""
+    return scale(2.0, add(sub(mat_tmul(E, w), scale(E[0] + E[4] + E[8], w)), cross(u, Q)))
+
+
+@inner
+def virtual_motion(atoms_i, columns_i, frames, twists, y, virtual, screws, like):
+    """Y of every atom; Psid, Psidd, Z and eta of every column."""
+    n_atoms = atoms_i.shape[0]
+    clear(virtual, n_atoms * VIRTUAL, VIRTUAL, like)
+    for i in range(n_atoms):
+        parent = atoms_i[i, PARENT]
+        p = parent if parent >= 0 else n_atoms
+        yw, yv = get3(virtual, p * VIRTUAL + Y_W, like), get3(virtual, p * VIRTUAL + Y_V, like)
+        kind = atoms_i[i, KIND]
+        columns = 3 if kind == BALL else (0 if kind == FIXED else 1)
+        first = atoms_i[i, V_AT]
+        for c in range(first, first + columns):
+            value = load(y, c, like)
+            yw = add(yw, scale(value, get3(twists, c * TWIST, like)))
+            yv = add(yv, scale(value, get3(twists, c * TWIST + 3, like)))
+        put3(virtual, i * VIRTUAL + Y_W, yw)
+        put3(virtual, i * VIRTUAL + Y_V, yv)
+        pw, pv = get3(frames, p * FRAME + W, like), get3(frames, p * FRAME + V, like)
+        for c in range(first, first + columns):
+            s, m = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
+            d_w, d_v, dd_w, dd_v = twist_rates(frames, i, s, m, like)
+            r_w, r_v = motion_cross(pw, pv, s, m)
+            e_w, e_v = motion_cross(yw, yv, s, m)
+            k = c * SCREWS
+            put3(screws, k + D_W, d_w)
+            put3(screws, k + D_V, d_v)
+            put3(screws, k + DD_W, dd_w)
+            put3(screws, k + DD_V, dd_v)
+            put3(screws, k + Z_W, add(d_w, r_w))
+            put3(screws, k + Z_V, add(d_v, r_v))
+            put3(screws, k + E_W, e_w)
+            put3(screws, k + E_V, e_v)
+
+
+@inner
+def virtual_sums(atoms_i, atoms_f, inertia, virtual, sums, like):
+    """G, K, E, Q of every atom's body (before they are summed towards the ground)."""
+    for i in range(atoms_i.shape[0]):
+        k = i * VIRTUAL_SUMS
+        if not atoms_i[i, HAS_MASS]:
+            clear(sums, k, VIRTUAL_SUMS, like)
+            continue
+        j = i * INERTIA_FLOW
+        h, S = get3(inertia, j + FIRST, like), get6(inertia, j + SECOND, like)
+        P, D = get3(inertia, j + MOMENTUM, like), get9(inertia, j + FLOW, like)
+        w, u = get3(virtual, i * VIRTUAL + Y_W, like), get3(virtual, i * VIRTUAL + Y_V, like)
+        mass = atoms_f[i, MASS]
+        put3(sums, k + G_N, inertia_w(S[0] + S[3] + S[5], S, h, w, u))
+        momentum = inertia_v(mass, h, w, u)
+        put3(sums, k + G_F, momentum)
+        put3(sums, k + K_, velocity_dual(D, P, w, u))
+        c0 = add(cross(w, (S[0], S[1], S[2])), scale(h[0], u))
+        c1 = add(cross(w, (S[1], S[3], S[4])), scale(h[1], u))
+        c2 = add(cross(w, (S[2], S[4], S[5])), scale(h[2], u))
+        put3(sums, k + E_, (c0[0], c1[0], c2[0]))
+        put3(sums, k + E_ + 3, (c0[1], c1[1], c2[1]))
+        put3(sums, k + E_ + 6, (c0[2], c1[2], c2[2]))
+        put3(sums, k + Q_, momentum)
+
+
+@inner
+def virtual_loads(loads_i, loads, frames, virtual, out, n_atoms, like):
+    """R and Lam of the world-axis loads of every atom."""
+    clear(out, 0, n_atoms * VIRTUAL_LOAD, like)
+    for k_load in range(loads_i.shape[0]):
+        if not loads_i[k_load, L_IN_BODY_AXES]:
+            i = loads_i[k_load, L_ATOM]
+            f, c, x = load_in_world(loads_i, loads, k_load, frames, like)
+            w, u = get3(virtual, i * VIRTUAL + Y_W, like), get3(virtual, i * VIRTUAL + Y_V, like)
+            y_x = add(u, cross(w, x))
+            k = i * VIRTUAL_LOAD
+            add3(out, k + R_, add(scale(f[0], y_x), scale(c[0], w)), like)
+            add3(out, k + R_ + 3, add(scale(f[1], y_x), scale(c[1], w)), like)
+            add3(out, k + R_ + 6, add(scale(f[2], y_x), scale(c[2], w)), like)
+            add3(out, k + LAM, add(cross(f, y_x), cross(c, w)), like)
+
+
+@inner
+def gradient_and_hessian(
+    atoms_i, atoms_f, columns_i, pairs, twists, screws, wrenches, inertia, sums, has_world, world, turned,
+    g_q, g_v, g_a, wanted, qq, qv, vv, qa, like,
+):  # fmt: skip
+    """From the tips to the ground: gradient, and with `wanted` the packed Hessian blocks (row q, column v of qv,
+    ...)."""
+    for i in range(atoms_i.shape[0] - 1, -1, -1):
+        k, j = i * VIRTUAL_SUMS, i * INERTIA_FLOW
+        F, N = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
+        h, S = get3(inertia, j + FIRST, like), get6(inertia, j + SECOND, like)
+        P, D = get3(inertia, j + MOMENTUM, like), get9(inertia, j + FLOW, like)
+        GN, GF, K = get3(sums, k + G_N, like), get3(sums, k + G_F, like), get3(sums, k + K_, like)
+        E, Q = get9(sums, k + E_, like), get3(sums, k + Q_, like)
+        mass, trace, trace_D = atoms_f[i, BEYOND], S[0] + S[3] + S[5], D[0] + D[4] + D[8]
+        kind = atoms_i[i, KIND]
+        columns = 3 if kind == BALL else (0 if kind == FIXED else 1)
+        first = atoms_i[i, V_AT]
+        for c in range(first, first + columns):
+            s, m = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
+            o = c * SCREWS
+            dw, dv = get3(screws, o + D_W, like), get3(screws, o + D_V, like)
+            ddw, ddv = get3(screws, o + DD_W, like), get3(screws, o + DD_V, like)
+            zw, zv = get3(screws, o + Z_W, like), get3(screws, o + Z_V, like)
+            ew, ev = get3(screws, o + E_W, like), get3(screws, o + E_V, like)
+            by_q = dot(ew, N) + dot(ev, F) + dot(ddw, GN) + dot(ddv, GF) + dot(dw, K)
+            if has_world:
+                by_q = by_q + dot(s, get3(turned, i * VIRTUAL_LOAD + LAM, like))
+            store(g_q, c, by_q)
+            store(g_v, c, dot(s, K) + dot(zw, GN) + dot(zv, GF))
+            store(g_a, c, dot(s, GN) + dot(m, GF))
+            if not wanted:
+                continue
+            u1w, u1v = inertia_w(trace, S, h, s, m), inertia_v(mass, h, s, m)
+            bw, bv = velocity_operator(trace_D, D, P, s)
+            u2w, u2v = add(bw, inertia_w(trace, S, h, zw, zv)), add(bv, inertia_v(mass, h, zw, zv))
+            bw, bv = velocity_operator(trace_D, D, P, dw)
+            xw, xv = dual_cross(s, m, N, F)
+            u3w = add(add(bw, inertia_w(trace, S, h, ddw, ddv)), xw)
+            u3v = add(add(bv, inertia_v(mass, h, ddw, ddv)), xv)
+            xw, xv = dual_cross(s, m, GN, GF)
+            p2w, p2v = add(inertia_w(trace, S, h, ew, ev), xw), add(inertia_v(mass, h, ew, ev), xv)
+            cw, cv = virtual_dual(E, Q, s)
+            p4w, p4v = add(scale(2.0, xw), cw), add(scale(2.0, xv), cv)
+            xw, xv = dual_cross(dw, dv, GN, GF)
+            cw, cv = virtual_dual(E, Q, dw)
+            eta_dual = velocity_dual(D, P, ew, ev)
+            p3w = add(add(eta_dual, scale(2.0, xw)), add(cross(s, K), cw))
+            p3v = add(scale(2.0, xv), cv)
+            lw, lv, turn = zero3(like), zero3(like), zero3(like)
+            if has_world:
+                lw, lv = world_load_turn(world, i, s, like)
+                R = get9(turned, i * VIRTUAL_LOAD + R_, like)
+                # s_d . turn = eta_c . L(s_d) - s_c . R s_d + (s_c . s_d) tr R
+                turn = world_load_dual(world, i, ew, ev, like)
+                turn = add(sub(turn, mat_tmul(R, s)), scale(R[0] + R[4] + R[8], s))
+            u3w, u3v = add(u3w, lw), add(u3v, lv)
+            # columns of the same atom: this one as the moved column d, each of them as the row c
+            dK = add(add(eta_dual, cross(s, K)), virtual_operator(E, Q, dw, dv))
+            for r in range(first, first + columns):
+                rs, rm = get3(twists, r * TWIST, like), get3(twists, r * TWIST + 3, like)
+                ro = r * SCREWS
+                at = own_position(columns_i, pairs, r, c)
+                value = dot(get3(screws, ro + E_W, like), u3w) + dot(get3(screws, ro + E_V, like), u3v)
+                value = value + dot(get3(screws, ro + DD_W, like), p2w) + dot(get3(screws, ro + DD_V, like), p2v)
+                value = value + dot(get3(screws, ro + D_W, like), dK)
+                if has_world:
+                    # eta_c . L(s_r) + (s_c . s_r) tr R - s_c . R s_r: the row's s stays, y and x turn
+                    value = value + dot(rs, world_load_dual(world, i, ew, ev, like))
+                    value = value + (R[0] + R[4] + R[8]) * dot(s, rs) - dot(s, mat_mul(R, rs))
+                store(qq, at, value)
+                at = own_position(columns_i, pairs, c, r)
+                rzw, rzv = get3(screws, ro + Z_W, like), get3(screws, ro + Z_V, like)
+                store(qv, at, dot(rs, p3w) + dot(rm, p3v) + dot(rzw, p2w) + dot(rzv, p2v))
+                store(qa, at, dot(rs, p2w) + dot(rm, p2v))
+                bw, bv = motion_cross(rs, rm, s, m)
+                store(vv, at, dot(rs, p4w) + dot(rm, p4v) - (dot(bw, GN) + dot(bv, GF)))
+            pair, d = columns_i[c, C_PAIR] + (c - first), columns_i[first, C_PARENT]
+            while d >= 0:
+                up, down = pairs[pair, 0], pairs[pair, 1]  # (d, c) and (c, d)
+                t, n = get3(twists, d * TWIST, like), get3(twists, d * TWIST + 3, like)
+                o = d * SCREWS
+                aw, av = get3(screws, o + D_W, like), get3(screws, o + D_V, like)
+                aaw, aav = get3(screws, o + DD_W, like), get3(screws, o + DD_V, like)
+                yw, yv = get3(screws, o + Z_W, like), get3(screws, o + Z_V, like)
+                hw, hv = get3(screws, o + E_W, like), get3(screws, o + E_V, like)
+                value = dot(aw, p3w) + dot(av, p3v) + dot(aaw, p2w) + dot(aav, p2v) + dot(hw, u3w) + dot(hv, u3v)
+                if has_world:
+                    value = value + dot(t, turn)
+                store(qq, up, value)
+                store(qq, down, value)
+                store(qv, down, dot(t, p3w) + dot(n, p3v) + dot(yw, p2w) + dot(yv, p2v))
+                store(qv, up, dot(aw, p4w) + dot(av, p4v) + dot(hw, u2w) + dot(hv, u2v))
+                value = dot(t, p4w) + dot(n, p4v)
+                store(vv, up, value)
+                store(vv, down, value)
+                store(qa, down, dot(t, p2w) + dot(n, p2v))
+                store(qa, up, dot(hw, u1w) + dot(hv, u1v))
+                d = columns_i[d, C_PARENT]
+                pair += 1
+        parent = atoms_i[i, PARENT]
+        if parent >= 0:
+            pass_down(wrenches, i, parent, WRENCH, like)
+            pass_down(inertia, i, parent, INERTIA_FLOW, like)
+            pass_down(sums, i, parent, VIRTUAL_SUMS, like)
+            if has_world:
+                pass_down(world, i, parent, WORLD_LOAD, like)
+                pass_down(turned, i, parent, VIRTUAL_LOAD, like)
+
+
+@inlined
+def own_position(columns_i, pairs, row, column):
+    """Packed position of (row, column), both of one atom."""
+    if row == column:
+        return columns_i[row, C_DIAGONAL]
+    if row > column:
+        return pairs[columns_i[row, C_PAIR] + (row - column - 1), 1]
+    return pairs[columns_i[column, C_PAIR] + (column - row - 1), 0]
+
+
+@inlined
+def second_order(
+    atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa, like
+):  # fmt: skip
+    """Rows of q, v, a, y to rows of the gradient (nt, n_v) x 3 and, unless qq is empty, of the Hessian (nt, nnz) x 4.
+
+    Returns the first row of a block with a bad number, or -1.
+    """
+    n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
+    n, nnz, n_loads = width(like), qq.shape[1], loads_i.shape[0]
+    wanted = nnz > 0
+    has_world = False
+    for k in range(n_loads):
+        has_world |= loads_i[k, L_IN_BODY_AXES] == 0
+    q_, v_, a_ = np.empty(n_q * n, g_q.dtype), np.empty(n_v * n, g_q.dtype), np.empty(n_v * n, g_q.dtype)
+    y_, loads = np.empty(n_v * n, g_q.dtype), np.empty(n_loads * LOAD * n, g_q.dtype)
+    frames, twists = np.empty((n_atoms + 1) * FRAME * n, g_q.dtype), np.empty(n_v * TWIST * n, g_q.dtype)
+    screws, virtual = np.empty(n_v * SCREWS * n, g_q.dtype), np.empty((n_atoms + 1) * VIRTUAL * n, g_q.dtype)
+    wrenches, inertia = np.empty(n_atoms * WRENCH * n, g_q.dtype), np.empty(n_atoms * INERTIA_FLOW * n, g_q.dtype)
+    sums, loaded = np.empty(n_atoms * VIRTUAL_SUMS * n, g_q.dtype), n_atoms if has_world else 0
+    world, turned = np.empty(loaded * WORLD_LOAD * n, g_q.dtype), np.empty(loaded * VIRTUAL_LOAD * n, g_q.dtype)
+    gq, gv, ga = np.empty(n_v * n, g_q.dtype), np.empty(n_v * n, g_q.dtype), np.empty(n_v * n, g_q.dtype)
+    b_qq, b_qv = np.empty(nnz * n, g_q.dtype), np.empty(nnz * n, g_q.dtype)
+    b_vv, b_qa = np.empty(nnz * n, g_q.dtype), np.empty(nnz * n, g_q.dtype)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    for row in range(0, q.shape[0], n):
+        gather(q, row, q_, 0, like)
+        gather(v, row, v_, 0, like)
+        gather(a, row, a_, 0, like)
+        gather(y, row, y_, 0, like)
+        check = outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like)
+        for c in range(n_v):
+            value = load(y_, c, like)
+            check = check + (value - value)
+        if any_not_less(check, 1.0):
+            return row
+        virtual_motion(atoms_i, columns_i, frames, twists, y_, virtual, screws, like)
+        body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like)
+        virtual_sums(atoms_i, atoms_f, inertia, virtual, sums, like)
+        if n_loads:
+            gather_loads(loads_f, row, loads, like)
+            apply_loads(loads_i, loads, frames, wrenches, like)
+        if has_world:
+            collect_world_loads(loads_i, loads, frames, world, n_atoms, like)
+            virtual_loads(loads_i, loads, frames, virtual, turned, n_atoms, like)
+        gradient_and_hessian(
+            atoms_i, atoms_f, columns_i, pairs, twists, screws, wrenches, inertia, sums, has_world, world, turned,
+            gq, gv, ga, wanted, b_qq, b_qv, b_vv, b_qa, like,
+        )  # fmt: skip
+        scatter(gq, 0, g_q, row, like)
+        scatter(gv, 0, g_v, row, like)
+        scatter(ga, 0, g_a, row, like)
+        if wanted:
+            scatter(b_qq, 0, qq, row, like)
+            scatter(b_qv, 0, qv, row, like)
+            scatter(b_vv, 0, vv, row, like)
+            scatter(b_qa, 0, qa, row, like)
+    return -1
+
+
+@entry
+def second_order_one(
+    atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa
+):  # fmt: skip
+    """`second_order` sample by sample."""
+    return second_order(
+        atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa, 0.0
+    )  # fmt: skip
+
+
+@entry
+def second_order_lanes(
+    atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa
+):  # fmt: skip
+    """`second_order` in SIMD lanes."""
+    return second_order(
+        atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa, lane_zero()
+    )  # fmt: skip
+
+
+@entry
+def second_order_complex(
+    atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa
+):  # fmt: skip
+    """`second_order` of complex numbers."""
+    return second_order(
+        atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa, 0j
+    )  # fmt: skip
