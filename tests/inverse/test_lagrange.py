@@ -348,7 +348,7 @@ def test_nothing_moves():
 
 
 def test_one_compilation_per_type_of_number():
-    """A second layout would cost seconds in the middle of a session."""
+    """A second layout would make a user wait for the compiler again."""
     model = random_tree(2, 5, KINDS)
     q, v, a = random_state(model, 1, 5)
     frozen = q.copy()

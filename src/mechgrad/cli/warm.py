@@ -9,6 +9,8 @@ import numpy as np
 
 import mechgrad as mg
 from mechgrad.gallery import chain
+from mechgrad.inverse.lagrange import lagrange_derivatives, lagrange_torques, point_sensitivities
+from mechgrad.inverse.newton_euler import newton_euler_derivatives, newton_euler_torques
 from mechgrad.typing import Array
 
 __all__ = ["WarmStep", "demo_steps", "warm_steps"]
@@ -28,6 +30,11 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("their derivatives", lambda x: mg.joint_reactions_derivatives(_MODEL, x, x, x, wrt=_WRT), False),
     ("second derivatives", lambda x: mg.inverse_dynamics_hessian(_MODEL, x, x, x, x), True),
     ("dense matrices", lambda x: mg.mass_matrix(_MODEL, x).dense(), True),
+    ("torques, Lagrangian form", lambda x: lagrange_torques(_MODEL, x, x, x), True),
+    ("their derivatives, Lagrangian form", lambda x: lagrange_derivatives(_MODEL, x, x, x), True),
+    ("points, Lagrangian form", lambda x: point_sensitivities(_MODEL, _TIP, x, x, x), True),
+    ("torques, Newton-Euler", lambda x: newton_euler_torques(_MODEL, x, x, x), True),
+    ("their derivatives, Newton-Euler", lambda x: newton_euler_derivatives(_MODEL, x, x, x), True),
     ("motion of points", lambda x: mg.marker_motion(_MODEL, _TIP, x, x, x), True),
     ("its derivatives", lambda x: mg.marker_derivatives(_MODEL, _TIP, x, x, x), False),
     ("geometric stiffness", lambda x: mg.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
