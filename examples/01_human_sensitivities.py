@@ -6,9 +6,9 @@ each way for *all* 3 x 43 x 43 x 301 derivatives is measured on this machine.
 
     python examples/01_human_sensitivities.py [--output FOLDER]
 
-draws three figures: torques, sensitivities, and the error of numerical differentiation. The source reports spikes of the
-numerical derivative at t = 0.5, 1, ... s, where coordinates and some torques vanish together; extrapolated differences
-show none here, and the complex step is exact to rounding everywhere.
+draws three figures: torques, sensitivities, and the error of numerical differentiation. The source reports spikes
+of the numerical derivative at t = 0.5, 1, ... s, where coordinates and some torques vanish together; extrapolated
+differences show none here, and the complex step is exact to rounding everywhere.
 
 Their figures for all derivatives: 16.6 ms (analytic, MATLAB) and 2.62e5 s, three days (adaptive differences,
 `jacobianest`).

@@ -213,6 +213,24 @@ def test_batches_equal_single_states_and_chosen_joints_equal_all():
         assert np.array_equal(some.reactions.of(joint)[0], everything.reactions.of(joint)[0])
 
 
+@pytest.mark.parametrize("axes", AXES)
+def test_newton_euler_gives_the_same_reactions(axes):
+    for seed in range(4):
+        model = random_tree(seed, 12, (*ONE_DOF, "cylindrical", "cardan", "planar", "fixed"))
+        q, v, a = random_state(model, seed, 5)
+        loads = random_loads(model, seed)
+        for joints in (None, ["j7", "j0"]):
+            fast, other = (
+                mg.joint_reactions(model, q, v, a, loads=loads, joints=joints, axes=axes, method=method)
+                for method in ("spatial", "newton-euler")
+            )
+            assert fast.names == other.names
+            assert relative_error(other.force, fast.force) < 1e-12
+            assert relative_error(other.moment, fast.moment) < 1e-12
+    with pytest.raises(mg.InputError, match="choose 'spatial' or 'newton-euler'"):
+        mg.joint_reactions(model, q, v, a, method="lagrange")
+
+
 def test_bad_input_is_named():
     model = random_tree(6, 4)
     q, v, a = random_state(model, 1)

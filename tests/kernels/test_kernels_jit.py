@@ -11,10 +11,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+import mechgrad as mg
+from mechgrad.gallery import arm7
 from mechgrad.inverse.kernels.torques import torques_one
-from mechgrad.kernels import jit
+from mechgrad.kernels import host, jit
 
 # Only the one-state torques are compiled here: some seconds per empty cache.
 PENDULUM = """
@@ -190,3 +193,35 @@ def test_cleaning_takes_only_what_is_ours(tmp_path: Path, monkeypatch: pytest.Mo
     assert jit.clean_cache() == [stale]
     assert not stale.exists()
     assert all((folder / "file").exists() for folder in (current, *foreign))
+
+
+LANES_PROGRAM = """
+import json
+import numpy as np
+import mechgrad as mg
+from mechgrad.gallery import arm7
+from mechgrad.kernels.lanes import LANES
+
+x = np.linspace(-1.0, 1.0, 11 * 7).reshape(11, 7)
+print(json.dumps({"lanes": LANES, "tau": mg.inverse_dynamics(arm7(), x, x, x).tolist()}))
+"""
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8])
+def test_every_lane_width_gives_the_same_numbers(lanes: int) -> None:
+    """Eleven samples: whole blocks and a rest at every width."""
+    x = np.linspace(-1.0, 1.0, 11 * 7).reshape(11, 7)
+    done = subprocess.run(
+        [sys.executable, "-c", LANES_PROGRAM],
+        env=os.environ | {"MECHGRAD_LANES": str(lanes), "PYTHONPATH": str(jit.PACKAGE.parent)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    answer = json.loads(done.stdout)
+    assert answer["lanes"] == lanes
+    np.testing.assert_allclose(answer["tau"], mg.inverse_dynamics(arm7(), x, x, x), rtol=1e-13, atol=1e-13)
+
+
+def test_an_impossible_lane_width_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MECHGRAD_LANES", "3")
+    with pytest.raises(ValueError, match="MECHGRAD_LANES is '3'; it must be one of 1, 4, 8"):
+        host.host_lanes()

@@ -24,7 +24,8 @@ from mechgrad.inverse.kernels import reactions as _kernels
 from mechgrad.inverse.kernels.reactions import REACTION
 from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex
 from mechgrad.inverse.spatial import columns_for
-from mechgrad.kinematics.batch import Batch, Kernels
+from mechgrad.kinematics.batch import Batch, Kernels, tree_of
+from mechgrad.kinematics.bodies import body_motion
 from mechgrad.model.columns import (
     BEFORE,
     BEHIND,
@@ -145,6 +146,7 @@ def joint_reactions(
     loads: Sequence[Load] | None = None,
     joints: Sequence[str] | None = None,
     axes: str = "world",
+    method: str = "spatial",
     threads: int = 1,
 ) -> JointReactions:
     """Force and moment at each joint for a given motion.
@@ -157,6 +159,9 @@ def joint_reactions(
         Which joints; all if left out.
     axes : "world", "parent" or "child"
         In whose axes. Parent and child are the bodies' axes.
+    method : "spatial" or "newton-euler"
+        The fast recursion, or that of the literature (hinges and slides only, no threads), brought to the same
+        point and axes.
 
     Returns
     -------
@@ -168,6 +173,8 @@ def joint_reactions(
     >>> joint_reactions(model, [0.0]).force
     array([[ 0.  ,  0.  , 19.62]])
     """
+    if method != "spatial":
+        return _by_newton_euler(model, q, v, a, loads, joints, axes, method, threads)
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)), also_complex=loads_are_complex(loads)
     )  # fmt: skip
@@ -185,6 +192,46 @@ def joint_reactions(
 
     batch.sweep(call, threads)
     return _shaped(table, out, batch, axes)
+
+
+def _by_newton_euler(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    a: ArrayLike | None,
+    loads: Sequence[Load] | None,
+    joints: Sequence[str] | None,
+    axes: str,
+    method: str,
+    threads: int,
+) -> JointReactions:
+    """Reactions in link frames, moved to the joint's point on the child and into the axes asked for."""
+    from mechgrad.inverse.newton_euler import newton_euler_reactions  # it builds on modules of this folder
+
+    if method != "newton-euler":
+        raise InputError(f"method is {method!r}; choose 'spatial' or 'newton-euler'.")
+    if threads != 1:
+        raise InputError("method 'newton-euler' takes no threads; use method='spatial' for those.")
+    tree = tree_of(model)
+    names = _table(model, tree, joints, axes, tree.dtype).names
+    links, motion = newton_euler_reactions(model, q, v, a, loads=loads), body_motion(model, q)
+    forces, moments = [], []
+    for name in names:
+        joint = model.joint(name)
+        k = links.names.index(name)
+        R = motion.of(joint.child).R
+        tail_R, tail_r = tree.body_tail[joint.child]
+        # both points in child axes: theirs as given, ours where the last atom of the joint is
+        arm = links.point[..., k, :] + tail_R.T @ tail_r
+        force = links.force[..., k, :]
+        moment = links.moment[..., k, :] + np.cross(arm, force)
+        turn = {"world": R, "child": np.eye(3)}.get(axes)
+        if turn is None:
+            parent = np.eye(3) if joint.parent == "ground" else np.swapaxes(motion.of(joint.parent).R, -1, -2)
+            turn = parent @ R
+        forces.append((turn @ force[..., None])[..., 0])
+        moments.append((turn @ moment[..., None])[..., 0])
+    return JointReactions(names, np.stack(forces, axis=-2), np.stack(moments, axis=-2), axes)
 
 
 def _shaped(table: _Table, out: Array, batch: Batch, axes: str) -> JointReactions:

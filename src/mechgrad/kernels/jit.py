@@ -2,7 +2,8 @@
 
 Numba keys a cached function by the text of *its own* file; a change in a callee that lives in another file would go
 unnoticed and stale machine code would run. Our cache directory is therefore named by a hash of every source file of
-the package (and of the compiler versions): any edit starts an empty cache, and nothing else ever needs invalidating.
+the package (and of the compiler versions and the number of lanes): any edit starts an empty cache, and nothing else
+ever needs invalidating.
 
     $MECHGRAD_CACHE_DIR/<hash>      if that variable is set
     <user cache>/mechgrad/<hash>    otherwise
@@ -30,6 +31,8 @@ import numpy as np
 from numba.core import config as numba_config
 from numba.core import event as numba_event
 
+from mechgrad.kernels.host import LANES
+
 PACKAGE = Path(__file__).resolve().parents[1]
 
 # `contract` lets a*b + c become one fused operation; `nsz` ignores the sign of zero. Nothing that could hide a NaN.
@@ -47,7 +50,8 @@ _INNER: dict[str, Any] = {
 
 def source_hash(package: Path = PACKAGE) -> str:
     """Hash of all Python sources below `package` and of the compiler stack; names the cache directory."""
-    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version}".encode())
+    versions = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version}"
+    digest = hashlib.sha256(f"{versions} lanes {LANES}".encode())
     for path in sorted(package.rglob("*.py")):
         digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())

@@ -4,7 +4,7 @@ a single state (float64), a batch over time samples (lanes) and the complex step
 A kernel receives a value `like` whose *type* says which scalar it runs on:
 
     like = 0.0             float64       width 1
-    like = lane_zero()     lanes         width 4 or 8 (chosen from the host CPU)
+    like = lane_zero()     lanes         width 1, 4 or 8 (`kernels.host`)
     like = 0j              complex128    width 1
 
 Scratch arrays are one-dimensional; slot k of a lane kernel is the L consecutive doubles at k*L.
@@ -16,23 +16,15 @@ from __future__ import annotations
 
 import operator
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, overload, register_model
 
+from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import inner
 
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(64)
 _FLAGS = ("contract", "nsz")
-
-
-def host_lanes() -> int:
-    """Doubles per register of this machine: 8 with AVX-512, else 4 (LLVM splits them where registers are shorter)."""
-    return 8 if llvm.get_host_cpu_features().get("avx512f", False) else 4
-
-
-LANES = host_lanes()
 
 
 class LaneType(types.Type):
