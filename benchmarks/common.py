@@ -23,7 +23,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 import mechgrad as mg
-from mechgrad.kernels.lanes import LANES
+from mechgrad.kernels.host import LANES
 
 # ----------------------------------------------------------------------------------------------------- clocks
 Times = dict[str, np.ndarray]

@@ -12,7 +12,7 @@ from support.random_trees import random_loads, random_state, random_tree
 import mechgrad as mg
 from mechgrad.gallery import arm7, double_pendulum, human, human_motion
 from mechgrad.inverse.spatial import DERIVATIVES, TORQUES
-from mechgrad.kernels.lanes import LANES
+from mechgrad.kernels.host import LANES
 from mechgrad.kinematics.batch import BLOCK
 
 

@@ -19,7 +19,7 @@ from mechgrad.errors import SingularMassMatrixError
 from mechgrad.inverse.kernels import mass as _mass
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives
-from mechgrad.kernels.lanes import LANES
+from mechgrad.kernels.host import LANES
 from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
 from mechgrad.kinematics.batch import BLOCK, Batch, Kernels, check_out
 from mechgrad.model.columns import column_index

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.kernels.lanes import LANES
+from mechgrad.kernels.host import LANES
 from mechgrad.model.joints import BALL
 from mechgrad.model.tree import KIND, Q_AT, Tree, compile_tree
 from mechgrad.typing import Array, ArrayLike
