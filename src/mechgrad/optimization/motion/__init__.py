@@ -1,0 +1,1 @@
+"""Motions that are best: joint profiles as splines, torques by inverse dynamics, a sparse nonlinear program with exact derivatives."""

@@ -1,0 +1,228 @@
+"""From a motion problem to a sparse nonlinear program: every function, its Jacobian and the Hessian of the Lagrangian, in fixed patterns.
+
+minimise   w_T T + sum of w T sum_k omega_k sum_r (y_r / s_r)^2        y: a measure at sample k, omega: trapezoidal weights
+subject to lower <= y <= upper at chosen samples                       over the control points P and the duration T
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mechgrad.optimization.motion.collocation import LEVELS, Collocation, Curvature, Partials
+from mechgrad.optimization.motion.measures import Measure
+from mechgrad.typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """A measure between bounds, at the samples of a collocation."""
+
+    label: str
+    measure: Measure
+    collocation: Collocation
+    lower: Array  # (m,)
+    upper: Array
+
+    @property
+    def size(self) -> int:
+        """Number of constraint rows."""
+        return self.collocation.nt * self.measure.m
+
+    @property
+    def names(self) -> list[str]:
+        """One name per row."""
+        return [f"{self.label}: {name} at xi = {xi:.4g}" for xi in self.collocation.xi for name in self.measure.names]
+
+    def partials(self, x: Array, duration: float) -> Array:
+        """Values of the Jacobian."""
+        q, v, a, T = self.collocation.motion(x, duration)
+        return self.collocation.jacobian(self.measure.partials(q, v, a), v, a, T)
+
+    def curvature(self, x: Array, duration: float, y: Array) -> Array:
+        """Values of the Hessian of y . c."""
+        q, v, a, T = self.collocation.motion(x, duration)
+        curvature, gradient = self.measure.curvature(q, v, a, y.reshape(self.collocation.nt, self.measure.m))
+        return self.collocation.hessian(curvature, gradient, v, a, T)
+
+
+@dataclass(frozen=True, eq=False)
+class SquaresTerm:
+    """weight * T * sum_k omega_k sum_r (y_r / scale_r)^2: an integral by the trapezoidal rule."""
+
+    measure: Measure
+    collocation: Collocation
+    weight: float
+    scale: Array  # (m,)
+
+    def _factors(self) -> Array:
+        """omega_k weight / scale_r^2, (nt, m)"""
+        return self.weight * self.collocation.weights[:, None] / self.scale**2
+
+    def value(self, x: Array, duration: float) -> float:
+        """The integral."""
+        q, v, a, T = self.collocation.motion(x, duration)
+        return float(T * np.sum(self._factors() * self.measure.values(q, v, a) ** 2))
+
+    def gradient(self, x: Array, duration: float) -> Array:
+        """By the unknowns."""
+        q, v, a, T = self.collocation.motion(x, duration)
+        y = self.measure.values(q, v, a)
+        factors = self._factors()
+        out = T * self._sum_gradient(self.measure.partials(q, v, a), 2 * factors * y, v, a, T)
+        if self.collocation.free:
+            out[-1] += np.sum(factors * y**2)
+        return out
+
+    def _sum_gradient(self, partials: Partials, y: Array, v: Array, a: Array, T: float) -> Array:
+        weighted = y[:, partials.rows]
+        g = {}
+        for level, values in partials.by.items():
+            g[level] = np.zeros_like(v)
+            np.add.at(g[level].T, partials.cols, (weighted * values).T)
+        return self.collocation.gradient(g, v, a, T)
+
+    @property
+    def _dense(self) -> tuple[Array, Array]:
+        n = self.collocation.n
+        return np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
+
+    @property
+    def structures(self) -> tuple[Array, Array]:
+        """Rows and columns of all its contributions to the Hessian, one after the other."""
+        c = self.collocation
+        parts = [c.hessian_structure(*self._dense), c.hessian_structure(*self.measure.curvature_structure)]
+        if c.free:
+            P, last = np.arange(c.n_x - 1), c.n_x - 1
+            parts.append((np.r_[np.full(P.size, last), P, last], np.r_[P, np.full(P.size, last), last]))
+        return np.concatenate([r for r, _ in parts]), np.concatenate([k for _, k in parts])
+
+    def hessian(self, x: Array, duration: float) -> Array:
+        """Values in that order. With F = T S:  F_PP = T S_PP,  F_PT = S_P + T S_PT,  F_TT = 2 S_T + T S_TT."""
+        c = self.collocation
+        q, v, a, T = c.motion(x, duration)
+        y, partials, factors = self.measure.values(q, v, a), self.measure.partials(q, v, a), self._factors()
+        J = {}
+        for level, values in partials.by.items():
+            J[level] = np.zeros((c.nt, self.measure.m, c.n))
+            J[level][:, partials.rows, partials.cols] = values
+        blocks = {}
+        for i, x_level in enumerate(LEVELS):
+            for y_level in LEVELS[i:]:
+                if x_level in J and y_level in J:
+                    weighted = 2 * factors[:, :, None] * J[x_level]
+                    blocks[x_level + y_level] = np.einsum("kri,krj->kij", weighted, J[y_level]).reshape(c.nt, -1)
+        nothing = {"v": np.zeros_like(v)}
+        out = [T * c.hessian(Curvature(*self._dense, blocks), nothing, v, a, T)]
+        curvature, gradient = self.measure.curvature(q, v, a, 2 * factors * y)
+        out.append(T * c.hessian(curvature, gradient, v, a, T))
+        if c.free:
+            S = c.gradient(gradient, v, a, T)
+            out.append(np.concatenate([S[:-1], S[:-1], [2 * S[-1]]]))
+        return np.concatenate(out)
+
+
+@dataclass(frozen=True, eq=False)
+class Transcription:
+    """The nonlinear program of a motion."""
+
+    collocation: Collocation  # of the knots: knows the unknowns
+    duration: float  # used when it is not free
+    duration_weight: float
+    terms: Sequence[SquaresTerm]
+    constraints: Sequence[Constraint]
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return self.collocation.n_x
+
+    @cached_property
+    def m(self) -> int:
+        """Number of constraints."""
+        return sum(c.size for c in self.constraints)
+
+    @cached_property
+    def bounds(self) -> tuple[Array, Array]:
+        """Lower and upper bounds of the constraints."""
+        lower = [np.tile(c.lower, c.collocation.nt) for c in self.constraints]
+        upper = [np.tile(c.upper, c.collocation.nt) for c in self.constraints]
+        return np.concatenate([*lower, []]), np.concatenate([*upper, []])
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the constraints."""
+        return [name for c in self.constraints for name in c.names]
+
+    # ------------------------------------------------------------------------------------------------- functions
+    def objective(self, x: Array) -> float:
+        """The cost."""
+        T = float(x[-1]) if self.collocation.free else self.duration
+        return self.duration_weight * T + sum(term.value(x, self.duration) for term in self.terms)
+
+    def gradient(self, x: Array) -> Array:
+        """Of the cost."""
+        out = np.zeros(self.n)
+        if self.collocation.free:
+            out[-1] = self.duration_weight
+        for term in self.terms:
+            out += term.gradient(x, self.duration)
+        return out
+
+    def values(self, x: Array) -> Array:
+        """Of the constraints."""
+        found = []
+        for c in self.constraints:
+            q, v, a, _ = c.collocation.motion(x, self.duration)
+            found.append(c.measure.values(q, v, a).ravel())
+        return np.concatenate([*found, []])
+
+    @cached_property
+    def jacobian_structure(self) -> tuple[Array, Array]:
+        """Rows and columns of the Jacobian."""
+        rows, cols, at = [], [], 0
+        for c in self.constraints:
+            r, k = c.collocation.jacobian_structure(*c.measure.structure, c.measure.m)
+            rows.append(r + at)
+            cols.append(k)
+            at += c.size
+        return np.concatenate([*rows, []]).astype(int), np.concatenate([*cols, []]).astype(int)
+
+    def jacobian(self, x: Array) -> Array:
+        """Values in the order of `jacobian_structure`."""
+        return np.concatenate([*(c.partials(x, self.duration) for c in self.constraints), []])
+
+    @cached_property
+    def _hessian_map(self) -> tuple[Array, Array, list[Array]]:
+        """Rows and columns of the lower triangle, and for each contribution the position of its entries (nnz: dropped)."""
+        raw = [term.structures for term in self.terms]
+        raw += [c.collocation.hessian_structure(*c.measure.curvature_structure) for c in self.constraints]
+        keys = [r * self.n + k for r, k in raw]
+        lower = [r >= k for r, k in raw]
+        unique = np.unique(np.concatenate([*(key[low] for key, low in zip(keys, lower, strict=True)), []])).astype(int)
+        positions = [
+            np.where(low, np.searchsorted(unique, key), unique.size) for key, low in zip(keys, lower, strict=True)
+        ]
+        return unique // self.n, unique % self.n, positions
+
+    @property
+    def hessian_structure(self) -> tuple[Array, Array]:
+        """Rows and columns of the lower triangle of the Hessian of the Lagrangian."""
+        return self._hessian_map[:2]
+
+    def hessian(self, x: Array, sigma: float, multipliers: Array) -> Array:
+        """sigma * Hessian of the cost + sum multipliers_i * Hessian of constraint i, lower triangle."""
+        rows, _, positions = self._hessian_map
+        total = np.zeros(rows.size + 1)
+        for k, term in enumerate(self.terms):
+            total += np.bincount(positions[k], sigma * term.hessian(x, self.duration), total.size)
+        at = 0
+        for k, c in enumerate(self.constraints, len(self.terms)):
+            y = multipliers[at : at + c.size]
+            at += c.size
+            if positions[k].size and np.any(y != 0):
+                total += np.bincount(positions[k], c.curvature(x, self.duration, y), total.size)
+        return total[:-1]
