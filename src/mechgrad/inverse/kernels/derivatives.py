@@ -18,8 +18,8 @@ from mechgrad.inverse.kernels.wrenches import (
     gather_loads,
 )
 from mechgrad.kernels.jit import entry, inlined
-from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, scatter, width
-from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward, place_world
+from mechgrad.kernels.lanes import any_not_less, lane_zero, scatter, width
+from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward_rows, place_world
 
 
 @inlined
@@ -49,10 +49,7 @@ def derivatives(
     dp_ = np.empty(dp.shape[1] * n, tau.dtype)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(v, row, v_, 0, like)
-        gather(a, row, a_, 0, like)
-        check = outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like)
+        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like)
         column_rates(atoms_i, columns_i, frames, twists, rates, like)
         body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like)
         if n_loads:

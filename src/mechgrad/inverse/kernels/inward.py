@@ -46,8 +46,17 @@ from mechgrad.inverse.kernels.wrenches import (
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.vec3 import add, cross, dot, get3, get6, get9, mat_mul, mat_tmul, put3, scale, sub
-from mechgrad.kinematics.kernels.outward import RATE_D, RATE_DD, RATE_DDV, RATE_Y, RATE_YV, RATES, TWIST
-from mechgrad.model.joints.base import BALL, FIXED
+from mechgrad.kinematics.kernels.outward import (
+    RATE_D,
+    RATE_DD,
+    RATE_DDV,
+    RATE_Y,
+    RATE_YV,
+    RATES,
+    TWIST,
+    columns_of_kind,
+)
+from mechgrad.model.joints.base import BALL
 from mechgrad.model.tree import BEYOND, C_DIAGONAL, C_PAIR, C_PARENT, KIND, PARENT, V_AT
 
 # slots of one column's duals, kept for the parameter columns: u1 (w, v), u4, u5
@@ -90,8 +99,7 @@ def inward(atoms_i, atoms_f, columns_i, pairs, twists, rates, wrenches, inertia,
         h, S, P = get3(inertia, k + FIRST, like), get6(inertia, k + SECOND, like), get3(inertia, k + MOMENTUM, like)
         D = get9(inertia, k + FLOW, like)
         mass, trace_S, trace_D = atoms_f[i, BEYOND], S[0] + S[3] + S[5], D[0] + D[4] + D[8]
-        kind = atoms_i[i, KIND]
-        columns = 3 if kind == BALL else (0 if kind == FIXED else 1)
+        columns = columns_of_kind(atoms_i[i, KIND])
         for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns):
             s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
             r = j * RATES
@@ -130,7 +138,7 @@ def inward(atoms_i, atoms_f, columns_i, pairs, twists, rates, wrenches, inertia,
                 store(dq, down, dot(cdw, u4) + (dot(cddw, u1w) + dot(cddv, u1v)))
                 c = columns_i[c, C_PARENT]
                 pair += 1
-        if kind == BALL:
+        if atoms_i[i, KIND] == BALL:
             siblings(atoms_i[i, V_AT], columns_i, pairs, twists, F, N, dq, like)
         parent = atoms_i[i, PARENT]
         if parent >= 0:
@@ -156,8 +164,7 @@ def siblings(first, columns_i, pairs, twists, F, N, dq, like):
 def inward_world_loads(atoms_i, columns_i, pairs, twists, world, duals, dq, like):
     """Add the terms of loads in world axes to the derivatives by q."""
     for i in range(atoms_i.shape[0] - 1, -1, -1):
-        kind = atoms_i[i, KIND]
-        columns = 3 if kind == BALL else (0 if kind == FIXED else 1)
+        columns = columns_of_kind(atoms_i[i, KIND])
         for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns):
             s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
             lw, lv = world_load_turn(world, i, s, like)

@@ -30,8 +30,7 @@ from mechgrad.kernels.jit import entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.small_dense import tree_factor, tree_solve
 from mechgrad.kernels.vec3 import clear, dot, get3, get6, put3
-from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward, place_world
-from mechgrad.model.joints.base import BALL, FIXED
+from mechgrad.kinematics.kernels.outward import FRAME, TWIST, columns_of_kind, outward, place_world
 from mechgrad.model.tree import BEYOND, C_PARENT, HAS_MASS, KIND, PARENT, V_AT
 
 
@@ -52,8 +51,7 @@ def mass_by_chains(atoms_i, atoms_f, columns_i, start, frames, twists, inertia, 
     for i in range(n_atoms - 1, -1, -1):
         h, S = get3(inertia, i * INERTIA + FIRST, like), get6(inertia, i * INERTIA + SECOND, like)
         mass, trace = atoms_f[i, BEYOND], S[0] + S[3] + S[5]
-        kind = atoms_i[i, KIND]
-        columns = 3 if kind == BALL else (0 if kind == FIXED else 1)
+        columns = columns_of_kind(atoms_i[i, KIND])
         for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns):
             s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
             uw, uv = inertia_w(trace, S, h, s, m), inertia_v(mass, h, s, m)

@@ -42,7 +42,7 @@ from mechgrad.inverse.kernels.wrenches import (
     pass_down,
 )
 from mechgrad.kernels.jit import entry, inlined, inner
-from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.lanes import any_not_less, lane_zero, load, scatter, store, width
 from mechgrad.kernels.vec3 import add, clear, combine, cross, dot, get3, get6, get9, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.outward import (
     AT,
@@ -55,7 +55,7 @@ from mechgrad.kinematics.kernels.outward import (
     RATES,
     TWIST,
     column_rates,
-    outward,
+    outward_rows,
     place_world,
     twist_rates,
 )
@@ -242,10 +242,7 @@ def reactions(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out,
     out_ = np.empty(out.shape[1] * n, out.dtype)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(v, row, v_, 0, like)
-        gather(a, row, a_, 0, like)
-        if any_not_less(outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like), 1.0):
+        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like), 1.0):
             return row
         body_wrenches(atoms_i, atoms_f, frames, wrenches, like)
         if n_loads:
@@ -282,10 +279,7 @@ def reaction_derivatives(
     bp = np.empty(by_p.shape[1] * n, out.dtype)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(v, row, v_, 0, like)
-        gather(a, row, a_, 0, like)
-        if any_not_less(outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like), 1.0):
+        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like), 1.0):
             return row
         column_rates(atoms_i, columns_i, frames, twists, rates, like)
         body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like)

@@ -62,6 +62,7 @@ from mechgrad.inverse.kernels.wrenches import (
     inertia_w,
     load_in_world,
     pass_down,
+    put_flow,
 )
 from mechgrad.kernels.jit import entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
@@ -81,8 +82,16 @@ from mechgrad.kernels.vec3 import (
     sub,
     zero3,
 )
-from mechgrad.kinematics.kernels.outward import FRAME, TWIST, V, W, outward, place_world, twist_rates
-from mechgrad.model.joints.base import BALL, FIXED
+from mechgrad.kinematics.kernels.outward import (
+    FRAME,
+    TWIST,
+    V,
+    W,
+    columns_of_kind,
+    outward_rows,
+    place_world,
+    twist_rates,
+)
 from mechgrad.model.tree import BEYOND, C_DIAGONAL, C_PAIR, C_PARENT, HAS_MASS, KIND, MASS, PARENT, V_AT
 
 # slots of one column: Psid (w, v), Psidd (w, v), Z (w, v), eta (w, v)
@@ -137,8 +146,7 @@ def virtual_motion(atoms_i, columns_i, frames, twists, y, virtual, screws, like)
         parent = atoms_i[i, PARENT]
         p = parent if parent >= 0 else n_atoms
         yw, yv = get3(virtual, p * VIRTUAL + Y_W, like), get3(virtual, p * VIRTUAL + Y_V, like)
-        kind = atoms_i[i, KIND]
-        columns = 3 if kind == BALL else (0 if kind == FIXED else 1)
+        columns = columns_of_kind(atoms_i[i, KIND])
         first = atoms_i[i, V_AT]
         for c in range(first, first + columns):
             value = load(y, c, like)
@@ -180,12 +188,7 @@ def virtual_sums(atoms_i, atoms_f, inertia, virtual, sums, like):
         momentum = inertia_v(mass, h, w, u)
         put3(sums, k + G_F, momentum)
         put3(sums, k + K_, velocity_dual(D, P, w, u))
-        c0 = add(cross(w, (S[0], S[1], S[2])), scale(h[0], u))
-        c1 = add(cross(w, (S[1], S[3], S[4])), scale(h[1], u))
-        c2 = add(cross(w, (S[2], S[4], S[5])), scale(h[2], u))
-        put3(sums, k + E_, (c0[0], c1[0], c2[0]))
-        put3(sums, k + E_ + 3, (c0[1], c1[1], c2[1]))
-        put3(sums, k + E_ + 6, (c0[2], c1[2], c2[2]))
+        put_flow(sums, k + E_, w, u, h, S)
         put3(sums, k + Q_, momentum)
 
 
@@ -221,8 +224,7 @@ def gradient_and_hessian(
         GN, GF, K = get3(sums, k + G_N, like), get3(sums, k + G_F, like), get3(sums, k + K_, like)
         E, Q = get9(sums, k + E_, like), get3(sums, k + Q_, like)
         mass, trace, trace_D = atoms_f[i, BEYOND], S[0] + S[3] + S[5], D[0] + D[4] + D[8]
-        kind = atoms_i[i, KIND]
-        columns = 3 if kind == BALL else (0 if kind == FIXED else 1)
+        columns = columns_of_kind(atoms_i[i, KIND])
         first = atoms_i[i, V_AT]
         for c in range(first, first + columns):
             s, m = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
@@ -352,11 +354,8 @@ def second_order(
     b_vv, b_qa = np.empty(nnz * n, g_q.dtype), np.empty(nnz * n, g_q.dtype)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(v, row, v_, 0, like)
-        gather(a, row, a_, 0, like)
         gather(y, row, y_, 0, like)
-        check = outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like)
+        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like)
         for c in range(n_v):
             value = load(y_, c, like)
             check = check + (value - value)

@@ -18,10 +18,9 @@ from mechgrad.inverse.kernels.wrenches import (
     pass_down,
 )
 from mechgrad.kernels.jit import entry, inlined, inner
-from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, scatter, store, width
+from mechgrad.kernels.lanes import any_not_less, lane_zero, scatter, store, width
 from mechgrad.kernels.vec3 import dot, get3
-from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward, place_world
-from mechgrad.model.joints.base import BALL, FIXED
+from mechgrad.kinematics.kernels.outward import FRAME, TWIST, columns_of_kind, outward_rows, place_world
 from mechgrad.model.tree import KIND, PARENT, V_AT
 
 
@@ -30,8 +29,7 @@ def project(atoms_i, twists, wrenches, tau, like):
     """Sum the wrenches towards the ground and project them on the twists."""
     for i in range(atoms_i.shape[0] - 1, -1, -1):
         force, moment = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
-        kind = atoms_i[i, KIND]
-        columns = 3 if kind == BALL else (0 if kind == FIXED else 1)
+        columns = columns_of_kind(atoms_i[i, KIND])
         for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns):
             s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
             store(tau, j, dot(s, moment) + dot(m, force))
@@ -53,10 +51,7 @@ def torques(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau, like):
     loads = np.empty(n_loads * LOAD * n, tau.dtype)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(v, row, v_, 0, like)
-        gather(a, row, a_, 0, like)
-        check = outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like)
+        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like)
         body_wrenches(atoms_i, atoms_f, frames, wrenches, like)
         if n_loads:
             gather_loads(loads_f, row, loads, like)

@@ -128,6 +128,18 @@ def wrench_of(m, h, S, w, vel, dw, dv):
     return force, moment, momentum
 
 
+@inlined
+def put_flow(inertia, slot, w, u, h, S):
+    """int (velocity) x^T dm of a body that moves with (w, u): w x S + u h^T, row by row. The columns of S turn, u
+    carries h."""
+    c0 = add(cross(w, (S[0], S[1], S[2])), scale(h[0], u))
+    c1 = add(cross(w, (S[1], S[3], S[4])), scale(h[1], u))
+    c2 = add(cross(w, (S[2], S[4], S[5])), scale(h[2], u))
+    put3(inertia, slot, (c0[0], c1[0], c2[0]))
+    put3(inertia, slot + 3, (c0[1], c1[1], c2[1]))
+    put3(inertia, slot + 6, (c0[2], c1[2], c2[2]))
+
+
 @inner
 def body_wrenches(atoms_i, atoms_f, frames, wrenches, like):
     """Inertia force and moment of every atom's body, weight included."""
@@ -167,13 +179,7 @@ def body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like)
             put3(inertia, k + SECOND, (S[0], S[1], S[2]))
             put3(inertia, k + SECOND + 3, (S[3], S[4], S[5]))
             put3(inertia, k + MOMENTUM, momentum)
-            # D = w x S + vel h^T: the columns of S turn with the body, the origin's velocity carries h
-            c0 = add(cross(w, (S[0], S[1], S[2])), scale(h[0], vel))
-            c1 = add(cross(w, (S[1], S[3], S[4])), scale(h[1], vel))
-            c2 = add(cross(w, (S[2], S[4], S[5])), scale(h[2], vel))
-            put3(inertia, k + FLOW, (c0[0], c1[0], c2[0]))
-            put3(inertia, k + FLOW + 3, (c0[1], c1[1], c2[1]))
-            put3(inertia, k + FLOW + 6, (c0[2], c1[2], c2[2]))
+            put_flow(inertia, k + FLOW, w, vel, h, S)
         else:
             clear(wrenches, i * WRENCH, WRENCH, like)
             clear(inertia, k, INERTIA_FLOW, like)

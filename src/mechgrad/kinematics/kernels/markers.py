@@ -35,6 +35,7 @@ from mechgrad.kinematics.kernels.outward import (
     V,
     W,
     outward,
+    outward_rows,
     place_world,
     twist_rates,
 )
@@ -260,10 +261,7 @@ def motions(atoms_i, atoms_f, q, v, a, markers_i, markers_f, out, like):
     motion = np.empty(out.shape[1] * n, out.dtype)
     place_world(frames, n_atoms, 0.0, 0.0, 0.0, like)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(v, row, v_, 0, like)
-        gather(a, row, a_, 0, like)
-        if any_not_less(outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like), 1.0):
+        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like), 1.0):
             return row
         marker_motion_block(markers_i, markers_f, frames, motion, like)
         scatter(motion, 0, out, row, like)
@@ -290,10 +288,7 @@ def motion_derivatives(
     p0, p1, p2 = np.empty(size_p, x_q.dtype), np.empty(size_p, x_q.dtype), np.empty(size_p, x_q.dtype)
     place_world(frames, n_atoms, 0.0, 0.0, 0.0, like)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(v, row, v_, 0, like)
-        gather(a, row, a_, 0, like)
-        if any_not_less(outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like), 1.0):
+        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like), 1.0):
             return row
         marker_columns(atoms_i, columns_i, markers_i, markers_f, frames, twists, b0, b1, b2, b3, like)
         scatter(b0, 0, x_q, row, like)

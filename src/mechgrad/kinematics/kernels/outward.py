@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from mechgrad.kernels.elementary import reciprocal, sincos
 from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.lanes import load
+from mechgrad.kernels.lanes import gather, load
 from mechgrad.kernels.rotation import turn_quaternion, turn_z
 from mechgrad.kernels.vec3 import add, combine, cross, get3, put3, scale, zero3
-from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE
+from mechgrad.model.joints.base import BALL, FIXED, PRISMATIC, REVOLUTE
 from mechgrad.model.tree import (
     C_ATOM,
     KIND,
@@ -47,6 +47,12 @@ TWIST = 6
 # slots of one column's rates: Y (w, v), Psidd (w, v), Psid (w); the linear part of Psid is never needed
 RATE_Y, RATE_YV, RATE_DD, RATE_DDV, RATE_D = 0, 3, 6, 9, 12
 RATES = 15
+
+
+@inlined
+def columns_of_kind(kind):
+    """How many columns an atom has."""
+    return 3 if kind == BALL else (0 if kind == FIXED else 1)
 
 
 @inlined
@@ -137,6 +143,15 @@ def outward(atoms_i, atoms_f, q, v, a, frames, twists, like):
         put3(frames, o + DW, dw)
         put3(frames, o + DV, dv)
     return check
+
+
+@inner
+def outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like):
+    """`outward` for rows row .. row+L-1 of the arrays q, v, a; q_, v_, a_ are their slots."""
+    gather(q, row, q_, 0, like)
+    gather(v, row, v_, 0, like)
+    gather(a, row, a_, 0, like)
+    return outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like)
 
 
 @inlined

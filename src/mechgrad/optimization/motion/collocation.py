@@ -1,10 +1,13 @@
-"""The chain rule from samples to control points: a spline's motion at some instants, and how functions of it depend on its numbers.
+"""The chain rule from samples to control points: a spline's motion at some instants, and how functions of it depend
+on its numbers.
 
 Unknowns x = (P, T): control points P (n_points, n) row by row, then the duration T if it is free. At sample k
 
-    q = sum_j B0_kj P_j      v = sum_j B1_kj P_j / T      a = sum_j B2_kj P_j / T^2              (j: the degree + 1 points that act)
+    q = sum_j B0_kj P_j      v = sum_j B1_kj P_j / T      a = sum_j B2_kj P_j / T^2              (j: the degree + 1
+    points that act)
 
-For a function y(q, v, a) with sparse partials, entry (r, c) of its Jacobian meets degree + 1 control points of joint c:
+For a function y(q, v, a) with sparse partials, entry (r, c) of its Jacobian meets degree + 1 control points of
+joint c:
 
     y_P = y_q B0 + y_v B1 / T + y_a B2 / T^2          y_T = -(y_v v + 2 y_a a) / T
 
@@ -13,7 +16,8 @@ and for a scalar L(q, v, a) with gradient g and curvature blocks
     L_PP = sum over blocks of L_xy (B_x outer B_y)    L_PT = (L_zz z_T) B - g_v B1 / T^2 - 2 g_a B2 / T^3
     L_TT = z_T . L_zz z_T + 2 g_v . v / T^2 + 6 g_a . a / T^2         z_T = (0, -v / T, -2 a / T)
 
-Samples of one segment meet the same control points: their curvature is summed by matrix products before anything is scattered.
+Samples of one segment meet the same control points: their curvature is summed by matrix products before anything is
+scattered.
 """
 
 from __future__ import annotations
@@ -33,7 +37,8 @@ LEVELS = ("q", "v", "a")
 
 @dataclass(frozen=True, eq=False)
 class Partials:
-    """First derivatives of m functions per sample: a pattern (rows, cols) and packed values by q, v, a, (nt, nnz) each or None."""
+    """First derivatives of m functions per sample: a pattern (rows, cols) and packed values by q, v, a, (nt, nnz)
+    each or None."""
 
     m: int
     rows: Array
@@ -43,9 +48,11 @@ class Partials:
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """Second derivatives of a scalar, summed over samples: a pattern, symmetric as a set, and blocks "qq", "qv", "qa", "vv", "va", "aa".
+    """Second derivatives of a scalar, summed over samples: a pattern, symmetric as a set, and blocks "qq", "qv",
+    "qa", "vv", "va", "aa".
 
-    Entry (c, d) of block "qv" is by q_c and v_d, (nt, nnz). Blocks that are left out vanish; "vq" and the like are transposes.
+    Entry (c, d) of block "qv" is by q_c and v_d, (nt, nnz). Blocks that are left out vanish; "vq" and the like are
+    transposes.
     """
 
     rows: Array
@@ -89,7 +96,7 @@ class Collocation:
     def weights(self) -> Array:
         """Trapezoidal weights on [0, 1] for the samples (which must be sorted)."""
         gaps = np.diff(self.xi)
-        return (np.concatenate([gaps, [0.0]]) + np.concatenate([[0.0], gaps])) / 2
+        return np.asarray(np.concatenate([gaps, [0.0]]) + np.concatenate([[0.0], gaps])) / 2
 
     def split(self, x: Array, duration: float) -> tuple[Array, float]:
         """Control points (n_points, n) and duration from the unknowns."""
@@ -169,8 +176,8 @@ class Collocation:
             out_cols.append((((first + j.ravel()) * self.n)[:, None] + cols).ravel())
         if self.free:
             P, last = np.arange(self.n_x - 1), self.n_x - 1
-            out_rows += [np.full(P.size, last), P, [last]]
-            out_cols += [P, np.full(P.size, last), [last]]
+            out_rows += [np.full(P.size, last), P, np.array([last])]
+            out_cols += [P, np.full(P.size, last), np.array([last])]
         return np.concatenate(out_rows), np.concatenate(out_cols)
 
     def hessian(self, curvature: Curvature, g: Mapping[str, Array], v: Array, a: Array, T: float) -> Array:
@@ -225,7 +232,7 @@ def _both_ways(curvature: Curvature) -> dict[tuple[str, str], Array]:
     transpose[position] = order
     found = {}
     for name, block in curvature.blocks.items():
-        x, y = name
+        x, y = name[0], name[1]
         found[x, y] = block
         if x != y:
             found[y, x] = block[:, transpose]

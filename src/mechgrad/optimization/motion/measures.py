@@ -1,14 +1,15 @@
-"""What can be limited, fixed or penalised along a motion: functions of (q, v, a) at each sample, with their derivatives.
+"""What can be limited, fixed or penalised along a motion: functions of (q, v, a) at each sample, with their
+derivatives.
 
-A measure is m numbers per sample. It states its values, its sparse first partials, and the curvature of y . values for multipliers y. A new
-one is one class; the problem knows nothing else of it.
+A measure is m numbers per sample. It states its values, its sparse first partials, and the curvature of y . values
+for multipliers y. A new one is one class; the problem knows nothing else of it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -81,6 +82,8 @@ class Coordinates(Measure):
     model: Model
     level: str
     joints: Sequence[str] | None = None
+    names: tuple[str, ...] = field(init=False)
+    _columns: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         columns = columns_of(self.model, self.joints)
@@ -88,11 +91,11 @@ class Coordinates(Measure):
         object.__setattr__(self, "names", tuple(f"{self.level}({self.model.v_names[c]})" for c in columns))
 
     def values(self, q: Array, v: Array, a: Array) -> Array:
-        return {"q": q, "v": v, "a": a}[self.level][:, self._columns]  # type: ignore[attr-defined,no-any-return]
+        return np.asarray({"q": q, "v": v, "a": a}[self.level][:, self._columns])
 
     @property
     def structure(self) -> tuple[Array, Array]:
-        return np.arange(self.m), self._columns  # type: ignore[attr-defined]
+        return np.arange(self.m), self._columns
 
     def partials(self, q: Array, v: Array, a: Array) -> Partials:
         return Partials(self.m, *self.structure, {self.level: np.ones((len(q), self.m))})
@@ -103,7 +106,7 @@ class Coordinates(Measure):
 
     def curvature(self, q: Array, v: Array, a: Array, y: Array) -> tuple[Curvature, Gradient]:
         g = np.zeros_like(v)
-        g[:, self._columns] = y  # type: ignore[attr-defined]
+        g[:, self._columns] = y
         return Curvature(*self.curvature_structure, {}), {self.level: g}
 
 
@@ -115,6 +118,10 @@ class Torques(Measure):
     model: Model
     joints: Sequence[str] | None = None
     loads: Sequence[Load] | None = None
+    names: tuple[str, ...] = field(init=False)
+    _columns: Array = field(init=False, repr=False)
+    _kept: Array = field(init=False, repr=False)
+    _structure: tuple[Array, Array] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         columns = columns_of(self.model, self.joints)
@@ -128,15 +135,15 @@ class Torques(Measure):
         object.__setattr__(self, "names", tuple(f"tau({self.model.v_names[c]})" for c in columns))
 
     def values(self, q: Array, v: Array, a: Array) -> Array:
-        return inverse_dynamics(self.model, q, v, a, loads=self.loads)[:, self._columns]  # type: ignore[attr-defined]
+        return np.asarray(inverse_dynamics(self.model, q, v, a, loads=self.loads)[:, self._columns])
 
     @property
     def structure(self) -> tuple[Array, Array]:
-        return self._structure  # type: ignore[attr-defined,no-any-return]
+        return self._structure
 
     def partials(self, q: Array, v: Array, a: Array) -> Partials:
         D = inverse_dynamics_derivatives(self.model, q, v, a, loads=self.loads)
-        kept = self._kept  # type: ignore[attr-defined]
+        kept = self._kept
         return Partials(
             self.m, *self.structure, {"q": D.dq.values[:, kept], "v": D.dv.values[:, kept], "a": D.da.values[:, kept]}
         )
@@ -148,7 +155,7 @@ class Torques(Measure):
 
     def curvature(self, q: Array, v: Array, a: Array, y: Array) -> tuple[Curvature, Gradient]:
         full = np.zeros((len(q), self.model.n_v))
-        full[:, self._columns] = y  # type: ignore[attr-defined]
+        full[:, self._columns] = y
         H = inverse_dynamics_hessian(self.model, q, v, a, full, loads=self.loads)
         blocks = {"qq": H.qq.values, "qv": H.qv.values, "vv": H.vv.values, "qa": H.qa.values}
         return Curvature(*self.curvature_structure, blocks), {"q": H.q, "v": H.v, "a": H.a}
@@ -161,6 +168,7 @@ class Points(Measure):
 
     model: Model
     markers: Sequence[str]
+    names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(f"{name}.{axis}" for name in self.markers for axis in "xyz"))

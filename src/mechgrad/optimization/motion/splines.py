@@ -2,9 +2,10 @@
 
     q(t) = sum_i B_i(xi) p_i      v = (1/T) sum_i B_i'(xi) p_i      a = (1/T^2) sum_i B_i''(xi) p_i
 
-On s equal segments a spline of degree k has s + k control points per joint; each point in time feels k + 1 of them. *Uniform* knots run on beyond
-both ends (as in the motion-prediction literature), *clamped* ones pile up there, so that the first and last control points are the
-end positions. The basis comes from `scipy.interpolate`; its derivatives from the differences of control points.
+On s equal segments a spline of degree k has s + k control points per joint; each point in time feels k + 1 of them.
+*Uniform* knots run on beyond both ends (as in the motion-prediction literature), *clamped* ones pile up there, so
+that the first and last control points are the end positions. The basis comes from `scipy.interpolate`; its
+derivatives from the differences of control points.
 """
 
 from __future__ import annotations
@@ -112,11 +113,11 @@ class Splines:
         B = self._matrix(x, 0)
         rough = np.diff(np.eye(self.n_points), 3, axis=0)
         system = np.vstack([B, 1e-6 * rough])
-        return np.linalg.lstsq(system, np.vstack([y, np.zeros((len(rough), y.shape[1]))]), rcond=None)[0]
+        return np.asarray(np.linalg.lstsq(system, np.vstack([y, np.zeros((len(rough), y.shape[1]))]), rcond=None)[0])
 
     def between(self, start: ArrayLike, end: ArrayLike) -> Array:
         """Control points (n_points, n) of the straight line from start to end."""
         k, t = self.degree, self.knot_vector
         greville = np.array([np.mean(t[i + 1 : i + k + 1]) for i in range(self.n_points)])
         a, b = np.asarray(start, float), np.asarray(end, float)
-        return a + greville[:, None] * (b - a)
+        return np.asarray(a + greville[:, None] * (b - a))

@@ -52,7 +52,8 @@ class Duration:
 @final
 @dataclass(frozen=True, eq=False)
 class TorqueSquares:
-    """weight * integral of sum (tau_i / scale_i)^2 dt, by the trapezoidal rule on `per_segment` samples per spline segment.
+    """weight * integral of sum (tau_i / scale_i)^2 dt, by the trapezoidal rule on `per_segment` samples per spline
+    segment.
 
     With scale = the torque limits this is the normalised dynamic effort.
     """
@@ -158,7 +159,8 @@ class At:
 @final
 @dataclass(frozen=True, eq=False)
 class PointLimits:
-    """lower <= world position of a point <= upper along the motion or, with `xi`, at one instant. Equal bounds fix it."""
+    """lower <= world position of a point <= upper along the motion or, with `xi`, at one instant. Equal bounds fix
+    it."""
 
     marker: str
     lower: ArrayLike

@@ -1,7 +1,9 @@
-"""From a motion problem to a sparse nonlinear program: every function, its Jacobian and the Hessian of the Lagrangian, in fixed patterns.
+"""From a motion problem to a sparse nonlinear program: every function, its Jacobian and the Hessian of the
+Lagrangian, in fixed patterns.
 
-minimise   w_T T + sum of w T sum_k omega_k sum_r (y_r / s_r)^2        y: a measure at sample k, omega: trapezoidal weights
-subject to lower <= y <= upper at chosen samples                       over the control points P and the duration T
+minimise   w_T T + sum of w T sum_k omega_k sum_r (y_r / s_r)^2        y: a measure at sample k, omega: trapezoidal
+weights subject to lower <= y <= upper at chosen samples                       over the control points P and the
+duration T
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ class SquaresTerm:
 
     def _factors(self) -> Array:
         """omega_k weight / scale_r^2, (nt, m)"""
-        return self.weight * self.collocation.weights[:, None] / self.scale**2
+        return np.asarray(self.weight * self.collocation.weights[:, None] / self.scale**2)
 
     def value(self, x: Array, duration: float) -> float:
         """The integral."""
@@ -197,7 +199,8 @@ class Transcription:
 
     @cached_property
     def _hessian_map(self) -> tuple[Array, Array, list[Array]]:
-        """Rows and columns of the lower triangle, and for each contribution the position of its entries (nnz: dropped)."""
+        """Rows and columns of the lower triangle, and for each contribution the position of its entries (nnz:
+        dropped)."""
         raw = [term.structures for term in self.terms]
         raw += [c.collocation.hessian_structure(*c.measure.curvature_structure) for c in self.constraints]
         keys = [r * self.n + k for r, k in raw]

@@ -1,0 +1,126 @@
+"""scipy's SLSQP: sequential quadratic programs with dense matrices, always there."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from scipy.optimize import Bounds, lsq_linear, minimize
+
+from mechgrad.optimization.solvers.adapter import Outcome, Task
+from mechgrad.optimization.solvers.monitor import HessianKind, Monitor
+from mechgrad.optimization.solvers.program import NonlinearProgram
+from mechgrad.optimization.solvers.result import Multipliers, Status
+from mechgrad.typing import FloatArray
+
+
+@final
+@dataclass(frozen=True)
+class Slsqp:
+    """Sequential least squares quadratic programming with a BFGS matrix.
+
+    Choose it for up to about a hundred variables without second derivatives. Avoid it for more: all its matrices are
+    dense and its time grows with the cube of the size. Multipliers are a least-squares estimate from the gradients.
+    """
+
+    name: str = "slsqp"
+    hessians: tuple[HessianKind, ...] = ("lbfgs",)
+
+    def missing(self) -> str:
+        """Nothing: scipy is always there."""
+        return ""
+
+    def run(self, task: Task) -> Outcome:
+        """Solve."""
+        monitor, program = task.monitor, task.monitor.program
+        equal = np.flatnonzero(program.cl == program.cu)
+        low = np.flatnonzero(np.isfinite(program.cl) & (program.cl < program.cu))
+        high = np.flatnonzero(np.isfinite(program.cu) & (program.cl < program.cu))
+        constraints: list[dict[str, Any]] = []
+        if len(equal):
+            constraints.append(
+                {
+                    "type": "eq",
+                    "fun": lambda x: monitor.values(x)[1][equal] - program.cl[equal],
+                    "jac": lambda x: _jacobian(monitor, x)[equal],
+                }
+            )
+        if len(low) or len(high):
+            constraints.append(
+                {
+                    "type": "ineq",
+                    "fun": lambda x: _margins(program, monitor.values(x)[1], low, high),
+                    "jac": lambda x: _margin_slopes(_jacobian(monitor, x), low, high),
+                }
+            )
+        start = np.clip(task.x0, program.lb, program.ub)
+        monitor.iterate(0, start)
+        count = 0
+
+        def callback(x: FloatArray) -> None:
+            nonlocal count
+            count += 1
+            monitor.iterate(count, x)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # clipped values in a line search; the outcome is judged afterwards
+            result = minimize(
+                monitor.objective,
+                start,
+                jac=monitor.gradient,
+                method="SLSQP",
+                bounds=Bounds(program.lb, program.ub),
+                constraints=constraints,
+                callback=callback,
+                options={"ftol": task.tolerance**1.25, "maxiter": task.max_iterations, **task.options},
+            )
+        x = np.clip(np.asarray(result.x, dtype=float), program.lb, program.ub)
+        violation = monitor.infeasibility(x, monitor.values(x)[1])
+        status, reason = _status(result, violation, task)
+        return Outcome(x, _multipliers(monitor, x), status, reason, int(result.nit))
+
+
+def _margins(program: NonlinearProgram, c: FloatArray, low: Any, high: Any) -> FloatArray:
+    return np.concatenate([c[low] - program.cl[low], program.cu[high] - c[high]])
+
+
+def _margin_slopes(jacobian: FloatArray, low: Any, high: Any) -> FloatArray:
+    return np.concatenate([jacobian[low], -jacobian[high]])
+
+
+def _jacobian(monitor: Monitor, x: FloatArray) -> FloatArray:
+    dense = np.zeros((monitor.program.m, monitor.program.n))
+    dense[monitor.program.jacobian_structure] = monitor.jacobian(x)
+    return dense
+
+
+def _multipliers(monitor: Monitor, x: FloatArray) -> Multipliers:
+    """Least squares of f_x + c_x^T lam + z over the active bounds, with the signs of their sides."""
+    p = monitor.program
+    c = monitor.values(x)[1]
+    slopes = np.concatenate([_jacobian(monitor, x), np.eye(p.n)])
+    values, low, high = np.concatenate([c, x]), np.concatenate([p.cl, p.lb]), np.concatenate([p.cu, p.ub])
+    near = 1e-6 * np.maximum(1.0, np.abs(values))
+    at_low, at_high = values - low <= near, high - values <= near
+    active = np.flatnonzero(at_low | at_high)
+    multipliers = np.zeros(p.m + p.n)
+    if len(active):
+        sides = (np.where(at_low[active], -np.inf, 0.0), np.where(at_high[active], np.inf, 0.0))
+        multipliers[active] = lsq_linear(slopes[active].T, -monitor.gradient(x), bounds=sides, tol=1e-12).x
+    return Multipliers(multipliers[: p.m], multipliers[p.m :])
+
+
+def _status(result: Any, violation: float, task: Task) -> tuple[Status, str]:
+    feasible = violation <= max(100.0 * task.tolerance, 1e-6)
+    if result.status == 0:
+        return "converged", "converged"
+    if result.status == 9:
+        return "iteration limit", f"iteration limit: not converged after {result.nit} iterations"
+    if not feasible:
+        return (
+            "infeasible",
+            f"no progress at a point that violates the constraints by {violation:.2g} ({result.message})",
+        )
+    return "failed", str(result.message)
