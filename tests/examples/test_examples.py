@@ -11,6 +11,7 @@ EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("[0-9]
 PICTURES = {
     "01_human_sensitivities": ["human_errors.png", "human_sensitivities.png", "human_torques.png"],
     "02_closed_chain": ["closed_chain.png"],
+    "04_codesign": ["codesign.png"],
     "03_two_link_motions": ["two_link_motions.png"],
 }
 

@@ -13,6 +13,7 @@ from mechgrad.optimization.motion.terms import (
     At,
     Duration,
     Free,
+    FreeNumber,
     JointLimits,
     PointLimits,
     TorqueLimits,
@@ -131,6 +132,24 @@ def test_a_point_stays_below_the_ceiling():
     assert kept.result.success, kept.result.reason
     assert highest(kept) < ceiling + 1e-3
     assert kept.result.objective > free.result.objective
+
+
+def test_a_free_mass_goes_to_its_lower_bound_and_the_time_falls():
+    """Lighter is faster: the bound is met, and the motion is that of the lighter arm."""
+    light = two_link().with_values({"link2.mass": 0.3})
+    problem = MotionProblem(light, Splines(20), Free(0.1, 2.0)).minimize(Duration())
+    wanted = rest_to_rest(problem, (0, -2), (1, -1)).subject_to(TorqueLimits(-10, 10)).solve().duration
+    problem = MotionProblem(two_link(), Splines(20), Free(0.1, 2.0), [FreeNumber("link2.mass", 0.3, 1.0)])
+    rest_to_rest(problem.minimize(Duration()), (0, -2), (1, -1)).subject_to(TorqueLimits(-10, 10))
+    solution = problem.solve()
+    assert solution.result.success
+    assert solution.model.value("link2.mass") == pytest.approx(0.3, abs=1e-6)
+    assert solution.duration == pytest.approx(wanted, abs=1e-6)
+    assert solution.duration < 0.3926
+    with pytest.raises(mg.InputError, match=r"'link2\.mass' is 0\.5 .*outside of \[0\.6, 1\.0\]"):
+        MotionProblem(two_link(), Splines(4), 1.0, [FreeNumber("link2.mass", 0.6, 1.0)])
+    with pytest.raises(mg.InputError, match="need finite bounds"):
+        FreeNumber("link2.mass", 1.0, 0.5)
 
 
 def test_solutions_plot_and_save(tmp_path):

@@ -17,9 +17,11 @@ MODEL = double_pendulum()
 LOADS = [mg.Load("lower", force=(3.0, 0.0, -5.0), point=(0, 0, -1.0))]
 
 
-def collocation(free, per_segment=2):
-    return Collocation(Splines(3), 2, np.linspace(0, 1, 3 * per_segment + 1), free)
+def collocation(free, per_segment=2, n_p=0):
+    return Collocation(Splines(3), 2, np.linspace(0, 1, 3 * per_segment + 1), free, n_p)
 
+
+FREE_NUMBERS = ("lower.mass", "elbow.origin.z", "upper.com.z")
 
 MEASURES = {
     "q": lambda: Coordinates(MODEL, "q"),
@@ -28,23 +30,33 @@ MEASURES = {
     "torques": lambda: Torques(MODEL, None, LOADS),
     "one torque": lambda: Torques(MODEL, ["elbow"]),
     "point": lambda: Points(MODEL, ["tip"]),
+    "point and parameters": lambda: Points(MODEL, ["tip"], FREE_NUMBERS),
+    "torques and parameters": lambda: Torques(MODEL, None, LOADS, FREE_NUMBERS),
 }
 
 
 def program(name, free, cost=False):
-    measure, c = MEASURES[name](), collocation(free)
+    measure = MEASURES[name]()
+    n_p = len(measure.parameters)
+    c = collocation(free, n_p=n_p)
     if cost:
         term = SquaresTerm(measure, c, 0.7, np.full(measure.m, 1.5))
-        return Transcription(collocation(free), 0.8, 0.3, [term], [])
+        return Transcription(collocation(free, n_p=n_p), 0.8, 0.3, [term], [])
     return Transcription(
-        collocation(free), 0.8, 0.3, [], [Constraint("c", measure, c, np.full(measure.m, -1.0), np.ones(measure.m))]
+        collocation(free, n_p=n_p),
+        0.8,
+        0.3,
+        [],
+        [Constraint("c", measure, c, np.full(measure.m, -1.0), np.ones(measure.m))],
     )
 
 
 def unknowns(p, seed=0):
     x = np.random.default_rng(seed).standard_normal(p.n)
     if p.collocation.free:
-        x[-1] = 1.3
+        x[p.collocation.at_T] = 1.3
+    if p.collocation.n_p:
+        x[p.n - p.collocation.n_p :] = [MODEL.value(path) for path in FREE_NUMBERS]
     return x
 
 

@@ -158,7 +158,7 @@ def chain(links: int = 166) -> NonlinearProgram:
         return out
 
     limit = np.full(3 * k, np.inf)
-    limit[torque] = 6.0
+    limit[torque] = 4.0
     values = np.concatenate([np.zeros(2 * (k - 1)), [0, 0, np.pi, 0]])
     rows = np.concatenate([*[first] * 4, *[second] * 6, 2 * (k - 1) + np.arange(4)])
     pairs = [c for part in (angle, rate, rate, angle, torque) for c in (part[1:], part[:-1])]

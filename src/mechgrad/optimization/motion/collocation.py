@@ -1,7 +1,8 @@
 """The chain rule from samples to control points: a spline's motion at some instants, and how functions of it depend
 on its numbers.
 
-Unknowns x = (P, T): control points P (n_points, n) row by row, then the duration T if it is free. At sample k
+Unknowns x = (P, T, p): control points P (n_points, n) row by row, then the duration T if it is free, then free
+numbers p of the model. At sample k
 
     q = sum_j B0_kj P_j      v = sum_j B1_kj P_j / T      a = sum_j B2_kj P_j / T^2              (j: the degree + 1
     points that act)
@@ -68,6 +69,7 @@ class Collocation:
     n: int
     xi: Array
     free: bool
+    n_p: int = 0
 
     @property
     def nt(self) -> int:
@@ -77,7 +79,17 @@ class Collocation:
     @property
     def n_x(self) -> int:
         """Number of unknowns."""
-        return self.splines.n_points * self.n + int(self.free)
+        return self.splines.n_points * self.n + int(self.free) + self.n_p
+
+    @property
+    def at_T(self) -> int:
+        """Where the duration stands among the unknowns, if it is free; the number of coordinates of control
+        points."""
+        return self.splines.n_points * self.n
+
+    def parameters(self, x: Array) -> Array:
+        """The free numbers of the model."""
+        return x[self.n_x - self.n_p :]
 
     @cached_property
     def basis(self) -> tuple[Array, Array]:
@@ -100,8 +112,8 @@ class Collocation:
 
     def split(self, x: Array, duration: float) -> tuple[Array, float]:
         """Control points (n_points, n) and duration from the unknowns."""
-        P = x[: self.splines.n_points * self.n].reshape(self.splines.n_points, self.n)
-        return P, float(x[-1]) if self.free else duration
+        P = x[: self.at_T].reshape(self.splines.n_points, self.n)
+        return P, float(x[self.at_T]) if self.free else duration
 
     def motion(self, x: Array, duration: float) -> tuple[Array, Array, Array, float]:
         """q, v, a (nt, n) and T."""
@@ -123,7 +135,7 @@ class Collocation:
         out_cols = np.broadcast_to(points * self.n + cols[:, None], (self.nt, rows.size, width)).ravel()
         if self.free:
             out_rows = np.concatenate([out_rows, np.arange(self.nt * m)])
-            out_cols = np.concatenate([out_cols, np.full(self.nt * m, self.n_x - 1)])
+            out_cols = np.concatenate([out_cols, np.full(self.nt * m, self.at_T)])
         return out_rows, out_cols
 
     def jacobian(self, partials: Partials, v: Array, a: Array, T: float) -> Array:
@@ -151,13 +163,13 @@ class Collocation:
         """Gradient by the unknowns of a sum over samples with gradients g["q"], g["v"], g["a"] (nt, n)."""
         scale = self._scales(T)
         out = np.zeros(self.n_x)
-        P = out[: self.splines.n_points * self.n].reshape(-1, self.n)
+        P = out[: self.at_T].reshape(-1, self.n)
         for level, B in zip(LEVELS, self._matrices, strict=True):
             if level in g:
                 P += (B.T @ g[level]) * scale[level]
         if self.free:
             zero = np.zeros_like(v)
-            out[-1] = -np.sum(g.get("v", zero) * v + 2 * g.get("a", zero) * a) / T
+            out[self.at_T] = -np.sum(g.get("v", zero) * v + 2 * g.get("a", zero) * a) / T
         return out
 
     # ----------------------------------------------------------------------------------------------- second order
@@ -175,7 +187,7 @@ class Collocation:
             out_rows.append((((first + i.ravel()) * self.n)[:, None] + rows).ravel())
             out_cols.append((((first + j.ravel()) * self.n)[:, None] + cols).ravel())
         if self.free:
-            P, last = np.arange(self.n_x - 1), self.n_x - 1
+            P, last = np.arange(self.at_T), self.at_T
             out_rows += [np.full(P.size, last), P, np.array([last])]
             out_cols += [P, np.full(P.size, last), np.array([last])]
         return np.concatenate(out_rows), np.concatenate(out_cols)

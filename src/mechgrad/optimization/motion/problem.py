@@ -10,7 +10,7 @@ Joint profiles are splines; torques come from inverse dynamics, with exact spars
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol, final
 
 import numpy as np
@@ -18,9 +18,10 @@ import numpy as np
 from mechgrad.errors import InputError
 from mechgrad.model.model import Model
 from mechgrad.optimization.motion.collocation import Collocation
+from mechgrad.optimization.motion.measures import numbers_of, with_numbers
 from mechgrad.optimization.motion.solution import MotionSolution
 from mechgrad.optimization.motion.splines import Splines
-from mechgrad.optimization.motion.terms import At, Duration, Free, Requirement, TorqueSquares
+from mechgrad.optimization.motion.terms import At, Duration, Free, FreeNumber, Requirement, TorqueSquares
 from mechgrad.optimization.motion.transcription import Constraint, SquaresTerm, Transcription
 from mechgrad.optimization.solvers import NonlinearProgram, solve
 from mechgrad.typing import Array
@@ -29,7 +30,7 @@ from mechgrad.typing import Array
 class Requires(Protocol):
     """Anything that can be demanded of a motion: it states a measure, bounds and instants."""
 
-    def requirement(self, model: Model, segments: int) -> Requirement:
+    def requirement(self, model: Model, segments: int, parameters: tuple[str, ...] = ()) -> Requirement:
         """What the problem enforces."""
         ...
 
@@ -48,9 +49,13 @@ class MotionProblem:
     splines : Splines
     duration : float or Free
         Given [s], or to be found.
+    numbers : list of FreeNumber
+        Numbers of the model to be found together with the motion (co-design).
     """
 
-    def __init__(self, model: Model, splines: Splines, duration: float | Free) -> None:
+    def __init__(
+        self, model: Model, splines: Splines, duration: float | Free, numbers: Sequence[FreeNumber] = ()
+    ) -> None:
         if model.n_q != model.n_v:
             joints = [j.name for j in model.joints if j.n_q != j.n_v]
             raise InputError(
@@ -61,7 +66,14 @@ class MotionProblem:
             raise InputError(f"model {model.name!r} cannot move.")
         if not isinstance(duration, Free) and not 0 < duration < np.inf:
             raise InputError(f"duration is {duration}; it must be positive [s], or Free(lower, upper).")
-        self.model, self.splines, self.duration = model, splines, duration
+        for number in numbers:
+            (present,) = numbers_of(model, [number.path])
+            if not number.lower <= present <= number.upper:
+                raise InputError(
+                    f"{number.path!r} is {present} in model {model.name!r}, outside of "
+                    f"[{number.lower}, {number.upper}]; start inside."
+                )
+        self.model, self.splines, self.duration, self.numbers = model, splines, duration, tuple(numbers)
         self._terms: list[Term] = []
         self._constraints: list[Requires] = []
 
@@ -89,8 +101,13 @@ class MotionProblem:
         """Whether the duration is to be found."""
         return isinstance(self.duration, Free)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The free numbers of the model."""
+        return tuple(number.path for number in self.numbers)
+
     def _collocation(self, xi: Array) -> Collocation:
-        return Collocation(self.splines, self.model.n_v, xi, self.free)
+        return Collocation(self.splines, self.model.n_v, xi, self.free, len(self.numbers))
 
     def transcription(self) -> Transcription:
         """The program's functions and patterns."""
@@ -99,13 +116,13 @@ class MotionProblem:
             if isinstance(term, Duration):
                 weight += term.weight
                 continue
-            measure = term.measure(self.model)
+            measure = term.measure(self.model, self.paths)
             xi = np.linspace(0.0, 1.0, self.splines.segments * term.per_segment + 1)
             scale = np.broadcast_to(np.asarray(term.scale, float), (measure.m,))
             terms.append(SquaresTerm(measure, self._collocation(xi), term.weight, scale))
         constraints = []
         for constraint in self._constraints:
-            r = constraint.requirement(self.model, self.splines.segments)
+            r = constraint.requirement(self.model, self.splines.segments, self.paths)
             constraints.append(Constraint(r.label, r.measure, self._collocation(r.xi), r.lower, r.upper))
         self._check_freedom(constraints)
         duration = self.duration.start if isinstance(self.duration, Free) else float(self.duration)
@@ -114,7 +131,7 @@ class MotionProblem:
     def _check_freedom(self, constraints: list[Constraint]) -> None:
         """Refuse what no spline of this size can do."""
         fixed = sum(int(np.sum(c.lower == c.upper)) * c.collocation.nt for c in constraints)
-        unknowns = self.splines.n_points * self.model.n_v + int(self.free)
+        unknowns = self.splines.n_points * self.model.n_v + int(self.free) + len(self.numbers)
         if fixed > unknowns:
             raise InputError(
                 f"{fixed} equations for {unknowns} unknowns: the spline is too coarse for the constraints. "
@@ -127,7 +144,7 @@ class MotionProblem:
         lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
         if isinstance(self.duration, Free):
             lower, upper = np.r_[lower, self.duration.lower], np.r_[upper, self.duration.upper]
-        return lower, upper
+        return np.r_[lower, [n.lower for n in self.numbers]], np.r_[upper, [n.upper for n in self.numbers]]
 
     def guess(self) -> Array:
         """Straight lines between the positions demanded at the start and at the end (zero where nothing is)."""
@@ -140,7 +157,8 @@ class MotionProblem:
                     q[r.measure.structure[1]] = r.lower
             ends.append(q)
         x = self.splines.between(*ends).ravel()
-        return np.r_[x, self.duration.start] if isinstance(self.duration, Free) else x
+        duration = [self.duration.start] if isinstance(self.duration, Free) else []
+        return np.concatenate([x, duration, numbers_of(self.model, self.paths)])
 
     def program(self) -> NonlinearProgram:
         """The problem as a nonlinear program, for any solver."""
@@ -153,7 +171,7 @@ class MotionProblem:
             objective=t.objective, gradient=t.gradient, constraints=t.values,
             jacobian=t.jacobian, jacobian_structure=t.jacobian_structure,
             hessian=t.hessian, hessian_structure=t.hessian_structure,
-            variable_names=[*points, "duration"] if self.free else points, constraint_names=t.names,
+            variable_names=[*points, *(["duration"] if self.free else []), *self.paths], constraint_names=t.names,
         )  # fmt: skip
 
     def solve(
@@ -176,7 +194,7 @@ class MotionProblem:
         hessian : "auto" (the best the solver takes), "exact" or "lbfgs"
         """
         if isinstance(guess, MotionSolution):
-            start = guess.unknowns_on(self.splines, self.free)
+            start = np.r_[guess.unknowns_on(self.splines, self.free), numbers_of(guess.model, self.paths)]
         else:
             start = self.guess() if guess is None else np.asarray(guess, float)
         result = solve(
@@ -184,5 +202,7 @@ class MotionProblem:
             progress=progress,
         )  # fmt: skip
         duration = self.duration.start if isinstance(self.duration, Free) else float(self.duration)
-        P, T = self._collocation(self.splines.grid).split(result.x, duration)
-        return MotionSolution(self.model, self.splines, P, T, result)
+        collocation = self._collocation(self.splines.grid)
+        P, T = collocation.split(result.x, duration)
+        model = with_numbers(self.model, self.paths, collocation.parameters(result.x)) if self.paths else self.model
+        return MotionSolution(model, self.splines, P, T, result)

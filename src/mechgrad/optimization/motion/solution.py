@@ -26,7 +26,7 @@ class MotionSolution:
 
     Attributes
     ----------
-    model, splines : what moves, and how it is described
+    model, splines : what moves (with the free numbers that were found), and how its motion is described
     control_points : (n_points, n)
     duration : float [s]
     result : SolverResult

@@ -40,6 +40,21 @@ class Free:
         return (self.lower + self.upper) / 2 if self.guess is None else self.guess
 
 
+@final
+@dataclass(frozen=True)
+class FreeNumber:
+    """A number of the model, or a design variable, to be found together with the motion, between `lower` and
+    `upper`."""
+
+    path: str
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        if not -np.inf < self.lower < self.upper < np.inf:
+            raise InputError(f"{self.path!r} between {self.lower} and {self.upper}: need finite bounds, lower < upper.")
+
+
 # --------------------------------------------------------------------------------------------------- to minimise
 @final
 @dataclass(frozen=True)
@@ -64,9 +79,9 @@ class TorqueSquares:
     loads: Sequence[Load] | None = None
     per_segment: int = 1
 
-    def measure(self, model: Model) -> Measure:
+    def measure(self, model: Model, parameters: tuple[str, ...] = ()) -> Measure:
         """What is squared."""
-        return Torques(model, self.joints, self.loads)
+        return Torques(model, self.joints, self.loads, parameters)
 
 
 # ---------------------------------------------------------------------------------------------------- to respect
@@ -106,9 +121,9 @@ class TorqueLimits:
     loads: Sequence[Load] | None = None
     per_segment: int = 1
 
-    def requirement(self, model: Model, segments: int) -> Requirement:
+    def requirement(self, model: Model, segments: int, parameters: tuple[str, ...] = ()) -> Requirement:
         """What the problem enforces."""
-        measure = Torques(model, self.joints, self.loads)
+        measure = Torques(model, self.joints, self.loads, parameters)
         return Requirement(
             measure, *_bounds(self.lower, self.upper, measure, "TorqueLimits"),
             _grid(segments, self.per_segment, "TorqueLimits"), "torque limits",
@@ -126,7 +141,7 @@ class JointLimits:
     level: str = "q"
     per_segment: int = 1
 
-    def requirement(self, model: Model, segments: int) -> Requirement:
+    def requirement(self, model: Model, segments: int, parameters: tuple[str, ...] = ()) -> Requirement:
         """What the problem enforces."""
         if self.level not in ("q", "v", "a"):
             raise InputError(f"JointLimits: level is {self.level!r}; choose 'q', 'v' or 'a'.")
@@ -147,7 +162,7 @@ class At:
     level: str = "q"
     joints: Sequence[str] | None = None
 
-    def requirement(self, model: Model, segments: int) -> Requirement:
+    def requirement(self, model: Model, segments: int, parameters: tuple[str, ...] = ()) -> Requirement:
         """What the problem enforces."""
         if self.level not in ("q", "v", "a") or not 0 <= self.xi <= 1:
             raise InputError(f"At: level {self.level!r} at xi = {self.xi}; choose 'q', 'v' or 'a' and 0 <= xi <= 1.")
@@ -168,9 +183,9 @@ class PointLimits:
     xi: float | None = None
     per_segment: int = 1
 
-    def requirement(self, model: Model, segments: int) -> Requirement:
+    def requirement(self, model: Model, segments: int, parameters: tuple[str, ...] = ()) -> Requirement:
         """What the problem enforces."""
-        measure = Points(model, [self.marker])
+        measure = Points(model, [self.marker], parameters)
         label = f"position of {self.marker}"
         grid = _grid(segments, self.per_segment, label) if self.xi is None else np.array([float(self.xi)])
         return Requirement(measure, *_bounds(self.lower, self.upper, measure, label), grid, label)

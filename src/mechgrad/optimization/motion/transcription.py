@@ -8,7 +8,7 @@ duration T
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,26 @@ import numpy as np
 from mechgrad.optimization.motion.collocation import LEVELS, Collocation, Curvature, Partials
 from mechgrad.optimization.motion.measures import Measure
 from mechgrad.typing import Array
+
+
+def measure_at(measure: Measure, collocation: Collocation, x: Array) -> Measure:
+    """The measure with the free numbers that stand in x."""
+    return measure.at(collocation.parameters(x)) if measure.parameters else measure
+
+
+def parameter_structure(c: Collocation) -> tuple[Array, Array]:
+    """Places of L_px (x: control points and duration) and L_pp."""
+    before = c.n_x - c.n_p
+    p = np.arange(before, c.n_x)
+    rows = np.concatenate([np.repeat(p, before), np.repeat(p, c.n_p)])
+    return rows, np.concatenate([np.tile(np.arange(before), c.n_p), np.tile(p, c.n_p)])
+
+
+def parameter_rows(c: Collocation, mixed: Mapping[str, Array], v: Array, a: Array, T: float) -> Array:
+    """L_px (n_p, unknowns before p) from L_zp (nt, n, n_p): the chain rule of a gradient, once per parameter."""
+    before = c.n_x - c.n_p
+    rows = [c.gradient({level: g[..., j] for level, g in mixed.items()}, v, a, T)[:before] for j in range(c.n_p)]
+    return np.stack(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +59,49 @@ class Constraint:
         """One name per row."""
         return [f"{self.label}: {name} at xi = {xi:.4g}" for xi in self.collocation.xi for name in self.measure.names]
 
+    def values(self, x: Array, duration: float) -> Array:
+        """Of the rows."""
+        q, v, a, _ = self.collocation.motion(x, duration)
+        return measure_at(self.measure, self.collocation, x).values(q, v, a).ravel()
+
+    @property
+    def jacobian_structure(self) -> tuple[Array, Array]:
+        """Rows and columns of its part of the Jacobian."""
+        c, m = self.collocation, self.measure.m
+        rows, cols = c.jacobian_structure(*self.measure.structure, m)
+        if self.measure.parameters:
+            rows = np.concatenate([rows, np.repeat(np.arange(self.size), c.n_p)])
+            cols = np.concatenate([cols, np.tile(np.arange(c.n_x - c.n_p, c.n_x), self.size)])
+        return rows, cols
+
     def partials(self, x: Array, duration: float) -> Array:
         """Values of the Jacobian."""
         q, v, a, T = self.collocation.motion(x, duration)
-        return self.collocation.jacobian(self.measure.partials(q, v, a), v, a, T)
+        measure = measure_at(self.measure, self.collocation, x)
+        values = self.collocation.jacobian(measure.partials(q, v, a), v, a, T)
+        if not measure.parameters:
+            return values
+        return np.concatenate([values, measure.partials_p(q, v, a).ravel()])
+
+    @property
+    def hessian_structure(self) -> tuple[Array, Array]:
+        """Rows and columns of its part of the Hessian."""
+        parts = [self.collocation.hessian_structure(*self.measure.curvature_structure)]
+        if self.measure.parameters:
+            parts.append(parameter_structure(self.collocation))
+        return np.concatenate([r for r, _ in parts]), np.concatenate([k for _, k in parts])
 
     def curvature(self, x: Array, duration: float, y: Array) -> Array:
         """Values of the Hessian of y . c."""
-        q, v, a, T = self.collocation.motion(x, duration)
-        curvature, gradient = self.measure.curvature(q, v, a, y.reshape(self.collocation.nt, self.measure.m))
-        return self.collocation.hessian(curvature, gradient, v, a, T)
+        c = self.collocation
+        q, v, a, T = c.motion(x, duration)
+        measure = measure_at(self.measure, c, x)
+        y = y.reshape(c.nt, measure.m)
+        values = c.hessian(*measure.curvature(q, v, a, y), v, a, T)
+        if not measure.parameters:
+            return values
+        mixed, twice = measure.curvature_p(q, v, a, y)
+        return np.concatenate([values, parameter_rows(c, mixed, v, a, T).ravel(), twice.ravel()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +120,21 @@ class SquaresTerm:
     def value(self, x: Array, duration: float) -> float:
         """The integral."""
         q, v, a, T = self.collocation.motion(x, duration)
-        return float(T * np.sum(self._factors() * self.measure.values(q, v, a) ** 2))
+        y = measure_at(self.measure, self.collocation, x).values(q, v, a)
+        return float(T * np.sum(self._factors() * y**2))
 
     def gradient(self, x: Array, duration: float) -> Array:
         """By the unknowns."""
-        q, v, a, T = self.collocation.motion(x, duration)
-        y = self.measure.values(q, v, a)
+        c = self.collocation
+        q, v, a, T = c.motion(x, duration)
+        measure = measure_at(self.measure, c, x)
+        y = measure.values(q, v, a)
         factors = self._factors()
-        out = T * self._sum_gradient(self.measure.partials(q, v, a), 2 * factors * y, v, a, T)
-        if self.collocation.free:
-            out[-1] += np.sum(factors * y**2)
+        out = T * self._sum_gradient(measure.partials(q, v, a), 2 * factors * y, v, a, T)
+        if c.free:
+            out[c.at_T] += np.sum(factors * y**2)
+        if measure.parameters:
+            out[c.n_x - c.n_p :] = T * np.einsum("tr,trp->p", 2 * factors * y, measure.partials_p(q, v, a))
         return out
 
     def _sum_gradient(self, partials: Partials, y: Array, v: Array, a: Array, T: float) -> Array:
@@ -98,15 +156,18 @@ class SquaresTerm:
         c = self.collocation
         parts = [c.hessian_structure(*self._dense), c.hessian_structure(*self.measure.curvature_structure)]
         if c.free:
-            P, last = np.arange(c.n_x - 1), c.n_x - 1
+            P, last = np.arange(c.at_T), c.at_T
             parts.append((np.r_[np.full(P.size, last), P, last], np.r_[P, np.full(P.size, last), last]))
+        if self.measure.parameters:
+            parts.append(parameter_structure(c))
         return np.concatenate([r for r, _ in parts]), np.concatenate([k for _, k in parts])
 
     def hessian(self, x: Array, duration: float) -> Array:
         """Values in that order. With F = T S:  F_PP = T S_PP,  F_PT = S_P + T S_PT,  F_TT = 2 S_T + T S_TT."""
         c = self.collocation
         q, v, a, T = c.motion(x, duration)
-        y, partials, factors = self.measure.values(q, v, a), self.measure.partials(q, v, a), self._factors()
+        measure = measure_at(self.measure, c, x)
+        y, partials, factors = measure.values(q, v, a), measure.partials(q, v, a), self._factors()
         J = {}
         for level, values in partials.by.items():
             J[level] = np.zeros((c.nt, self.measure.m, c.n))
@@ -119,12 +180,30 @@ class SquaresTerm:
                     blocks[x_level + y_level] = np.einsum("kri,krj->kij", weighted, J[y_level]).reshape(c.nt, -1)
         nothing = {"v": np.zeros_like(v)}
         out = [T * c.hessian(Curvature(*self._dense, blocks), nothing, v, a, T)]
-        curvature, gradient = self.measure.curvature(q, v, a, 2 * factors * y)
+        curvature, gradient = measure.curvature(q, v, a, 2 * factors * y)
         out.append(T * c.hessian(curvature, gradient, v, a, T))
         if c.free:
             S = c.gradient(gradient, v, a, T)
-            out.append(np.concatenate([S[:-1], S[:-1], [2 * S[-1]]]))
+            out.append(np.concatenate([S[: c.at_T], S[: c.at_T], [2 * S[c.at_T]]]))
+        if measure.parameters:
+            out += self._by_parameters(measure, J, q, v, a, T, y)
         return np.concatenate(out)
+
+    def _by_parameters(
+        self, measure: Measure, J: Mapping[str, Array], q: Array, v: Array, a: Array, T: float, y: Array
+    ) -> list[Array]:
+        """F_px and F_pp: Gauss-Newton part and curvature; F_pT has S_p besides."""
+        c, weights = self.collocation, 2 * self._factors()
+        y_p = measure.partials_p(q, v, a)
+        mixed, twice = measure.curvature_p(q, v, a, weights * y)
+        mixed = dict(mixed)
+        for level, values in J.items():
+            product = np.einsum("tr,tri,trp->tip", weights, values, y_p)
+            mixed[level] = mixed.get(level, 0.0) + product
+        rows = T * parameter_rows(c, mixed, v, a, T)
+        if c.free:
+            rows[:, c.at_T] += np.einsum("tr,trp->p", weights * y, y_p)
+        return [rows.ravel(), T * (twice + np.einsum("tr,tri,trj->ij", weights, y_p, y_p)).ravel()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,32 +241,28 @@ class Transcription:
     # ------------------------------------------------------------------------------------------------- functions
     def objective(self, x: Array) -> float:
         """The cost."""
-        T = float(x[-1]) if self.collocation.free else self.duration
+        T = self.collocation.split(x, self.duration)[1]
         return self.duration_weight * T + sum(term.value(x, self.duration) for term in self.terms)
 
     def gradient(self, x: Array) -> Array:
         """Of the cost."""
         out = np.zeros(self.n)
         if self.collocation.free:
-            out[-1] = self.duration_weight
+            out[self.collocation.at_T] = self.duration_weight
         for term in self.terms:
             out += term.gradient(x, self.duration)
         return out
 
     def values(self, x: Array) -> Array:
         """Of the constraints."""
-        found = []
-        for c in self.constraints:
-            q, v, a, _ = c.collocation.motion(x, self.duration)
-            found.append(c.measure.values(q, v, a).ravel())
-        return np.concatenate([*found, []])
+        return np.concatenate([*(c.values(x, self.duration) for c in self.constraints), []])
 
     @cached_property
     def jacobian_structure(self) -> tuple[Array, Array]:
         """Rows and columns of the Jacobian."""
         rows, cols, at = [], [], 0
         for c in self.constraints:
-            r, k = c.collocation.jacobian_structure(*c.measure.structure, c.measure.m)
+            r, k = c.jacobian_structure
             rows.append(r + at)
             cols.append(k)
             at += c.size
@@ -202,7 +277,7 @@ class Transcription:
         """Rows and columns of the lower triangle, and for each contribution the position of its entries (nnz:
         dropped)."""
         raw = [term.structures for term in self.terms]
-        raw += [c.collocation.hessian_structure(*c.measure.curvature_structure) for c in self.constraints]
+        raw += [c.hessian_structure for c in self.constraints]
         keys = [r * self.n + k for r, k in raw]
         lower = [r >= k for r, k in raw]
         unique = np.unique(np.concatenate([*(key[low] for key, low in zip(keys, lower, strict=True)), []])).astype(int)

@@ -102,8 +102,7 @@ class _Run:
             for name, value in self.options().items():
                 self.set_option(name, value)
             self.library.SetIntermediateCallback(self.problem, self.intermediate)
-            with c.one_blas_thread(self.library):
-                code = self.library.IpoptSolve(self.problem, *pointers, None)
+            code = self.library.IpoptSolve(self.problem, *pointers, None)
         finally:
             self.library.FreeIpoptProblem(self.problem)
         if self.monitor.stopped is not None:

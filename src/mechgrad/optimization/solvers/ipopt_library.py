@@ -7,7 +7,6 @@ import ctypes.util
 import importlib.util
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_double, c_int, c_void_p
 from functools import cache
 from pathlib import Path
@@ -98,22 +97,6 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
         *(problem, c_bool, c_int, DOUBLES, DOUBLES, DOUBLES, c_int, DOUBLES, DOUBLES)
     ]
     return library
-
-
-@contextmanager
-def one_blas_thread(library: ctypes.CDLL) -> Iterator[None]:
-    """Factorise with one thread: fronts are small, and threads that wait for each other cost more than they compute."""
-    setter: Any = getattr(library, "openblas_set_num_threads", None)
-    getter: Any = getattr(library, "openblas_get_num_threads", None)
-    if setter is None or getter is None:
-        yield
-        return
-    before = getter()
-    setter(1)
-    try:
-        yield
-    finally:
-        setter(before)
 
 
 def doubles(array: FloatArray) -> Any:
