@@ -1,10 +1,10 @@
 """Derivatives of the generalized forces by parameters: the terms of `model.columns`, turned into columns.
 
-A frozen joint with twist T, carried by a frame that moves with V and A, has Psid = V x T and Psidd = A x T + V x
-Psid; with the composites I, B, f, L of everything it displaces,
+A frozen joint with twist T (angular part t), carried by a frame that moves with V and A, has Psid = V x T and
+Psidd = A x T + V x Psid; with the composites I, B, f, L of everything it displaces,
 
-    tau_i,p = T_i . (2 B Psid + I Psidd + T x* f + L(t))         i on the way to the ground          (t: angular
-    part of T) tau_j,p = u4_j . Psid + u1_j . Psidd + u5_j . t              j displaced by it
+    tau_i,p = S_i . (2 B Psid + I Psidd + T x* f + L(t))         i on the way to the ground
+    tau_j,p = u4_j . Psid + u1_j . Psidd + u5_j . t              j displaced by it
 
 An inertial number changes the wrench of one body by the wrench of (dm, dh, dS). Gravity: tau_j,g = -(u1_j)_v. A
 load number changes the wrench by minus the load's own change.

@@ -1,39 +1,34 @@
-"""Second derivatives of the generalized forces, contracted with a vector y: gradient and Hessian of L = y . tau(q,
-v, a), exact.
+"""Second derivatives of the generalized forces, contracted: gradient and Hessian of L = y . tau(q, v, a), exact.
 
-y is a virtual velocity: with Y_b = sum_c S_c y_c the twist it gives body b, L = sum_b Y_b . f_b, the virtual power
-of the wrenches. Let eta_c = Y_J x S_c be to Y what Psid_c = V_J x S_c is to V, Z_c = V_p x S_c + V_J x S_c, and,
-over everything beyond column c,
-
-    F = sum f_b      G = sum I_b Y_b      K = sum 2 B_b^T Y_b      E = sum int (Y_b x) x^T dm      Q = sum int Y_b x
-    dm
-
-(Y x: the virtual velocity of a particle at x). The gradient is
+With the virtual motion of y (`inverse.kernels.virtual`) the gradient is
 
     L_q = eta . F + Psidd . G + Psid_w . K + s . Lam      L_v = s . K + Z . G      L_a = S . G
 
 (Lam: what turning takes from loads in world axes, see below). Moving column d before c turns everything beyond it,
-which scalars do not see, and adds to all bodies there
+which scalars do not see, and adds to all bodies there dV = W, dA = W x V + U, dY = T with
 
-    dV = W,   dA = W x V + U,   dY = T        by q_d: (Psid, Psidd, eta)_d    by v_d: (S, Z, 0)_d    by a_d: (0, S,
-    0)_d
+    by q_d: (W, U, T) = (Psid, Psidd, eta)_d      by v_d: (S, Z, 0)_d      by a_d: (0, S, 0)_d
 
 so that with six vectors per column c every second derivative is a handful of dot products per pair:
 
-    u1 = I S    u2 = 2 B S + I Z    u3 = 2 B Psid + I Psidd + S x* F + L(s)
+    u1 = I S      u2 = 2 B S + I Z      u3 = 2 B Psid + I Psidd + S x* F + L(s)
     p2 = I eta + S x* G
-    p3 = 2 B^T eta + 2 Psid x* G + s x K + C(Psid)            C(x) = 2 (E x - tr(E) x,  Q x x): dual to 2 B[W]
-    contracted with Y p4 = 2 S x* G + C(s)
+    p3 = 2 B^T eta + 2 Psid x* G + s x K + C(Psid)
+    p4 = 2 S x* G + C(s)
 
     L_qc,qd = Psid_d . p3 + Psidd_d . p2 + eta_d . u3         L_qc,vd = S_d . p3 + Z_d . p2       L_qc,ad = S_d . p2
     L_qd,vc = Psid_d . p4 + eta_d . u2                        L_vc,vd = S_d . p4                  L_qd,ac = eta_d . u1
 
-Columns of one atom do not turn each other: there L_qc,qd = eta_c . u3_d + Psidd_c . p2_d + Psid_c . (2 B^T eta + s
-x K + C^T(Psid))_d and L_vc,vd loses (S_d x S_c) . G. For Euler parameters "by q" is along the tangent, and entry
-(c, d) is the derivative along d of L_qc.
+Columns of one atom do not turn each other: there
 
-Loads in world axes add to L_qc,qd, with f, c, x of each load, y_x = Y x and R = sum (f y_x^T + c Y_w^T):
-eta_c . L(s_d) - s_c . R s_d + (s_c . s_d) tr R, and Lam = sum (f x y_x + c x Y_w).
+    L_qc,qd = eta_c . u3_d + Psidd_c . p2_d + Psid_c . (2 B^T eta + s x K + C^T(Psid))_d
+
+and L_vc,vd loses (S_d x S_c) . G. For Euler parameters "by q" is along the tangent, and entry (c, d) is the
+derivative along d of L_qc.
+
+Loads in world axes (force f and couple c at x, virtual velocity y_x) add to L_qc,qd
+
+    eta_c . L(s_d) - s_c . R s_d + (s_c . s_d) tr R       R = sum (f y_x^T + c Y_w^T),   Lam = sum (f x y_x + c x Y_w)
 """
 
 from __future__ import annotations
@@ -41,12 +36,40 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.inverse.kernels.inward import velocity_operator, world_load_dual, world_load_turn
+from mechgrad.inverse.kernels.virtual import (
+    D_V,
+    D_W,
+    DD_V,
+    DD_W,
+    E_,
+    E_V,
+    E_W,
+    G_F,
+    G_N,
+    K_,
+    LAM,
+    Q_,
+    R_,
+    SCREWS,
+    VIRTUAL,
+    VIRTUAL_LOAD,
+    VIRTUAL_SUMS,
+    Z_V,
+    Z_W,
+    dual_cross,
+    motion_cross,
+    velocity_dual,
+    virtual_dual,
+    virtual_loads,
+    virtual_motion,
+    virtual_operator,
+    virtual_sums,
+)
 from mechgrad.inverse.kernels.wrenches import (
     FIRST,
     FLOW,
     FORCE,
     INERTIA_FLOW,
-    L_ATOM,
     L_IN_BODY_AXES,
     LOAD,
     MOMENT,
@@ -60,16 +83,12 @@ from mechgrad.inverse.kernels.wrenches import (
     gather_loads,
     inertia_v,
     inertia_w,
-    load_in_world,
     pass_down,
-    put_flow,
 )
 from mechgrad.kernels.jit import entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.vec3 import (
     add,
-    add3,
-    clear,
     cross,
     dot,
     get3,
@@ -77,7 +96,6 @@ from mechgrad.kernels.vec3 import (
     get9,
     mat_mul,
     mat_tmul,
-    put3,
     scale,
     sub,
     zero3,
@@ -85,128 +103,11 @@ from mechgrad.kernels.vec3 import (
 from mechgrad.kinematics.kernels.outward import (
     FRAME,
     TWIST,
-    V,
-    W,
     columns_of_kind,
     outward_rows,
     place_world,
-    twist_rates,
 )
-from mechgrad.model.tree import BEYOND, C_DIAGONAL, C_PAIR, C_PARENT, HAS_MASS, KIND, MASS, PARENT, V_AT
-
-# slots of one column: Psid (w, v), Psidd (w, v), Z (w, v), eta (w, v)
-D_W, D_V, DD_W, DD_V, Z_W, Z_V, E_W, E_V = 0, 3, 6, 9, 12, 15, 18, 21
-SCREWS = 24
-# slots of one atom: Y (w, v); then summed towards the ground: G (moment, force), K, E, Q
-Y_W, Y_V = 0, 3
-VIRTUAL = 6
-G_N, G_F, K_, E_, Q_ = 0, 3, 6, 9, 18
-VIRTUAL_SUMS = 21
-# slots of the world-axis loads of an atom against Y: R, Lam
-R_, LAM = 0, 9
-VIRTUAL_LOAD = 12
-
-
-@inlined
-def dual_cross(s, m, N, F):
-    """(s, m) x* (N, F)"""
-    return add(cross(s, N), cross(m, F)), cross(s, F)
-
-
-@inlined
-def motion_cross(s, m, w, u):
-    """(s, m) x (w, u)"""
-    return cross(s, w), add(cross(s, u), cross(m, w))
-
-
-@inlined
-def velocity_dual(D, P, w, u):
-    """2 B^T (w, u), angular; its linear part vanishes"""
-    return scale(2.0, add(sub(scale(D[0] + D[4] + D[8], w), mat_tmul(D, w)), cross(P, u)))
-
-
-@inlined
-def virtual_dual(E, Q, x):
-    """C(x): W . C(x) = Y . 2 B[W] x, summed over bodies"""
-    return scale(2.0, sub(mat_mul(E, x), scale(E[0] + E[4] + E[8], x))), scale(2.0, cross(Q, x))
-
-
-@inlined
-def virtual_operator(E, Q, w, u):
-    """C^T(W), angular: x . C^T(W) = W . C(x)"""
-    return scale(2.0, add(sub(mat_tmul(E, w), scale(E[0] + E[4] + E[8], w)), cross(u, Q)))
-
-
-@inner
-def virtual_motion(atoms_i, columns_i, frames, twists, y, virtual, screws, like):
-    """Y of every atom; Psid, Psidd, Z and eta of every column."""
-    n_atoms = atoms_i.shape[0]
-    clear(virtual, n_atoms * VIRTUAL, VIRTUAL, like)
-    for i in range(n_atoms):
-        parent = atoms_i[i, PARENT]
-        p = parent if parent >= 0 else n_atoms
-        yw, yv = get3(virtual, p * VIRTUAL + Y_W, like), get3(virtual, p * VIRTUAL + Y_V, like)
-        columns = columns_of_kind(atoms_i[i, KIND])
-        first = atoms_i[i, V_AT]
-        for c in range(first, first + columns):
-            value = load(y, c, like)
-            yw = add(yw, scale(value, get3(twists, c * TWIST, like)))
-            yv = add(yv, scale(value, get3(twists, c * TWIST + 3, like)))
-        put3(virtual, i * VIRTUAL + Y_W, yw)
-        put3(virtual, i * VIRTUAL + Y_V, yv)
-        pw, pv = get3(frames, p * FRAME + W, like), get3(frames, p * FRAME + V, like)
-        for c in range(first, first + columns):
-            s, m = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
-            d_w, d_v, dd_w, dd_v = twist_rates(frames, i, s, m, like)
-            r_w, r_v = motion_cross(pw, pv, s, m)
-            e_w, e_v = motion_cross(yw, yv, s, m)
-            k = c * SCREWS
-            put3(screws, k + D_W, d_w)
-            put3(screws, k + D_V, d_v)
-            put3(screws, k + DD_W, dd_w)
-            put3(screws, k + DD_V, dd_v)
-            put3(screws, k + Z_W, add(d_w, r_w))
-            put3(screws, k + Z_V, add(d_v, r_v))
-            put3(screws, k + E_W, e_w)
-            put3(screws, k + E_V, e_v)
-
-
-@inner
-def virtual_sums(atoms_i, atoms_f, inertia, virtual, sums, like):
-    """G, K, E, Q of every atom's body (before they are summed towards the ground)."""
-    for i in range(atoms_i.shape[0]):
-        k = i * VIRTUAL_SUMS
-        if not atoms_i[i, HAS_MASS]:
-            clear(sums, k, VIRTUAL_SUMS, like)
-            continue
-        j = i * INERTIA_FLOW
-        h, S = get3(inertia, j + FIRST, like), get6(inertia, j + SECOND, like)
-        P, D = get3(inertia, j + MOMENTUM, like), get9(inertia, j + FLOW, like)
-        w, u = get3(virtual, i * VIRTUAL + Y_W, like), get3(virtual, i * VIRTUAL + Y_V, like)
-        mass = atoms_f[i, MASS]
-        put3(sums, k + G_N, inertia_w(S[0] + S[3] + S[5], S, h, w, u))
-        momentum = inertia_v(mass, h, w, u)
-        put3(sums, k + G_F, momentum)
-        put3(sums, k + K_, velocity_dual(D, P, w, u))
-        put_flow(sums, k + E_, w, u, h, S)
-        put3(sums, k + Q_, momentum)
-
-
-@inner
-def virtual_loads(loads_i, loads, frames, virtual, out, n_atoms, like):
-    """R and Lam of the world-axis loads of every atom."""
-    clear(out, 0, n_atoms * VIRTUAL_LOAD, like)
-    for k_load in range(loads_i.shape[0]):
-        if not loads_i[k_load, L_IN_BODY_AXES]:
-            i = loads_i[k_load, L_ATOM]
-            f, c, x = load_in_world(loads_i, loads, k_load, frames, like)
-            w, u = get3(virtual, i * VIRTUAL + Y_W, like), get3(virtual, i * VIRTUAL + Y_V, like)
-            y_x = add(u, cross(w, x))
-            k = i * VIRTUAL_LOAD
-            add3(out, k + R_, add(scale(f[0], y_x), scale(c[0], w)), like)
-            add3(out, k + R_ + 3, add(scale(f[1], y_x), scale(c[1], w)), like)
-            add3(out, k + R_ + 6, add(scale(f[2], y_x), scale(c[2], w)), like)
-            add3(out, k + LAM, add(cross(f, y_x), cross(c, w)), like)
+from mechgrad.model.tree import BEYOND, C_DIAGONAL, C_PAIR, C_PARENT, KIND, PARENT, V_AT
 
 
 @inner

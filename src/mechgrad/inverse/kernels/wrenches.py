@@ -9,11 +9,12 @@ fixed point in one set of axes (x runs over the body):
     force  F = m A_v + A_w x h + w x P,           P = m V_v + w x h          [N]
     moment N = (I A)_w + w x (I V)_w + V_v x P                              [N m]
 
-Derivatives also need D = int xdot x^T dm, which gives the operator B of the velocity terms (see `derivatives`).
+Derivatives also need D = int xdot x^T dm, which gives the operator B of the velocity terms (see `inward`).
 
 External loads are what the environment does to the body; they are subtracted. A load holds a force f, a couple c,
-both in world or in body axes, and the point x_f (in the atom's frame) where the force acts:  F -= f,  N -= x_f x f
-+ c.
+both in world or in body axes, and the point x_f (in the atom's frame) where the force acts:
+
+    F -= f,      N -= x_f x f + c
 """
 
 from __future__ import annotations

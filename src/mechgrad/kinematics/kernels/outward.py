@@ -14,8 +14,8 @@ How a body b beyond column c changes with q_c (a displacement along S_c; J the b
 
     dV_b/dq_c = S_c x V_b + Psid_c                   Psid_c  = V_J x S_c
     dA_b/dq_c = S_c x A_b + Psid_c x V_b + Psidd_c   Psidd_c = A_J x S_c + V_J x Psid_c
-    dA_b/dv_c = S_c x V_b + Y_c                      Y_c     = V_p x S_c + V_J x S_c      (dV_b/dv_c = dA_b/da_c =
-    S_c)
+    dA_b/dv_c = S_c x V_b + Y_c                      Y_c     = V_p x S_c + V_J x S_c
+    dV_b/dv_c = dA_b/da_c = S_c
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""The chain rule from samples to control points: a spline's motion at some instants, and how functions of it depend
-on its numbers.
+"""The chain rule from samples to control points: a spline's motion at some instants, and what functions of it feel.
 
 Unknowns x = (P, T, p): control points P (n_points, n) row by row, then the duration T if it is free, then free
 numbers p of the model. At sample k
 
-    q = sum_j B0_kj P_j      v = sum_j B1_kj P_j / T      a = sum_j B2_kj P_j / T^2              (j: the degree + 1
-    points that act)
+    q = sum_j B0_kj P_j      v = sum_j B1_kj P_j / T      a = sum_j B2_kj P_j / T^2
 
-For a function y(q, v, a) with sparse partials, entry (r, c) of its Jacobian meets degree + 1 control points of
-joint c:
+where j runs over the degree + 1 points that act. For a function y(q, v, a) with sparse partials, entry (r, c) of its
+Jacobian meets degree + 1 control points of joint c:
 
     y_P = y_q B0 + y_v B1 / T + y_a B2 / T^2          y_T = -(y_v v + 2 y_a a) / T
 

@@ -1,9 +1,10 @@
-"""From a motion problem to a sparse nonlinear program: every function, its Jacobian and the Hessian of the
-Lagrangian, in fixed patterns.
+"""From a motion problem to a sparse nonlinear program: all functions, Jacobian and Hessian, in fixed patterns.
 
-minimise   w_T T + sum of w T sum_k omega_k sum_r (y_r / s_r)^2        y: a measure at sample k, omega: trapezoidal
-weights subject to lower <= y <= upper at chosen samples                       over the control points P and the
-duration T
+    minimise     w_T T + sum of w T sum_k omega_k sum_r (y_r / s_r)^2
+    subject to   lower <= y <= upper at chosen samples
+
+over the control points P, the duration T and free numbers p of the model; y is a measure at sample k, omega are
+trapezoidal weights.
 """
 
 from __future__ import annotations
