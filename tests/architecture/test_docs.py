@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -21,7 +22,10 @@ def snippets(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_snippets_run(page: Path) -> None:
+def test_snippets_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # what a page registers is not to be found by other tests
+    solvers = importlib.import_module("mechgrad.optimization.solvers.solve")
+    monkeypatch.setattr(solvers, "_ADAPTERS", dict(solvers._ADAPTERS))
     namespace: dict[str, object] = {}
     for code in snippets(page):
         exec(compile(code, str(page), "exec"), namespace)
