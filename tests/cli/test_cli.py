@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,23 @@ def test_warm_leaves_nothing_to_compile() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "kernels" in done.stdout
     assert "forgotten: []" in done.stdout
+
+
+def test_the_demo_compiles_everything_before_it_starts(tmp_path: Path) -> None:
+    """In an empty cache: after its warm steps nothing is left to compile, so that no message breaks into its table."""
+    program = (
+        "from mechgrad.cli.warm import demo_steps\n"
+        "from mechgrad.cli.demo import run_demo\n"
+        "from mechgrad.kernels.jit import compile_notices\n"
+        "[step.run() for step in demo_steps()]\n"
+        "late = []\n"
+        "with compile_notices(lambda name, seconds: late.append(name)):\n"
+        "    run_demo(samples=31, repeats=1)\n"
+        "print(late)\n"
+    )
+    environment = os.environ | {"MECHGRAD_CACHE_DIR": str(tmp_path), "MECHGRAD_QUIET": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_warm_can_clean_and_says_what_it_removed(monkeypatch: pytest.MonkeyPatch) -> None:

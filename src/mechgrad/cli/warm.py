@@ -22,21 +22,21 @@ _WRT = ["link2.mass", "joint2.origin.x"]
 # What to call it, the call, and whether it also accepts complex numbers.
 _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("torques", lambda x: mg.inverse_dynamics(_MODEL, x, x, x), True),
-    ("their derivatives", lambda x: mg.inverse_dynamics_derivatives(_MODEL, x, x, x, wrt=_WRT), True),
+    ("derivatives of torques", lambda x: mg.inverse_dynamics_derivatives(_MODEL, x, x, x, wrt=_WRT), True),
     ("mass matrix", lambda x: mg.mass_matrix(_MODEL, x), True),
     ("accelerations", lambda x: mg.forward_dynamics(_MODEL, x, x, x), True),
-    ("their derivatives", lambda x: mg.forward_dynamics_derivatives(_MODEL, x, x, x, wrt=_WRT), True),
+    ("derivatives of accelerations", lambda x: mg.forward_dynamics_derivatives(_MODEL, x, x, x, wrt=_WRT), True),
     ("reactions", lambda x: mg.joint_reactions(_MODEL, x, x, x), True),
-    ("their derivatives", lambda x: mg.joint_reactions_derivatives(_MODEL, x, x, x, wrt=_WRT), False),
+    ("derivatives of reactions", lambda x: mg.joint_reactions_derivatives(_MODEL, x, x, x, wrt=_WRT), False),
     ("second derivatives", lambda x: mg.inverse_dynamics_hessian(_MODEL, x, x, x, x), True),
-    ("dense matrices", lambda x: mg.mass_matrix(_MODEL, x).dense(), True),
+    ("dense matrices", lambda x: mg.inverse_dynamics_derivatives(_MODEL, x, x, x).dq.dense(), True),
     ("torques, Lagrangian form", lambda x: lagrange_torques(_MODEL, x, x, x), True),
-    ("their derivatives, Lagrangian form", lambda x: lagrange_derivatives(_MODEL, x, x, x), True),
+    ("derivatives, Lagrangian form", lambda x: lagrange_derivatives(_MODEL, x, x, x), True),
     ("points, Lagrangian form", lambda x: point_sensitivities(_MODEL, _TIP, x, x, x), True),
     ("torques, Newton-Euler", lambda x: newton_euler_torques(_MODEL, x, x, x), True),
-    ("their derivatives, Newton-Euler", lambda x: newton_euler_derivatives(_MODEL, x, x, x), True),
+    ("derivatives, Newton-Euler", lambda x: newton_euler_derivatives(_MODEL, x, x, x), True),
     ("motion of points", lambda x: mg.marker_motion(_MODEL, _TIP, x, x, x), True),
-    ("its derivatives", lambda x: mg.marker_derivatives(_MODEL, _TIP, x, x, x), False),
+    ("derivatives of points", lambda x: mg.marker_derivatives(_MODEL, _TIP, x, x, x), False),
     ("geometric stiffness", lambda x: mg.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
 )
 
@@ -58,10 +58,10 @@ def warm_steps() -> Iterator[WarmStep]:
 
 def demo_steps() -> Iterator[WarmStep]:
     """Only what the demonstration uses."""
-    torques, derivatives = _CALLS[:2]
-    yield WarmStep(torques[0], lambda: torques[1](_states(3)))
-    yield WarmStep(derivatives[0], lambda: derivatives[1](_states(3)))
-    yield WarmStep(f"{torques[0]}, complex", lambda: torques[1](_states(3) + 0j))
+    by_label = {label: call for label, call, _ in _CALLS}
+    for label in ("torques", "derivatives of torques", "dense matrices"):
+        yield WarmStep(label, lambda label=label: by_label[label](_states(3)))  # type: ignore[misc]
+    yield WarmStep("torques, complex", lambda: by_label["torques"](_states(3) + 0j))
 
 
 def _steps(suffix: str, state: Array, wanted: Callable[[bool], bool]) -> Iterator[WarmStep]:
