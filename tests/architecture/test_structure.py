@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from importlinter.cli import lint_imports
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "mechgrad"
@@ -19,8 +20,7 @@ def relative(path: Path) -> str:
 
 
 def test_folders_import_only_downwards() -> None:
-    importlinter = pytest.importorskip("importlinter.cli")
-    assert importlinter.lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
+    assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
 
 
 def test_every_folder_has_its_layer() -> None:

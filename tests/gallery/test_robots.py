@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import mechgrad as mg
 from mechgrad.errors import InputError
 from mechgrad.gallery import arm7, chain, double_pendulum
 
@@ -33,7 +34,6 @@ def test_arm7_matches_its_docstring() -> None:
 
 def test_double_pendulum_in_closed_form() -> None:
     """Torques of two equal rods, angles relative, from Lagrange's equations (gravity 9.81 along -z)."""
-    mg = pytest.importorskip("mechgrad")
     m, length, g = 1.3, 0.7, 9.81
     q, v, a = np.array([0.4, -0.9]), np.array([1.1, -0.6]), np.array([-0.3, 0.8])
     c2, s2 = np.cos(q[1]), np.sin(q[1])

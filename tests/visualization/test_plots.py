@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from mechgrad.errors import InputError, MechgradError
 from mechgrad.visualization import plot_demo, plot_sensitivities, plot_torques
@@ -26,7 +27,6 @@ def test_matplotlib_is_asked_for_only_when_drawing_and_its_absence_is_explained(
 
 
 def test_torques_are_drawn_as_given() -> None:
-    pytest.importorskip("matplotlib")
     axes = plot_torques(T, CURVES, NAMES).axes[0]
     for k, line in enumerate(axes.lines):
         np.testing.assert_array_equal(line.get_ydata(), CURVES[:, k])
@@ -39,7 +39,7 @@ def test_torques_are_drawn_as_given() -> None:
 
 
 def test_curves_go_into_given_axes() -> None:
-    figure = pytest.importorskip("matplotlib.figure").Figure()
+    figure = Figure()
     axes = figure.add_subplot()
     assert plot_sensitivities(T, {"a": CURVES[:, 0], "b": CURVES[:, 1]}, axes=axes) is figure
     assert len(axes.lines) == 2
@@ -52,13 +52,11 @@ def test_shapes_are_checked() -> None:
 
 @pytest.mark.parametrize(("ending", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
 def test_demo_picture(tmp_path: Path, ending: str, magic: bytes) -> None:
-    pytest.importorskip("matplotlib")
     path = tmp_path / f"demo.{ending}"
     assert plot_demo(T, {"hip": CURVES[:, 0]}, {"a": CURVES[:, 1], "b": CURVES[:, 2]}, path, title="demo") == path
     assert path.read_bytes().startswith(magic)
 
 
 def test_unknown_picture_format(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     with pytest.raises(InputError, match=r"demo\.doc.*png"):
         plot_demo(T, {"hip": CURVES[:, 0]}, {"a": CURVES[:, 1]}, tmp_path / "demo.doc")
