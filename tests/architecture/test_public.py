@@ -30,7 +30,17 @@ VOCABULARY = [
 ROOMS = {
     "mechgrad": VOCABULARY,
     "mechgrad.io": ["ModelFileError", "ModelFileNotFoundError", "load_model", "save_model"],
-    "mechgrad.gallery": ["arm7", "chain", "double_pendulum", "human", "human_motion"],
+    "mechgrad.gallery": [
+        "WALKER_SEGMENTS",
+        "arm7",
+        "chain",
+        "double_pendulum",
+        "human",
+        "human_motion",
+        "walker",
+        "walker_limits",
+        "walker_mirror",
+    ],
     "mechgrad.visualization": ["plot_demo", "plot_sensitivities", "plot_torques"],
 }
 NAMES = [(room, name) for room, names in ROOMS.items() for name in names]

@@ -1,4 +1,5 @@
-"""Jacobian and Hessian of motion programs against differences, term by term, and against each other."""
+"""Jacobian and Hessian of every constraint and cost against differences, and their patterns: nothing missing, nothing
+too much."""
 
 from __future__ import annotations
 
@@ -7,56 +8,126 @@ import pytest
 
 import mechgrad as mg
 from mechgrad.gallery import double_pendulum
-from mechgrad.optimization.motion.collocation import Collocation
-from mechgrad.optimization.motion.measures import Coordinates, Points, Torques
-from mechgrad.optimization.motion.splines import Splines
-from mechgrad.optimization.motion.transcription import Constraint, SquaresTerm, Transcription
-from mechgrad.sensitivities.extrapolation import extrapolated_jacobian
+from mechgrad.optimization.motion import (
+    At,
+    Coincident,
+    Contact,
+    Coordinates,
+    CutForce,
+    Distance,
+    Duration,
+    Energy,
+    ForceSquares,
+    Free,
+    FreeNumber,
+    GroundFriction,
+    JerkSquares,
+    JointLimits,
+    KeepOut,
+    LoadSchedule,
+    MotionProblem,
+    Periodic,
+    PointLimits,
+    PointPath,
+    Points,
+    PowerSquares,
+    ReactionLimits,
+    Splines,
+    Stance,
+    TorqueLimits,
+    Torques,
+    TorqueSquares,
+    UserConstraint,
+    UserTerm,
+    ZeroMomentPoint,
+)
 
-MODEL = double_pendulum()
-LOADS = [mg.Load("lower", force=(3.0, 0.0, -5.0), point=(0, 0, -1.0))]
+
+def differences(f, x, h=4e-3):
+    """Central differences of eighth order: about 1e-12 for functions as smooth as these."""
+    weights = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
+    columns = []
+    for j in range(x.size):
+        step = np.zeros(x.size)
+        step[j] = h
+        columns.append(sum(w * (f(x + k * step) - f(x - k * step)) for k, w in weights) / h)
+    return np.stack(columns, axis=-1)
 
 
-def collocation(free, per_segment=2, n_p=0):
-    return Collocation(Splines(3), 2, np.linspace(0, 1, 3 * per_segment + 1), free, n_p)
+def spatial_tree():
+    """Seven joints, hinges and slides askew, two branches of different length: no accidental zeros."""
+    rng = np.random.default_rng(7)
+
+    def body(name):
+        return mg.Body(name, rng.uniform(1, 2), rng.normal(0, 0.2, 3), np.diag(rng.uniform(0.1, 0.2, 3)) + 0.01)
+
+    parents = ["ground", "b1", "b2", "b3", "b2", "b5", "b6"]
+    joints = []
+    for k, parent in enumerate(parents, start=1):
+        kind = mg.Prismatic if k in (2, 6) else mg.Revolute
+        joints.append(kind(f"j{k}", parent, f"b{k}", axis=rng.normal(size=3), origin=rng.normal(0, 0.3, 3)))
+    points = [mg.Point("hand", "b4", rng.normal(0, 0.3, 3)), mg.Point("foot", "b7", rng.normal(0, 0.3, 3))]
+    bodies = [body(f"b{k}") for k in range(1, 8)]
+    return mg.Model("askew", bodies, joints, points, gravity=(0.3, -0.5, -9.81))
 
 
-FREE_NUMBERS = ("lower.mass", "elbow.origin.z", "upper.com.z")
+TREE, PLANE = spatial_tree(), double_pendulum()
+LOADS = [mg.Load("b4", force=(3.0, 1.0, -5.0), point=(0.1, 0, -0.4))]
+WIND = LoadSchedule("b7", force=lambda xi: np.outer(np.cos(3 * xi), (1.0, 2.0, -3.0)), torque=(0.1, 0.2, 0.3))
+FEET = [Stance("b4", (0.3, 0.1, 0.0), 0.0, 0.7), Stance("b7", (-0.4, 0.3, 0.0), 0.3, 1.0)]
+SQUARE = [(-1.0, -1.0), (1.0, -1.0), (1.2, 1.0), (-1.0, 1.3)]
+NUMBERS = [FreeNumber("b5.mass", 0.5, 3), FreeNumber("j5.origin.y", -2, 2), FreeNumber("b2.com.z", -2, 2)]
 
-MEASURES = {
-    "q": lambda: Coordinates(MODEL, "q"),
-    "v": lambda: Coordinates(MODEL, "v", ["elbow"]),
-    "a": lambda: Coordinates(MODEL, "a"),
-    "torques": lambda: Torques(MODEL, None, LOADS),
-    "one torque": lambda: Torques(MODEL, ["elbow"]),
-    "point": lambda: Points(MODEL, ["tip"]),
-    "point and parameters": lambda: Points(MODEL, ["tip"], FREE_NUMBERS),
-    "torques and parameters": lambda: Torques(MODEL, None, LOADS, FREE_NUMBERS),
+
+def energy_of(q, v, tau):
+    return np.sin(q[:, 0]) * v[:, 1] * tau[:, 2] + tau[:, 0] ** 2 * q[:, 1]
+
+
+CONSTRAINTS = {
+    "q": JointLimits(-1, 1, per_segment=2),
+    "v": JointLimits(-1, 1, joints=["j2", "j7"], level="v"),
+    "a": JointLimits(-1, 1, level="a", during=(0.2, 0.8), per_segment=3),
+    "at": At(0.4, 0.2, "v"),
+    "torques": TorqueLimits(-1, 1, loads=LOADS, per_segment=2),
+    "some torques": TorqueLimits(-1, 1, joints=["j4", "j6"]),
+    "torques, schedule": TorqueLimits(-1, 1, loads=[*LOADS, WIND]),
+    "torques, ground": TorqueLimits(-1, 1, per_segment=2, ground=FEET, loads=[WIND]),
+    "zero-moment point": ZeroMomentPoint(SQUARE, FEET, 0.02),
+    "friction": GroundFriction(FEET),
+    "reactions": ReactionLimits("j5", force=30, moment=20, loads=LOADS),
+    "point": PointLimits("hand", -1, 1, per_segment=2),
+    "point at": PointLimits("foot", -1, 1, xi=0.5),
+    "path": PointPath("hand", lambda xi: np.outer(xi, (1, 2, 3)), 0.1, axes="xz"),
+    "keep out": KeepOut("hand", (0.3, 0.2, 0.1), 0.4),
+    "keep out of a cylinder": KeepOut("foot", (0.3, 0.2, 0.1), 0.4, axis=(1, 2, 0.5)),
+    "distance": Distance("hand", "foot", 0.1, 2),
+    "coincident": Coincident("hand", "foot", axes="xz"),
+    "contact": Contact("foot", (0.1, 0.2, 0.3), start=0.0, end=0.7),
+    "periodic": Periodic(np.array([0, 1, 4, 3, 2, 5, 6]), [1, -1, 1, 1, 1, 1, 1], [0.1] + [0] * 6),
+    "user": UserConstraint(energy_of, [Coordinates(TREE), Coordinates(TREE, "v"), Torques(TREE, LOADS)], 0, 1),
+    "user and time": UserConstraint(
+        lambda x, xi: x[:, 0] * x[:, 2] * np.exp(xi), [Points(TREE, ["hand"])], 0, 1, time=True
+    ),
 }
+TERMS = {
+    "torque squares": TorqueSquares(0.7, 1.5, loads=LOADS, per_segment=2),
+    "some torque squares": TorqueSquares(0.7, [1, 2], joints=["j3", "j7"]),
+    "effort on the ground": TorqueSquares(1e-2, 3.0, ground=FEET),
+    "jerk": JerkSquares(1e-3, joints=["j1", "j4"]),
+    "power": PowerSquares(1e-2, loads=[WIND]),
+    "energy": Energy(0.5, smoothing=5.0, joints=["j2", "j3"]),
+    "user": UserTerm(energy_of, [Coordinates(TREE), Coordinates(TREE, "v"), Torques(TREE, LOADS)], 0.1),
+    "user, squared": UserTerm(lambda q: np.sin(q), [Coordinates(TREE, "q", ["j2", "j5"])], squared=True),
+}
+CLOCKS = {"given": 0.8, "free": Free(0.5, 2.0, 1.3), "knots": Free(0.5, 2.0, 1.3, knots=True)}
 
 
-def program(name, free, cost=False):
-    measure = MEASURES[name]()
-    n_p = len(measure.parameters)
-    c = collocation(free, n_p=n_p)
-    if cost:
-        term = SquaresTerm(measure, c, 0.7, np.full(measure.m, 1.5))
-        return Transcription(collocation(free, n_p=n_p), 0.8, 0.3, [term], [])
-    return Transcription(
-        collocation(free, n_p=n_p),
-        0.8,
-        0.3,
-        [],
-        [Constraint("c", measure, c, np.full(measure.m, -1.0), np.ones(measure.m))],
-    )
-
-
-def unknowns(p, seed=0):
-    x = np.random.default_rng(seed).standard_normal(p.n)
-    if p.collocation.free:
-        x[p.collocation.at_T] = 1.3
-    if p.collocation.n_p:
-        x[p.n - p.collocation.n_p :] = [MODEL.value(path) for path in FREE_NUMBERS]
+def unknowns(problem, t, seed=0):
+    """A random motion, on the ground where the ground must push."""
+    rng = np.random.default_rng(seed)
+    x = problem.guess()
+    x[: t.grid.at_theta] = rng.normal(0, 0.3, t.grid.at_theta)
+    x[t.grid.at_theta : t.grid.at_p] *= rng.uniform(0.8, 1.3, t.grid.clock.n)
     return x
 
 
@@ -66,67 +137,161 @@ def dense(structure, values, shape):
     return out
 
 
-@pytest.mark.parametrize("free", [True, False])
-@pytest.mark.parametrize("name", MEASURES)
-def test_constraint_jacobian_and_hessian(name, free):
-    p = program(name, free)
-    x = unknowns(p)
-    J = dense(p.jacobian_structure, p.jacobian(x), (p.m, p.n))
-    numeric = extrapolated_jacobian(p.values, x, longest=0.1)
-    scale = np.max(np.abs(J))
-    assert scale > 0.1
-    assert np.max(np.abs(J - numeric.values)) < 1e-8 * scale
-    assert len(p.names) == p.m
-    y = np.random.default_rng(1).standard_normal(p.m)
-    rows, cols = p.hessian_structure
-    assert np.all(rows >= cols)
+def check_constraints(problem, seed=0):
+    t = problem.transcription()
+    x = unknowns(problem, t, seed)
+    rows, cols = t.jacobian_structure
     assert len({*zip(rows.tolist(), cols.tolist(), strict=True)}) == rows.size, "no entry stands twice"
-    H = dense((rows, cols), p.hessian(x, 1.0, y), (p.n, p.n))
+    J = dense((rows, cols), t.jacobian(x), (t.m, t.n))
+    numeric = differences(t.values, x)
+    scale = np.max(np.abs(J))
+    assert scale > 1e-2
+    assert np.max(np.abs(J - numeric)) < 1e-9 * scale
+    assert len(t.names) == len(t.labels) == t.m
+    y = np.random.default_rng(1).uniform(0.5, 1.5, t.m)
+    hrows, hcols = t.hessian_structure
+    assert np.all(hrows >= hcols)
+    assert len({*zip(hrows.tolist(), hcols.tolist(), strict=True)}) == hrows.size
+    H = dense((hrows, hcols), t.hessian(x, 1.0, y), (t.n, t.n))
     H = H + np.tril(H, -1).T
-    gradient = lambda z: dense(p.jacobian_structure, p.jacobian(z), (p.m, p.n)).T @ y  # noqa: E731
-    numeric = extrapolated_jacobian(gradient, x, longest=0.1)
-    scale = max(1.0, np.max(np.abs(numeric.values)))
-    assert np.max(np.abs(H - numeric.values)) < 1e-8 * scale
-    if name not in ("q",) and (free or name in ("torques", "one torque", "point")):
-        assert np.max(np.abs(H)) > 1e-2
+    numeric = differences(lambda z: dense((rows, cols), t.jacobian(z), (t.m, t.n)).T @ y, x)
+    scale = max(np.max(np.abs(numeric)), 1e-3)
+    assert np.max(np.abs(H - numeric)) < 1e-9 * scale + 1e-11
+    return t, x, y
 
 
-@pytest.mark.parametrize("free", [True, False])
-@pytest.mark.parametrize("name", MEASURES)
-def test_cost_gradient_and_hessian(name, free):
-    p = program(name, free, cost=True)
-    x = unknowns(p)
-    g = p.gradient(x)
-    numeric = extrapolated_jacobian(lambda z: p.objective(z), x, longest=0.1)
-    assert np.max(np.abs(g)) > 0.01
-    assert np.max(np.abs(g - numeric.values[0])) < 1e-8 * np.max(np.abs(g))
-    H = dense(p.hessian_structure, p.hessian(x, 2.0, np.zeros(0)), (p.n, p.n))
-    H = (H + np.tril(H, -1).T) / 2.0
-    numeric = extrapolated_jacobian(p.gradient, x, longest=0.1)
-    assert np.max(np.abs(H)) > 0.01
-    assert np.max(np.abs(H - numeric.values)) < 1e-8 * np.max(np.abs(H))
+def filled(t, problem, cost=False):
+    """Entries that are zero at three random motions: none should be stored."""
+    zero_J = np.ones(t.jacobian_structure[0].size, bool)
+    zero_H = np.ones(t.hessian_structure[0].size, bool)
+    for seed in (3, 4, 5):
+        x = unknowns(problem, t, seed)
+        y = np.random.default_rng(seed).uniform(0.5, 1.5, t.m)
+        zero_J &= t.jacobian(x) == 0
+        H = t.hessian(x, 1.0, y)
+        zero_H &= np.abs(H) < 1e-14 * np.max(np.abs(H), initial=0.0)
+    return int(np.sum(zero_J)), int(np.sum(zero_H))
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_constraints(name, clock):
+    problem = MotionProblem(TREE, Splines(4 if name == "periodic" else 2), CLOCKS[clock]).subject_to(CONSTRAINTS[name])
+    t, _, _ = check_constraints(problem)
+    assert filled(t, problem) == (0, 0)
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("name", TERMS)
+def test_costs(name, clock):
+    problem = MotionProblem(TREE, Splines(2), CLOCKS[clock]).minimize(TERMS[name])
+    if clock != "given":
+        problem.minimize(Duration(0.3))
+    check_cost(problem)
+
+
+def check_cost(problem, tolerance=1e-9):
+    t = problem.transcription()
+    x = unknowns(problem, t)
+    g = t.gradient(x)
+    numeric = differences(t.objective, x)
+    assert np.max(np.abs(g)) > 1e-3
+    assert np.max(np.abs(g - numeric)) < tolerance * np.max(np.abs(g))
+    H = dense(t.hessian_structure, t.hessian(x, 2.0, np.zeros(0)), (t.n, t.n)) / 2
+    H = H + np.tril(H, -1).T
+    numeric = differences(t.gradient, x)
+    assert np.max(np.abs(H)) > 1e-3
+    assert np.max(np.abs(H - numeric)) < tolerance * np.max(np.abs(H))
+    if not problem.numbers:  # zeros of present numbers need not be zeros of others
+        assert filled(t, problem)[1] == 0
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize(
+    "name", ["torques", "torques, ground", "reactions", "distance", "contact", "user", "zero-moment point"]
+)
+def test_free_numbers_in_constraints(name, clock):
+    problem = MotionProblem(TREE, Splines(2), CLOCKS[clock], NUMBERS).subject_to(CONSTRAINTS[name])
+    check_constraints(problem)
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("name", ["torque squares", "effort on the ground", "power", "user"])
+def test_free_numbers_in_costs(name, clock):
+    problem = MotionProblem(TREE, Splines(2), CLOCKS[clock], NUMBERS).minimize(TERMS[name])
+    check_cost(problem)
+
+
+@pytest.mark.parametrize("numbers", [(), NUMBERS])
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_cut_joints(clock, numbers):
+    """Torques under forces in cut joints, which are profiles behind the coordinates."""
+    cuts = [CutForce("hand", "foot", axes="xz"), CutForce("foot", "hand", axes="y")]
+    problem = MotionProblem(TREE, Splines(2), CLOCKS[clock], numbers, cuts)
+    check_constraints(problem.subject_to(TorqueLimits(-1, 1, loads=LOADS), Coincident("hand", "foot")))
+    problem = MotionProblem(TREE, Splines(2), CLOCKS[clock], numbers, cuts)
+    check_cost(problem.minimize(TorqueSquares(0.3), ForceSquares(0.1)))
+
+
+@pytest.mark.parametrize(("degree", "knots"), [(5, "uniform"), (3, "clamped"), (5, "clamped")])
+def test_other_splines(degree, knots):
+    for clock in CLOCKS.values():
+        problem = MotionProblem(PLANE, Splines(3, degree, knots), clock).subject_to(TorqueLimits(-1, 1, per_segment=2))
+        t, _, _ = check_constraints(problem)
+        assert filled(t, problem) == (0, 0)
+        check_cost(MotionProblem(PLANE, Splines(3, degree, knots), clock).minimize(JerkSquares(1e-3), TorqueSquares()))
+
+
+def test_what_is_asked_of_one_measure_is_evaluated_once():
+    problem = MotionProblem(TREE, Splines(4), 1.0)
+    problem.minimize(TorqueSquares(loads=LOADS)).subject_to(
+        TorqueLimits(-1, 1, joints=["j1"], loads=LOADS), TorqueLimits(-2, 2, joints=["j3"], loads=LOADS)
+    )
+    assert len(problem.transcription().bundles) == 1
+
+
+def test_gauss_newton_is_the_part_without_curvature():
+    """Positive semidefinite, and equal to the Hessian of squares of a linear measure."""
+    problem = MotionProblem(TREE, Splines(3), 1.0).minimize(TorqueSquares())
+    t = problem.transcription()
+    x = unknowns(problem, t)
+    G = dense(t.hessian_structure, t.gauss_newton(x, 1.0, np.zeros(0)), (t.n, t.n))
+    G = G + np.tril(G, -1).T
+    values = np.linalg.eigvalsh(G)
+    assert values[0] > -1e-12 * values[-1]
+    y = lambda z: Torques(TREE).values(t.bundles[0].grid.moment(z).samples).ravel()  # noqa: E731
+    J = differences(y, x)
+    w = np.repeat(t.bundles[0].grid.moment(x).time.omega, 7)
+    np.testing.assert_allclose(G, 2 * J.T @ (w[:, None] * J), atol=1e-9 * values[-1])
+    problem = MotionProblem(TREE, Splines(3), 1.0).minimize(JerkSquares())
+    t = problem.transcription()
+    np.testing.assert_allclose(t.gauss_newton(x, 1.0, np.zeros(0)), t.hessian(x, 1.0, np.zeros(0)))
 
 
 def test_the_integral_converges_to_the_integral():
     """Torque squares of a smooth motion: the trapezoidal rule on finer and finer samples, against a very fine one."""
-    x = unknowns(program("torques", True))
     values = []
     for per_segment in (4, 8, 16, 64):
-        c = collocation(True, per_segment)
-        values.append(SquaresTerm(Torques(MODEL), c, 1.0, np.ones(2)).value(x, 1.0))
+        problem = MotionProblem(PLANE, Splines(3), Free(0.5, 2.0, 1.3)).minimize(TorqueSquares(per_segment=per_segment))
+        t = problem.transcription()
+        values.append(t.objective(unknowns(problem, t)))
     errors = np.abs(np.array(values[:3]) - values[3])
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.2)
     assert errors[1] / errors[2] == pytest.approx(4, rel=0.3)
 
 
-def test_samples_of_a_program_are_the_spline():
-    c = collocation(True)
-    x = unknowns(program("q", True))
-    q, v, a, T = c.motion(x, 9.0)
-    assert T == 1.3
-    h = 1e-5
-    shifted = [Collocation(Splines(3), 2, np.clip(c.xi + s * h, 0, 1), True).motion(x, 9.0) for s in (1, -1)]
-    inner = slice(1, -1)
-    np.testing.assert_allclose((shifted[0][0] - shifted[1][0])[inner] / (2 * h * T), v[inner], rtol=1e-5, atol=1e-4)
-    np.testing.assert_allclose((shifted[0][1] - shifted[1][1])[inner] / (2 * h * T), a[inner], rtol=1e-3, atol=2e-2)
-    assert np.max(np.abs(q)) > 0.1
+def test_jerk_of_a_cubic_is_integrated_exactly():
+    problem = MotionProblem(PLANE, Splines(5), Free(0.5, 2.0, 1.3)).minimize(JerkSquares())
+    finer = MotionProblem(PLANE, Splines(5), Free(0.5, 2.0, 1.3)).minimize(JerkSquares(per_segment=7))
+    x = unknowns(problem, problem.transcription())
+    assert problem.transcription().objective(x) == pytest.approx(finer.transcription().objective(x), rel=1e-12)
+
+
+def test_integrals_do_not_change_when_segments_are_only_named_differently():
+    """With equal lengths, free knots give the motion and the integrals of a free duration."""
+    for term in TERMS.values():
+        one = MotionProblem(TREE, Splines(3), Free(0.5, 2.0, 1.3)).minimize(term).transcription()
+        other = MotionProblem(TREE, Splines(3), Free(0.5, 2.0, 1.3, knots=True)).minimize(term).transcription()
+        x = np.random.default_rng(0).normal(0, 0.3, one.n)
+        x[-1] = 1.2
+        assert other.objective(np.concatenate([x[:-1], np.full(3, 0.4)])) == pytest.approx(one.objective(x), rel=1e-12)

@@ -2,5 +2,16 @@
 
 from mechgrad.gallery.human import human, human_motion
 from mechgrad.gallery.robots import arm7, chain, double_pendulum
+from mechgrad.gallery.walker import WALKER_SEGMENTS, walker, walker_limits, walker_mirror
 
-__all__ = ["arm7", "chain", "double_pendulum", "human", "human_motion"]
+__all__ = [
+    "WALKER_SEGMENTS",
+    "arm7",
+    "chain",
+    "double_pendulum",
+    "human",
+    "human_motion",
+    "walker",
+    "walker_limits",
+    "walker_mirror",
+]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.kinematics.batch import Batch, Kernels
+from mechgrad.kinematics.batch import Batch, Kernels, tree_of
 from mechgrad.kinematics.kernels import markers as _kernels
 from mechgrad.kinematics.kernels.markers import MOTION, POINT, SPIN, VECTOR
 from mechgrad.model.columns import (
@@ -151,6 +151,25 @@ class MarkerDerivatives:
     xd_p: Array
     xdd_p: Array
     parameters: tuple[str, ...]
+
+
+def marker_body(model: Model, name: str) -> str:
+    """The body that carries a marker.
+
+    >>> marker_body(double_pendulum(), "tip")
+    'lower'
+    """
+    return _locate(model, tree_of(model), name)[0]
+
+
+def marker_columns(model: Model, name: str) -> list[int]:
+    """Velocities that move a marker, from the ground outward.
+
+    >>> marker_columns(double_pendulum(), "tip")
+    [0, 1]
+    """
+    tree = tree_of(model)
+    return sorted(_chain(tree, _table(model, tree, [name], tree.dtype), 0))
 
 
 def marker_jacobian(model: Model, markers: Sequence[str], q: ArrayLike) -> Array:

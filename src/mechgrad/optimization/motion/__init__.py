@@ -1,30 +1,79 @@
 """Motions that are best: joint profiles as splines, torques by inverse dynamics, a sparse program with exact
 derivatives."""
 
-from mechgrad.optimization.motion.problem import MotionProblem
-from mechgrad.optimization.motion.solution import MotionSolution
-from mechgrad.optimization.motion.splines import Splines
-from mechgrad.optimization.motion.terms import (
+from mechgrad.optimization.motion.constraints import (
     At,
+    Coincident,
+    Distance,
+    JointLimits,
+    KeepOut,
+    Periodic,
+    PointLimits,
+    PointPath,
+    ReactionLimits,
+    TorqueLimits,
+    UserConstraint,
+)
+from mechgrad.optimization.motion.measures import (
+    Coordinates,
+    CutForce,
+    LoadSchedule,
+    Points,
+    PointVelocities,
+    Reactions,
+    Stance,
+    Torques,
+)
+from mechgrad.optimization.motion.problem import MotionProblem
+from mechgrad.optimization.motion.solution import GroundReactions, MotionSolution
+from mechgrad.optimization.motion.splines import Splines
+from mechgrad.optimization.motion.standing import Contact, GroundFriction, ZeroMomentPoint
+from mechgrad.optimization.motion.terms import (
     Duration,
+    Energy,
+    ForceSquares,
     Free,
     FreeNumber,
-    JointLimits,
-    PointLimits,
-    TorqueLimits,
+    JerkSquares,
+    PowerSquares,
     TorqueSquares,
+    UserTerm,
 )
 
 __all__ = [
     "At",
+    "Coincident",
+    "Contact",
+    "Coordinates",
+    "CutForce",
+    "Distance",
     "Duration",
+    "Energy",
+    "ForceSquares",
     "Free",
     "FreeNumber",
+    "GroundFriction",
+    "GroundReactions",
+    "JerkSquares",
     "JointLimits",
+    "KeepOut",
+    "LoadSchedule",
     "MotionProblem",
     "MotionSolution",
+    "Periodic",
     "PointLimits",
+    "PointPath",
+    "PointVelocities",
+    "Points",
+    "PowerSquares",
+    "ReactionLimits",
+    "Reactions",
     "Splines",
+    "Stance",
     "TorqueLimits",
     "TorqueSquares",
+    "Torques",
+    "UserConstraint",
+    "UserTerm",
+    "ZeroMomentPoint",
 ]

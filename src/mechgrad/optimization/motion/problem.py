@@ -11,31 +11,28 @@ Joint profiles are splines; torques come from inverse dynamics, with exact spars
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol, final
+from dataclasses import fields, replace
+from typing import Any, Literal, final
 
 import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.model.model import Model
-from mechgrad.optimization.motion.collocation import Collocation
-from mechgrad.optimization.motion.measures import numbers_of, with_numbers
+from mechgrad.optimization.motion.bundle import Bundle, Integral, Rows
+from mechgrad.optimization.motion.clock import Clock, FreeDuration, FreeKnots, GivenDuration
+from mechgrad.optimization.motion.constraints import At, Requires
+from mechgrad.optimization.motion.grid import Grid
+from mechgrad.optimization.motion.measures.base import Measure, numbers_of, with_numbers
+from mechgrad.optimization.motion.measures.torques import CutForce
+from mechgrad.optimization.motion.setting import IntegralOf, Requirement, Setting
 from mechgrad.optimization.motion.solution import MotionSolution
 from mechgrad.optimization.motion.splines import Splines
-from mechgrad.optimization.motion.terms import At, Duration, Free, FreeNumber, Requirement, TorqueSquares
-from mechgrad.optimization.motion.transcription import Constraint, SquaresTerm, Transcription
+from mechgrad.optimization.motion.terms import Duration, Free, FreeNumber, Minimizes
+from mechgrad.optimization.motion.transcription import Transcription
 from mechgrad.optimization.solvers import NonlinearProgram, solve
 from mechgrad.typing import Array
 
-
-class Requires(Protocol):
-    """Anything that can be demanded of a motion: it states a measure, bounds and instants."""
-
-    def requirement(self, model: Model, segments: int, parameters: tuple[str, ...] = ()) -> Requirement:
-        """What the problem enforces."""
-        ...
-
-
-Term = Duration | TorqueSquares
+HessianChoice = Literal["auto", "exact", "gauss-newton", "lbfgs"]
 
 
 @final
@@ -48,13 +45,20 @@ class MotionProblem:
         A tree of hinges and slides (n_q = n_v): control points interpolate plain coordinates.
     splines : Splines
     duration : float or Free
-        Given [s], or to be found.
+        Given [s], or to be found, with the lengths of all segments if `Free(..., knots=True)`.
     numbers : list of FreeNumber
         Numbers of the model to be found together with the motion (co-design).
+    cuts : list of CutForce
+        Forces in joints that were cut to open loops, to be found with the motion; close the loop with `Coincident`.
     """
 
     def __init__(
-        self, model: Model, splines: Splines, duration: float | Free, numbers: Sequence[FreeNumber] = ()
+        self,
+        model: Model,
+        splines: Splines,
+        duration: float | Free,
+        numbers: Sequence[FreeNumber] = (),
+        cuts: Sequence[CutForce] = (),
     ) -> None:
         if model.n_q != model.n_v:
             joints = [j.name for j in model.joints if j.n_q != j.n_v]
@@ -64,8 +68,6 @@ class MotionProblem:
             )
         if model.n_v == 0:
             raise InputError(f"model {model.name!r} cannot move.")
-        if not isinstance(duration, Free) and not 0 < duration < np.inf:
-            raise InputError(f"duration is {duration}; it must be positive [s], or Free(lower, upper).")
         for number in numbers:
             (present,) = numbers_of(model, [number.path])
             if not number.lower <= present <= number.upper:
@@ -74,25 +76,33 @@ class MotionProblem:
                     f"[{number.lower}, {number.upper}]; start inside."
                 )
         self.model, self.splines, self.duration, self.numbers = model, splines, duration, tuple(numbers)
-        self._terms: list[Term] = []
+        self.clock = _clock(duration, splines)
+        self.setting = Setting(model, splines, tuple(cuts))
+        self.setting.torques(None, None)  # refuses unknown points of cuts
+        self._duration_weight = 0.0
+        self._terms: list[Minimizes] = []
         self._constraints: list[Requires] = []
 
-    def minimize(self, *terms: Term) -> MotionProblem:
+    def minimize(self, *terms: Duration | Minimizes) -> MotionProblem:
         """Add to the cost; returns the problem."""
         for term in terms:
-            if not isinstance(term, Duration | TorqueSquares):
-                raise InputError(f"{term!r} cannot be minimised; give Duration or TorqueSquares.")
-            if isinstance(term, Duration) and not isinstance(self.duration, Free):
-                raise InputError("the duration is given; make it Free(lower, upper) to minimise it.")
-        self._terms += terms
+            if isinstance(term, Duration):
+                if not isinstance(self.duration, Free):
+                    raise InputError("the duration is given; make it Free(lower, upper) to minimise it.")
+                self._duration_weight += term.weight
+                continue
+            if not hasattr(term, "integral"):
+                raise InputError(f"{term!r} cannot be minimised; give Duration, TorqueSquares, ... or a UserTerm.")
+            term.integral(self.setting)
+            self._terms.append(term)
         return self
 
     def subject_to(self, *constraints: Requires) -> MotionProblem:
         """Add constraints; returns the problem. Limits that cross and unknown joints are refused here."""
         for constraint in constraints:
-            if not hasattr(constraint, "requirement"):
+            if not hasattr(constraint, "requirements"):
                 raise InputError(f"{constraint!r} is not a constraint on a motion.")
-            constraint.requirement(self.model, self.splines.segments)
+            constraint.requirements(self.setting)
         self._constraints += constraints
         return self
 
@@ -106,103 +116,221 @@ class MotionProblem:
         """The free numbers of the model."""
         return tuple(number.path for number in self.numbers)
 
-    def _collocation(self, xi: Array) -> Collocation:
-        return Collocation(self.splines, self.model.n_v, xi, self.free, len(self.numbers))
+    @property
+    def width(self) -> int:
+        """Profiles: coordinates, then forces in cut joints."""
+        return self.model.n_v + sum(len(cut.axes) for cut in self.setting.cuts)
+
+    # --------------------------------------------------------------------------------------------------- transcription
+    def _grid(self, xi: Array, rule: str = "trapezoid") -> Grid:
+        return Grid(self.splines, self.width, self.model.n_v, xi, self.clock, len(self.numbers), rule)
+
+    def _requirements(self) -> list[Requirement]:
+        return [r for constraint in self._constraints for r in constraint.requirements(self.setting)]
 
     def transcription(self) -> Transcription:
-        """The program's functions and patterns."""
-        terms, weight = [], 0.0
-        for term in self._terms:
-            if isinstance(term, Duration):
-                weight += term.weight
-                continue
-            measure = term.measure(self.model, self.paths)
-            xi = np.linspace(0.0, 1.0, self.splines.segments * term.per_segment + 1)
-            scale = np.broadcast_to(np.asarray(term.scale, float), (measure.m,))
-            terms.append(SquaresTerm(measure, self._collocation(xi), term.weight, scale))
-        constraints = []
-        for constraint in self._constraints:
-            r = constraint.requirement(self.model, self.splines.segments, self.paths)
-            constraints.append(Constraint(r.label, r.measure, self._collocation(r.xi), r.lower, r.upper))
-        self._check_freedom(constraints)
-        duration = self.duration.start if isinstance(self.duration, Free) else float(self.duration)
-        return Transcription(self._collocation(self.splines.grid), duration, weight, terms, constraints)
+        """The program's functions and patterns. What is asked of one measure on one grid is evaluated once."""
+        asked: dict[object, tuple[Measure, Grid, list[Rows], list[Integral]]] = {}
 
-    def _check_freedom(self, constraints: list[Constraint]) -> None:
-        """Refuse what no spline of this size can do."""
-        fixed = sum(int(np.sum(c.lower == c.upper)) * c.collocation.nt for c in constraints)
-        unknowns = self.splines.n_points * self.model.n_v + int(self.free) + len(self.numbers)
+        def entry(part: Requirement | IntegralOf, rule: str) -> tuple[list[Rows], list[Integral]]:
+            measure = part.measure.freed(self.paths) if self.paths else part.measure
+            key = (measure.key, rule, part.xi.tobytes())
+            if key not in asked:
+                asked[key] = (measure.on(part.xi), self._grid(part.xi, rule), [], [])
+            return asked[key][2], asked[key][3]
+
+        for term in self._terms:
+            i = term.integral(self.setting)
+            entry(i, i.rule)[1].append(Integral(i.linear, i.squares))
+        requirements = self._requirements()
+        for r in requirements:
+            rows = Rows(r.label, r.matrix(), r.lower, r.upper, r.row_names(), np.ones(r.lower.size) * r.scale)
+            entry(r, "trapezoid")[0].append(rows)
+        self._check(requirements)
+        bundles = [Bundle(measure, grid, rows, integrals) for measure, grid, rows, integrals in asked.values()]
+        return Transcription(self._grid(self.splines.grid), self._duration_weight, bundles)
+
+    def _check(self, requirements: list[Requirement]) -> None:
+        """Refuse what no spline of this size can do, and positions demanded outside of their limits."""
+        fixed = sum(int(np.sum(r.lower == r.upper)) for r in requirements)
+        unknowns = self.splines.n_points * self.width + self.clock.n + len(self.numbers)
         if fixed > unknowns:
             raise InputError(
                 f"{fixed} equations for {unknowns} unknowns: the spline is too coarse for the constraints. "
                 "Take more segments."
             )
+        demanded: dict[str, tuple[float, float, str]] = {}
+        for r in requirements:
+            if r.names is None or r.combine is None or np.any(np.diff(r.combine.indptr) != 1):
+                continue
+            if not isinstance(r.measure.key, tuple) or r.measure.key[0] != "coordinates":
+                continue
+            for name, lower, upper in zip(r.names, r.lower, r.upper, strict=True):
+                lo, up, label = demanded.get(name, (-np.inf, np.inf, ""))
+                if lower > up + 1e-12 or upper < lo - 1e-12:
+                    raise InputError(
+                        f"{name} is demanded between {lower:g} and {upper:g} ({r.label}) and between {lo:g} and {up:g} "
+                        f"({label}): both cannot be."
+                    )
+                demanded[name] = (max(lo, lower), min(up, upper), r.label)
 
     def bounds(self) -> tuple[Array, Array]:
         """Bounds of the unknowns."""
-        n = self.splines.n_points * self.model.n_v
-        lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
-        if isinstance(self.duration, Free):
-            lower, upper = np.r_[lower, self.duration.lower], np.r_[upper, self.duration.upper]
-        return np.r_[lower, [n.lower for n in self.numbers]], np.r_[upper, [n.upper for n in self.numbers]]
+        n = self.splines.n_points * self.width
+        lower, upper = self.clock.bounds
+        numbers = [x.lower for x in self.numbers], [x.upper for x in self.numbers]
+        return np.r_[np.full(n, -np.inf), lower, numbers[0]], np.r_[np.full(n, np.inf), upper, numbers[1]]
 
     def guess(self) -> Array:
         """Straight lines between the positions demanded at the start and at the end (zero where nothing is)."""
         ends = []
         for xi in (0.0, 1.0):
-            q = np.zeros(self.model.n_v)
+            q = np.zeros(self.width)
             for constraint in self._constraints:
                 if isinstance(constraint, At) and constraint.level == "q" and constraint.xi == xi:
-                    r = constraint.requirement(self.model, self.splines.segments)
-                    q[r.measure.structure[1]] = r.lower
+                    (r,) = constraint.requirements(self.setting)
+                    q[r.measure.structure.cols] = r.lower
             ends.append(q)
         x = self.splines.between(*ends).ravel()
-        duration = [self.duration.start] if isinstance(self.duration, Free) else []
-        return np.concatenate([x, duration, numbers_of(self.model, self.paths)])
+        return np.concatenate([x, self.clock.start, numbers_of(self.model, self.paths)])
 
     def program(self) -> NonlinearProgram:
         """The problem as a nonlinear program, for any solver."""
-        t = self.transcription()
+        return self._program(self.transcription())
+
+    def _program(self, t: Transcription, near: Array | None = None, nearness: float = 0.0) -> NonlinearProgram:
+        """With `near`, the cost is the distance to it instead."""
         lower, upper = self.bounds()
         cl, cu = t.bounds
-        points = [f"P{i}({name})" for i in range(self.splines.n_points) for name in self.model.v_names]
+        profiles = [*self.model.v_names, *(name for cut in self.setting.cuts for name in cut.names)]
+        points = [f"P{i}({name})" for i in range(self.splines.n_points) for name in profiles]
+        costs: dict[str, Any] = {"objective": t.objective, "gradient": t.gradient, "hessian": t.hessian}
+        places = t.hessian_structure
+        if near is not None:
+            costs, places = _nearness(t, near, nearness)
+        else:
+            costs |= {"gauss_newton": t.gauss_newton, "gauss_newton_structure": places}
         return NonlinearProgram(
             n=t.n, m=t.m, lb=lower, ub=upper, cl=cl, cu=cu,
-            objective=t.objective, gradient=t.gradient, constraints=t.values,
-            jacobian=t.jacobian, jacobian_structure=t.jacobian_structure,
-            hessian=t.hessian, hessian_structure=t.hessian_structure,
-            variable_names=[*points, *(["duration"] if self.free else []), *self.paths], constraint_names=t.names,
+            constraints=t.values, jacobian=t.jacobian, jacobian_structure=t.jacobian_structure,
+            hessian_structure=places, constraint_scale=t.scales if t.m else None,
+            variable_names=[*points, *self.clock.names, *self.paths], constraint_names=t.names, **costs,
         )  # fmt: skip
 
+    # ----------------------------------------------------------------------------------------------------------- solve
     def solve(
         self,
         guess: Array | MotionSolution | None = None,
         *,
         solver: str = "ipopt",
-        hessian: Literal["auto", "exact", "gauss-newton", "lbfgs"] = "auto",
+        hessian: HessianChoice = "auto",
         max_iterations: int = 500,
         tolerance: float = 1e-8,
-        progress: bool | Callable[..., None] = False,
+        time_limit: float | None = None,
+        progress: bool | Callable[..., Any] = False,
+        options: dict[str, Any] | None = None,
     ) -> MotionSolution:
-        """Find the best motion.
+        """Find the best motion. Ctrl-C ends the search with the best motion so far.
 
         Parameters
         ----------
         guess : array of unknowns, an earlier MotionSolution (also on other splines), or None
             Where to start; None takes straight lines.
         solver : "ipopt", "slsqp" or "trust-constr"
-        hessian : "auto" (the best the solver takes), "exact" or "lbfgs"
+        hessian : "auto" (the best the solver takes), "exact", "gauss-newton" (of squares in the cost) or "lbfgs"
+        progress : True prints a line per iteration; a function is called with each
         """
-        if isinstance(guess, MotionSolution):
-            start = np.r_[guess.unknowns_on(self.splines, self.free), numbers_of(guess.model, self.paths)]
-        else:
-            start = self.guess() if guess is None else np.asarray(guess, float)
+        start = self._start(guess)
         result = solve(
             self.program(), start, solver=solver, hessian=hessian, max_iterations=max_iterations, tolerance=tolerance,
-            progress=progress,
+            time_limit=time_limit, progress=progress or None, options=options,
         )  # fmt: skip
-        duration = self.duration.start if isinstance(self.duration, Free) else float(self.duration)
-        collocation = self._collocation(self.splines.grid)
-        P, T = collocation.split(result.x, duration)
-        model = with_numbers(self.model, self.paths, collocation.parameters(result.x)) if self.paths else self.model
-        return MotionSolution(model, self.splines, P, T, result)
+        return self._solution(result)
+
+    def feasible(
+        self,
+        guess: Array | MotionSolution | None = None,
+        *,
+        solver: str = "ipopt",
+        nearness: float = 1e-3,
+        max_iterations: int = 500,
+        tolerance: float = 1e-6,
+        time_limit: float | None = None,
+        progress: bool | Callable[..., Any] = False,
+        options: dict[str, Any] | None = None,
+    ) -> MotionSolution:
+        """A motion that respects all constraints, near the guess: the first phase of a hard problem.
+
+        The cost is replaced by nearness / 2 |x - guess|^2; `problem.solve(problem.feasible())` is the two-phase solve.
+        """
+        start = self._start(guess)
+        result = solve(
+            self._program(self.transcription(), start, nearness), start, solver=solver, max_iterations=max_iterations,
+            tolerance=tolerance, time_limit=time_limit, progress=progress or None, options=options,
+        )  # fmt: skip
+        return self._solution(result)
+
+    def _start(self, guess: Array | MotionSolution | None) -> Array:
+        if isinstance(guess, MotionSolution):
+            return np.r_[guess.unknowns_on(self.splines, self.clock), numbers_of(guess.model, self.paths)]
+        return self.guess() if guess is None else np.asarray(guess, float)
+
+    def _solution(self, result: Any) -> MotionSolution:
+        at = self.splines.n_points * self.width
+        theta = result.x[at : at + self.clock.n]
+        model = with_numbers(self.model, self.paths, result.x[at + self.clock.n :]) if self.paths else self.model
+        lengths = theta if isinstance(self.clock, FreeKnots) else None
+        return MotionSolution(
+            model, self.splines, result.x[:at].reshape(-1, self.width), self.clock.duration(theta), result,
+            self.setting.cuts, lengths,
+        )  # fmt: skip
+
+    def residuals(self, solution: MotionSolution, finer: int = 8) -> dict[str, float]:
+        """How far each kind of constraint is violated anywhere, also between the instants where it is enforced.
+
+        The constraints are evaluated on a grid `finer` times as fine; the numbers are in their own units.
+        """
+        other = MotionProblem(self.model, self.splines, self.duration, self.numbers, self.setting.cuts)
+        for constraint in self._constraints:
+            names = [f.name for f in fields(constraint)]  # type: ignore[arg-type]
+            if "per_segment" in names:
+                constraint = replace(constraint, per_segment=constraint.per_segment * finer)  # type: ignore[type-var, attr-defined]
+            other._constraints.append(constraint)
+        other._check = lambda requirements: None  # type: ignore[method-assign]  # finer than the unknowns, on purpose
+        t = other.transcription()
+        x = self._start(solution)
+        values, (lower, upper) = t.values(x), t.bounds
+        beyond = np.maximum(np.maximum(lower - values, values - upper), 0.0)
+        worst: dict[str, float] = {}
+        for label, amount in zip(t.labels, beyond, strict=True):
+            worst[label] = max(worst.get(label, 0.0), float(amount))
+        return worst
+
+
+def _clock(duration: float | Free, splines: Splines) -> Clock:
+    if not isinstance(duration, Free):
+        return GivenDuration(duration)
+    if duration.knots:
+        return FreeKnots(splines.segments, duration.lower, duration.upper, duration.start)
+    return FreeDuration(duration.lower, duration.upper, duration.start)
+
+
+def _nearness(t: Transcription, near: Array, weight: float) -> tuple[dict[str, Any], tuple[Array, Array]]:
+    """weight / 2 |x - near|^2 as a cost, with a diagonal added to the pattern of the Hessian."""
+    rows, cols = t.hessian_structure
+    keys = np.unique(np.concatenate([rows * t.n + cols, np.arange(t.n) * (t.n + 1)]))
+    at = np.searchsorted(keys, rows * t.n + cols)
+    diagonal = np.searchsorted(keys, np.arange(t.n) * (t.n + 1))
+
+    def hessian(x: Array, sigma: float, multipliers: Array) -> Array:
+        out = np.zeros(keys.size)
+        out[at] = t.hessian(x, 0.0, multipliers)
+        out[diagonal] += sigma * weight
+        return out
+
+    costs = {
+        "objective": lambda x: 0.5 * weight * float(np.sum((x - near) ** 2)),
+        "gradient": lambda x: weight * (x - near),
+        "hessian": hessian,
+    }
+    return costs, (keys // t.n, keys % t.n)

@@ -1,4 +1,4 @@
-"""A motion that was found: on any grid, with its torques, and how it was found."""
+"""A motion that was found: on any grid, with its torques and reactions, and how it was found."""
 
 from __future__ import annotations
 
@@ -11,12 +11,40 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.spatial import inverse_dynamics
+from mechgrad.inverse.reactions import JointReactions, joint_reactions
+from mechgrad.kinematics.markers import marker_motion
 from mechgrad.model.model import Model
-from mechgrad.optimization.motion.collocation import Collocation
+from mechgrad.optimization.motion.clock import Clock, FreeKnots, GivenDuration
+from mechgrad.optimization.motion.grid import Grid
+from mechgrad.optimization.motion.measures.ground import GroundTorques, Stance
+from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, Torques, loads_at
+from mechgrad.optimization.motion.samples import Samples
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.optimization.solvers import SolverResult
 from mechgrad.typing import Array
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GroundReactions:
+    """What the ground does, over time.
+
+    Attributes
+    ----------
+    t : (nt,) [s]
+    force, moment : (nt, 3)
+        Of all feet together, about the world's origin.
+    zmp : (nt, 3)
+        The zero-moment point on the ground [m].
+    feet : dict of (nt, 6)
+        Force and moment about the world's origin on each body that stands, zero while it does not.
+    """
+
+    t: Array
+    force: Array
+    moment: Array
+    zmp: Array
+    feet: dict[str, Array]
 
 
 @final
@@ -29,52 +57,130 @@ class MotionSolution:
     model, splines : what moves (with the free numbers that were found), and how its motion is described
     control_points : (n_points, n)
     duration : float [s]
-    result : SolverResult
-        Reason, multipliers, iterations, times.
+    result : SolverResult or None
+        Reason, multipliers, iterations, times; None for a motion that was loaded.
+    cuts : forces in cut joints, whose profiles follow the coordinates
+    lengths : (segments,) or None
+        Lengths of the segments [s], if they were free.
     """
 
     model: Model
     splines: Splines
     control_points: Array
     duration: float
-    result: SolverResult
+    result: SolverResult | None
+    cuts: tuple[CutForce, ...] = ()
+    lengths: Array | None = None
+
+    def _clock(self) -> tuple[Clock, Array]:
+        if self.lengths is None:
+            return GivenDuration(self.duration), np.zeros(0)
+        return FreeKnots(self.splines.segments, self.duration, self.duration, self.duration), self.lengths
+
+    def samples_at(self, xi: Array) -> Samples:
+        """The motion at some instants of normalised time."""
+        clock, theta = self._clock()
+        grid = Grid(self.splines, self.control_points.shape[1], self.model.n_v, xi, clock)
+        return grid.moment(np.concatenate([self.control_points.ravel(), theta])).samples
+
+    def _even(self, samples: int) -> Array:
+        if samples < 2:
+            raise InputError(f"samples is {samples}; give at least 2.")
+        return np.linspace(0.0, 1.0, samples)
+
+    def times(self, samples: int = 101) -> Array:
+        """t [s] of an even grid of normalised time (even in time, too, unless the segments have different lengths)."""
+        clock, theta = self._clock()
+        return clock.times(theta, self._even(samples))
 
     def motion(self, samples: int = 101) -> tuple[Array, Array, Array, Array]:
         """t (samples,), q, v, a (samples, n) on an even grid."""
-        if samples < 2:
-            raise InputError(f"samples is {samples}; give at least 2.")
-        xi = np.linspace(0.0, 1.0, samples)
-        c = Collocation(self.splines, self.model.n_v, xi, False)
-        q, v, a, T = c.motion(self.control_points.ravel(), self.duration)
-        return xi * T, q, v, a
+        s = self.samples_at(self._even(samples))
+        return self.times(samples), s.q, s.v, s.a
 
-    def torques(self, samples: int = 101, loads: Sequence[Load] | None = None) -> Array:
-        """Generalized forces on an even grid, (samples, n)."""
-        _, q, v, a = self.motion(samples)
-        return inverse_dynamics(self.model, q, v, a, loads=loads)
+    def torques(
+        self,
+        samples: int = 101,
+        loads: Sequence[AnyLoad] | None = None,
+        ground: Sequence[Stance] | None = None,
+    ) -> Array:
+        """Generalized forces on an even grid, (samples, n), with forces in cut joints and from the ground."""
+        s = self.samples_at(self._even(samples))
+        if ground is None:
+            return Torques(self.model, loads, self.cuts).values(s)
+        return GroundTorques(self.model, tuple(ground), loads, xi=s.xi).values(s)[:, : self.model.n_v]
 
-    def overshoot(self, limit: float | Array, samples: int = 2001, loads: Sequence[Load] | None = None) -> Array:
+    def cut_forces(self, samples: int = 101) -> Array:
+        """Forces in cut joints, (samples, components)."""
+        return np.asarray(self.samples_at(self._even(samples)).z[0][:, self.model.n_v :])
+
+    def ground_reactions(
+        self, ground: Sequence[Stance], samples: int = 101, loads: Sequence[AnyLoad] | None = None
+    ) -> GroundReactions:
+        """What the ground does to the body that stands on it."""
+        s = self.samples_at(self._even(samples))
+        measure = GroundTorques(self.model, tuple(ground), loads, xi=s.xi)
+        W = measure.values(s)[:, self.model.n_v :]
+        zmp = np.stack([-W[:, 4] / W[:, 2], W[:, 3] / W[:, 2], np.zeros(s.nt)], axis=1)
+        return GroundReactions(self.times(samples), W[:, :3], W[:, 3:], zmp, measure.wrenches(s))
+
+    def reactions(
+        self,
+        samples: int = 101,
+        loads: Sequence[AnyLoad] | None = None,
+        ground: Sequence[Stance] | None = None,
+    ) -> JointReactions:
+        """What each joint transmits, on an even grid: as `joint_reactions`, with all loads of the motion."""
+        s = self.samples_at(self._even(samples))
+        acting = Torques(self.model, loads, self.cuts)._forces(s) if self.cuts else loads_at(loads, s.xi)
+        if ground is not None:
+            feet = GroundTorques(self.model, tuple(ground), loads, xi=s.xi).wrenches(s)
+            origins = marker_motion(self.model, [f"{body}.origin" for body in feet], s.q).position
+            for k, (body, w) in enumerate(feet.items()):
+                acting = [*acting, Load(body, w[:, :3], w[:, 3:] - np.cross(origins[:, k], w[:, :3]))]
+        return joint_reactions(self.model, s.q, s.v, s.a, loads=acting)
+
+    def overshoot(
+        self,
+        limit: float | Array,
+        samples: int = 2001,
+        loads: Sequence[AnyLoad] | None = None,
+        ground: Sequence[Stance] | None = None,
+    ) -> Array:
         """How far |tau| exceeds a limit anywhere between the samples where it was enforced, per joint (0 if
         nowhere)."""
-        return np.asarray(np.maximum(np.max(np.abs(self.torques(samples, loads)), axis=0) - limit, 0.0))
+        tau = self.torques(samples, loads, ground)
+        return np.asarray(np.maximum(np.max(np.abs(tau), axis=0) - limit, 0.0))
 
-    def unknowns_on(self, splines: Splines, free: bool) -> Array:
+    def unknowns_on(self, splines: Splines, clock: Clock) -> Array:
         """This motion as unknowns on other splines: a start for a refined problem."""
         if splines == self.splines:
-            P = self.control_points
-        else:
-            samples = 8 * splines.segments + 1
-            P = splines.fit(np.linspace(0, 1, samples), self.motion(samples)[1])
-        return np.r_[P.ravel(), self.duration] if free else P.ravel()
+            theta = self.lengths if isinstance(clock, FreeKnots) and self.lengths is not None else None
+            theta = clock.of_duration(self.duration) if theta is None else theta
+            return np.concatenate([self.control_points.ravel(), theta])
+        samples = 8 * splines.segments + 1
+        xi = np.linspace(0, 1, samples)
+        own, own_theta = self._clock()
+        t = own.times(own_theta, np.linspace(0, 1, 4001))
+        # the same instants of time, whatever the lengths of the segments were
+        at = np.interp(xi * self.duration, t, np.linspace(0, 1, 4001))
+        P = splines.fit(xi, self.samples_at(at).z[0])
+        return np.concatenate([P.ravel(), clock.of_duration(self.duration)])
 
-    def plot(self, samples: int = 401, loads: Sequence[Load] | None = None) -> Any:
+    # ------------------------------------------------------------------------------------------------------- pictures
+    def plot(
+        self,
+        samples: int = 401,
+        loads: Sequence[AnyLoad] | None = None,
+        ground: Sequence[Stance] | None = None,
+    ) -> Any:
         """Positions, velocities and torques over time; returns the matplotlib figure."""
         from matplotlib.figure import Figure
 
         t, q, v, _ = self.motion(samples)
         figure = Figure(figsize=(10, 3.4), layout="constrained")
         for k, (values, title) in enumerate(
-            ((q, "coordinates"), (v, "velocities"), (self.torques(samples, loads), "generalized forces"))
+            ((q, "coordinates"), (v, "velocities"), (self.torques(samples, loads, ground), "generalized forces"))
         ):
             ax = figure.add_subplot(1, 3, k + 1)
             ax.plot(t, values, label=self.model.v_names if self.model.n_v <= 8 else None)
@@ -84,14 +190,36 @@ class MotionSolution:
             ax.legend(frameon=False, fontsize=8)
         return figure
 
-    def save(self, path: str | Path) -> None:
-        """Control points, duration and splines as an .npz file; the model is saved with `save_model`."""
-        s = self.splines
-        np.savez(
-            path,
-            control_points=self.control_points,
-            duration=self.duration,
-            segments=s.segments,
-            degree=s.degree,
-            knots=s.knots,
-        )
+    def animate(
+        self, segments: Sequence[tuple[str, str]], path: str | Path | None = None, frames: int = 40, repeat: int = 1
+    ) -> Any:
+        """The motion as a stick figure: lines between pairs of markers; returns the matplotlib animation.
+
+        With `path` (a .gif) it is written there, `repeat` times over in one file.
+        """
+        from matplotlib.animation import FuncAnimation, PillowWriter
+        from matplotlib.figure import Figure
+
+        names = list(dict.fromkeys(name for pair in segments for name in pair))
+        if not names:
+            raise InputError("segments is empty; give pairs of marker names to join.")
+        _, q, _, _ = self.motion(frames)
+        x = marker_motion(self.model, names, q).position
+        figure = Figure(figsize=(5, 5), layout="constrained")
+        ax: Any = figure.add_subplot(projection="3d")
+        low, high = x.min(axis=(0, 1)), x.max(axis=(0, 1))
+        middle, reach = (low + high) / 2, max(float(np.max(high - low)) / 2, 1e-3)
+        ax.set(**{f"{axis}lim": (m - reach, m + reach) for axis, m in zip("xyz", middle, strict=True)})
+        lines = [ax.plot([], [], [], "o-", ms=2, lw=2, color="C0")[0] for _ in segments]
+
+        def draw(frame: int) -> list[Any]:
+            for line, (a, b) in zip(lines, segments, strict=True):
+                ends = x[frame % frames][[names.index(a), names.index(b)]]
+                line.set_data_3d(*ends.T)
+            return lines
+
+        interval = 1e3 * self.duration / (frames - 1)
+        animation = FuncAnimation(figure, draw, frames=frames * repeat, interval=interval)
+        if path is not None:
+            animation.save(str(path), PillowWriter(fps=min(50, max(1, round(1e3 / interval)))))
+        return animation

@@ -1,30 +1,35 @@
-"""The vocabulary of a motion problem: what to minimise and what to respect."""
+"""What to find besides the motion, and what to minimise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import Any, Protocol, final
 
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.inverse.loads import Load
-from mechgrad.optimization.motion.measures import Coordinates, Measure, Points, Torques
+from mechgrad.optimization.motion.measures.base import Measure, columns_of
+from mechgrad.optimization.motion.measures.composite import Composite, Products, UserFunction
+from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
+from mechgrad.optimization.motion.measures.ground import Stance
+from mechgrad.optimization.motion.measures.torques import AnyLoad
+from mechgrad.optimization.motion.setting import IntegralOf, Setting
 from mechgrad.typing import Array, ArrayLike
-
-if TYPE_CHECKING:
-    from mechgrad.model.model import Model
 
 
 @final
 @dataclass(frozen=True)
 class Free:
-    """A duration to be found, between `lower` and `upper` [s], starting from `guess` (their mean if left out)."""
+    """A duration to be found, between `lower` and `upper` [s], starting from `guess` (their mean if left out).
+
+    With `knots` the lengths of all spline segments are found, each between lower / s and upper / s.
+    """
 
     lower: float
     upper: float
     guess: float | None = None
+    knots: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.lower < self.upper < np.inf:
@@ -56,6 +61,34 @@ class FreeNumber:
 
 
 # --------------------------------------------------------------------------------------------------- to minimise
+class Minimizes(Protocol):
+    """An integral over time that can be minimised."""
+
+    def integral(self, setting: Setting) -> IntegralOf:
+        """What is integrated."""
+        ...
+
+
+def _weight(weight: float, what: str) -> float:
+    if not np.isfinite(weight):
+        raise InputError(f"{what}: weight is {weight}; give a finite number.")
+    return float(weight)
+
+
+def _chosen(measure: Measure, rows: Array, weights: ArrayLike) -> Array:
+    """Weights of some rows of a measure, zero for the others."""
+    out = np.zeros(measure.m)
+    out[rows] = weights
+    return out
+
+
+def _scale(scale: ArrayLike, size: int, what: str) -> Array:
+    values = np.asarray(scale, float)
+    if values.shape not in ((), (size,)) or not np.all(values > 0):
+        raise InputError(f"{what}: scale has shape {values.shape}; give a positive number or {size} of them.")
+    return np.broadcast_to(values, (size,))
+
+
 @final
 @dataclass(frozen=True)
 class Duration:
@@ -70,122 +103,146 @@ class TorqueSquares:
     """weight * integral of sum (tau_i / scale_i)^2 dt, by the trapezoidal rule on `per_segment` samples per spline
     segment.
 
-    With scale = the torque limits this is the normalised dynamic effort.
+    With the largest torques as scale this is the normalised dynamic effort. `ground` makes it that of a body that
+    stands: a list of `Stance`.
     """
 
     weight: float = 1.0
     scale: ArrayLike = 1.0
     joints: Sequence[str] | None = None
-    loads: Sequence[Load] | None = None
+    loads: Sequence[AnyLoad] | None = None
     per_segment: int = 1
+    ground: Sequence[Stance] | None = None
 
-    def measure(self, model: Model, parameters: tuple[str, ...] = ()) -> Measure:
-        """What is squared."""
-        return Torques(model, self.joints, self.loads, parameters)
-
-
-# ---------------------------------------------------------------------------------------------------- to respect
-@dataclass(frozen=True, eq=False)
-class Requirement:
-    """A measure between bounds at some instants."""
-
-    measure: Measure
-    lower: Array
-    upper: Array
-    xi: Array
-    label: str
-
-
-def _bounds(lower: ArrayLike, upper: ArrayLike, measure: Measure, label: str) -> tuple[Array, Array]:
-    lo, up = (np.broadcast_to(np.asarray(x, float), (measure.m,)).copy() for x in (lower, upper))
-    for name, a, b in zip(measure.names, lo, up, strict=True):
-        if np.isnan(a) or np.isnan(b) or a > b:
-            raise InputError(f"{label}: {name} between {a} and {b}; the limits cross.")
-    return lo, up
-
-
-def _grid(segments: int, per_segment: int, label: str) -> Array:
-    if per_segment < 1 or per_segment != int(per_segment):
-        raise InputError(f"{label}: per_segment is {per_segment}; give 1, 2, ...")
-    return np.linspace(0.0, 1.0, segments * per_segment + 1)
+    def integral(self, setting: Setting) -> IntegralOf:
+        """What is integrated."""
+        measure = setting.torques(self.loads, self.ground)
+        rows = columns_of(setting.model, self.joints)
+        squares = _weight(self.weight, "TorqueSquares") / _scale(self.scale, rows.size, "TorqueSquares") ** 2
+        xi = setting.instants(self.per_segment, (0, 1), "TorqueSquares")
+        return IntegralOf(measure, xi, np.zeros(measure.m), _chosen(measure, rows, squares))
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class TorqueLimits:
-    """lower <= tau <= upper at the ends of the spline segments, and at `per_segment` - 1 instants between them."""
+class JerkSquares:
+    """weight * integral of sum (d^3 q_i / dt^3)^2 dt, by the midpoint rule (exact for cubic splines)."""
 
-    lower: ArrayLike
-    upper: ArrayLike
+    weight: float = 1.0
+    scale: ArrayLike = 1.0
     joints: Sequence[str] | None = None
-    loads: Sequence[Load] | None = None
     per_segment: int = 1
 
-    def requirement(self, model: Model, segments: int, parameters: tuple[str, ...] = ()) -> Requirement:
-        """What the problem enforces."""
-        measure = Torques(model, self.joints, self.loads, parameters)
-        return Requirement(
-            measure, *_bounds(self.lower, self.upper, measure, "TorqueLimits"),
-            _grid(segments, self.per_segment, "TorqueLimits"), "torque limits",
-        )  # fmt: skip
+    def integral(self, setting: Setting) -> IntegralOf:
+        """What is integrated."""
+        measure = Coordinates(setting.model, "j", self.joints)
+        squares = _weight(self.weight, "JerkSquares") / _scale(self.scale, measure.m, "JerkSquares") ** 2
+        parts = setting.instants(self.per_segment, (0, 1), "JerkSquares").size - 1
+        return IntegralOf(measure, (np.arange(parts) + 0.5) / parts, np.zeros(measure.m), squares, "midpoint")
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class JointLimits:
-    """lower <= q (or v, or a, by `level`) <= upper along the motion."""
+class PowerSquares:
+    """weight * integral of sum (tau_i v_i)^2 dt: mechanical power of the drives [W^2 s]."""
 
-    lower: ArrayLike
-    upper: ArrayLike
+    weight: float = 1.0
     joints: Sequence[str] | None = None
-    level: str = "q"
+    loads: Sequence[AnyLoad] | None = None
     per_segment: int = 1
+    ground: Sequence[Stance] | None = None
 
-    def requirement(self, model: Model, segments: int, parameters: tuple[str, ...] = ()) -> Requirement:
-        """What the problem enforces."""
-        if self.level not in ("q", "v", "a"):
-            raise InputError(f"JointLimits: level is {self.level!r}; choose 'q', 'v' or 'a'.")
-        measure = Coordinates(model, self.level, self.joints)
-        return Requirement(
-            measure, *_bounds(self.lower, self.upper, measure, "JointLimits"),
-            _grid(segments, self.per_segment, "JointLimits"), f"limits of {self.level}",
-        )  # fmt: skip
+    def integral(self, setting: Setting) -> IntegralOf:
+        """What is integrated."""
+        return _power(setting, self, Products("power of"), squared=True)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class At:
-    """q, v or a of some joints at one instant, xi in [0, 1]: 0 is the start, 1 the end."""
+class Energy:
+    """weight * integral of sum |tau_i v_i| dt: energy that the drives give and take [J].
 
-    xi: float
-    value: ArrayLike
-    level: str = "q"
+    The magnitude is sqrt(P^2 + smoothing^2) - smoothing, smooth where a drive changes from giving to taking.
+    """
+
+    weight: float = 1.0
+    smoothing: float = 0.1
     joints: Sequence[str] | None = None
+    loads: Sequence[AnyLoad] | None = None
+    per_segment: int = 1
+    ground: Sequence[Stance] | None = None
 
-    def requirement(self, model: Model, segments: int, parameters: tuple[str, ...] = ()) -> Requirement:
-        """What the problem enforces."""
-        if self.level not in ("q", "v", "a") or not 0 <= self.xi <= 1:
-            raise InputError(f"At: level {self.level!r} at xi = {self.xi}; choose 'q', 'v' or 'a' and 0 <= xi <= 1.")
-        measure = Coordinates(model, self.level, self.joints)
-        label = f"{self.level} at xi = {self.xi:g}"
-        return Requirement(measure, *_bounds(self.value, self.value, measure, label), np.array([float(self.xi)]), label)
+    def __post_init__(self) -> None:
+        if not self.smoothing > 0:
+            raise InputError(f"Energy: smoothing is {self.smoothing}; give a positive power [W].")
+
+    def integral(self, setting: Setting) -> IntegralOf:
+        """What is integrated."""
+        return _power(setting, self, Products("|power| of", self.smoothing), squared=False)
+
+
+def _power(setting: Setting, term: PowerSquares | Energy, function: Products, squared: bool) -> IntegralOf:
+    torques = setting.torques(term.loads, term.ground)
+    v = Coordinates(setting.model, "v")
+    rows = columns_of(setting.model, term.joints)
+    if torques.m != v.m:  # the wrench of the ground stands behind the torques
+        raise InputError("PowerSquares and Energy are of drives in the air; use a UserTerm for bodies on the ground.")
+    measure = Composite((torques, v), function)
+    weights = _chosen(measure, rows, _weight(term.weight, type(term).__name__))
+    none = np.zeros(measure.m)
+    xi = setting.instants(term.per_segment, (0, 1), type(term).__name__)
+    return IntegralOf(measure, xi, *((none, weights) if squared else (weights, none)))
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class PointLimits:
-    """lower <= world position of a point <= upper along the motion or, with `xi`, at one instant. Equal bounds fix
-    it."""
+class ForceSquares:
+    """weight * integral of the squared forces in cut joints: without it, or with passive joints instead, forces that
+    only press the hands against each other are not determined."""
 
-    marker: str
-    lower: ArrayLike
-    upper: ArrayLike
-    xi: float | None = None
+    weight: float = 1.0
     per_segment: int = 1
 
-    def requirement(self, model: Model, segments: int, parameters: tuple[str, ...] = ()) -> Requirement:
-        """What the problem enforces."""
-        measure = Points(model, [self.marker], parameters)
-        label = f"position of {self.marker}"
-        grid = _grid(segments, self.per_segment, label) if self.xi is None else np.array([float(self.xi)])
-        return Requirement(measure, *_bounds(self.lower, self.upper, measure, label), grid, label)
+    def integral(self, setting: Setting) -> IntegralOf:
+        """What is integrated."""
+        names = tuple(name for cut in setting.cuts for name in cut.names)
+        if not names:
+            raise InputError("ForceSquares: the problem has no cut joints; give MotionProblem(..., cuts=[...]).")
+        measure = Profiles(setting.model.n_v + np.arange(len(names)), names)
+        xi = setting.instants(self.per_segment, (0, 1), "ForceSquares")
+        weight = _weight(self.weight, "ForceSquares")
+        return IntegralOf(measure, xi, np.zeros(measure.m), np.full(measure.m, weight))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class UserTerm:
+    """weight * integral of a function of measures, or of the squares of what it returns.
+
+    Attributes
+    ----------
+    function : callable
+        Of one array (nt, m_k) per input; returns (nt,) or (nt, m). Analytic: derivatives are a complex step.
+    inputs : list of measures
+        `Coordinates(model, "q")`, `Torques(model)`, `Points(model, ["tip"])`, ...
+    squared : bool
+        Whether its values are squared (then the Gauss-Newton Hessian knows of it).
+    time : bool
+        Whether the function is also given xi = t / T, as last argument.
+    """
+
+    function: Callable[..., Any]
+    inputs: Sequence[Measure]
+    weight: float = 1.0
+    squared: bool = False
+    per_segment: int = 1
+    label: str = "user term"
+    time: bool = False
+
+    def integral(self, setting: Setting) -> IntegralOf:
+        """What is integrated."""
+        function = UserFunction(self.function, [measure.m for measure in self.inputs], self.label, self.time)
+        measure = Composite(tuple(self.inputs), function, self.label)
+        weights, none = np.full(measure.m, _weight(self.weight, self.label)), np.zeros(measure.m)
+        xi = setting.instants(self.per_segment, (0, 1), self.label)
+        return IntegralOf(measure, xi, *((none, weights) if self.squared else (weights, none)))

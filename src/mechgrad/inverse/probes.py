@@ -1,0 +1,265 @@
+"""Wrenches as generalized forces: six frozen coordinates where a wrench passes.
+
+Three slides and three hinges through one point, held at q = v = a = 0, move nothing; their generalized forces are the
+force and the moment that pass through them:
+
+    M a + h = tau + sum J^T load,      tau[probe] = (f_x, f_y, f_z, m_x, m_y, m_z)
+
+Inverse dynamics of the *probed* model thus gives the wrench next to the drives, `inverse_dynamics_derivatives` its
+derivatives by q, v, a and parameters, and `inverse_dynamics_hessian` the second ones.
+
+A probe of a joint becomes part of it: the joint's last atom, then the probe with its origin there and with the axes
+of the child, then the rest of the joint's tail. That is the point of `joint_reactions`, in axes "child", and it stays
+so when numbers of the joint change, since the joint places the probe with its own numbers. No body and no joint is
+added. The probe of the ground stands at the world's origin, in front of all joints that hang on the ground; it
+brings one joint and one massless body, which have no numbers. A probed model therefore has the parameters of the
+original, no more and no less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from types import new_class
+from typing import ClassVar, final
+
+import numpy as np
+
+from mechgrad.errors import InputError
+from mechgrad.model.body import Body
+from mechgrad.model.fields import frozen_array, table
+from mechgrad.model.frames import axis_frame
+from mechgrad.model.joints import PRISMATIC, REVOLUTE, Atom, Joint
+from mechgrad.model.model import Model
+from mechgrad.typing import Array, ArrayField, ArrayLike, IntArray, Number
+
+GROUND = "ground"
+LABELS = ("fx", "fy", "fz", "mx", "my", "mz")
+KINDS = (PRISMATIC,) * 3 + (REVOLUTE,) * 3
+
+# Atoms act along their own z: frames with z along x, y, z, and the turns from each to the next. All are permutations,
+# so that a probe adds no rounding; the last frame is the unit matrix.
+_FRAMES = [axis_frame(axis) for axis in np.eye(3)]
+_TURNS = [_FRAMES[k - 1].T @ _FRAMES[k] for k in range(3)]
+
+
+def _probe_atoms(E: Array) -> tuple[Atom, ...]:
+    """Slides and hinges along the axes E (columns), at the origin of the frame before; behind them the axes are E."""
+    frames = (E @ _FRAMES[0], *_TURNS[1:], *_TURNS)
+    return tuple(Atom(kind, frame, np.zeros(3)) for kind, frame in zip(KINDS, frames, strict=True))
+
+
+class _Probe(Joint):
+    """What a probe adds to a joint; the class of the joint stands behind it in the order of inheritance."""
+
+    __slots__ = ()
+    plain: ClassVar[type[Joint]]
+
+    @property
+    def kinds(self) -> tuple[int, ...]:
+        return (*super().kinds, *KINDS)  # type: ignore[safe-super]
+
+    def atoms(self) -> tuple[Atom, ...]:
+        return (*super().atoms(), *_probe_atoms(super().tail()[0]))  # type: ignore[safe-super]
+
+    def tail(self) -> tuple[Array, Array]:
+        E, r = super().tail()  # type: ignore[safe-super]
+        return np.eye(3), E.T @ r
+
+    def __reduce__(self) -> tuple[Callable[[Joint], Joint], tuple[Joint]]:
+        # pickle finds classes by name, and these are made on demand
+        return _with_probe, (_copied(self, self.plain),)
+
+
+@cache
+def _probed_type(plain: type[Joint]) -> type[Joint]:
+    """The joint class with a probe. It keeps the fields, hence the parameters, of the plain one."""
+    labels = tuple(f"probe.{label}" for label in LABELS)
+    members = {
+        "__module__": __name__,
+        "__slots__": (),
+        "__doc__": f"{plain.__name__} with a probe behind it.",
+        "plain": plain,
+        "type_name": f"probed {plain.type_name}",
+        "q_labels": (*plain.q_labels, *labels),
+        "v_labels": (*plain.v_labels, *labels),
+    }
+    return new_class(f"Probed{plain.__name__}", (_Probe, plain), {}, lambda namespace: namespace.update(members))
+
+
+def _copied(joint: Joint, cls: type[Joint], parent: str | None = None) -> Joint:
+    """The same numbers in another class, unchecked: they may be those of a model made with `check=False`."""
+    new = object.__new__(cls)
+    for name in table(type(joint)).names:
+        object.__setattr__(new, name, getattr(joint, name))
+    if parent is not None:
+        object.__setattr__(new, "parent", parent)
+    return new
+
+
+def _with_probe(joint: Joint, parent: str | None = None) -> Joint:
+    return _copied(joint, _probed_type(type(joint)), parent)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _GroundProbe(Joint):
+    """A probe at the world's origin, in world axes."""
+
+    type_name: ClassVar[str] = "ground probe"
+    q_labels: ClassVar[tuple[str, ...]] = LABELS
+    v_labels: ClassVar[tuple[str, ...]] = LABELS
+
+    @property
+    def kinds(self) -> tuple[int, ...]:
+        return KINDS
+
+    def atoms(self) -> tuple[Atom, ...]:
+        return _probe_atoms(np.eye(3))
+
+    def tail(self) -> tuple[Array, Array]:
+        return np.eye(3), np.zeros(3)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Nothing(Body):  # type: ignore[misc]
+    """A body without mass and without parameters: its fields are not declared as numbers of the model.
+
+    So a pattern such as "*.mass" finds what it finds in the original. A body is closed to users, not to this.
+    """
+
+    mass: float = 0.0
+    com: ArrayField = (0.0, 0.0, 0.0)
+    inertia: ArrayField = 0.0
+
+    def __post_init__(self) -> None:
+        Body.__post_init__(self)
+        object.__setattr__(self, "com", frozen_array(np.zeros(3)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Probed:
+    """A model with probes, and where things stand in it.
+
+    Attributes
+    ----------
+    model : Model
+        With the names, parameters and design variables of the original. For inverse dynamics only: a probe repeats
+        the freedoms of the joint beside it, and the mass matrix is singular.
+    columns : (n_v,) int
+        Where each velocity of the original stands in the probed model.
+    q_columns : (n_q,) int
+        The same for coordinates.
+    probes : dict
+        "ground" or a joint's name -> six columns: force x, y, z, moment x, y, z.
+    """
+
+    model: Model
+    columns: IntArray
+    q_columns: IntArray
+    probes: Mapping[str, IntArray]
+
+    def widen(self, x: ArrayLike) -> Array:
+        """Velocities, accelerations or multipliers of the original, with zeros at the probes: (n_v,) or (nt, n_v).
+
+        >>> probed(model, ground=True).widen([3.0])
+        array([0., 0., 0., 0., 0., 0., 3.])
+        """
+        return _widened(x, "x", self.columns, self.model.n_v)
+
+    def widen_q(self, q: ArrayLike) -> Array:
+        """Coordinates of the original, with the probes at rest: (n_q,) or (nt, n_q)."""
+        return _widened(q, "q", self.q_columns, self.model.n_q)
+
+    def at(self, values: Mapping[str, Number], *, check: bool = True) -> Probed:
+        """The same probes on a model with other numbers; arguments as in `Model.with_values`."""
+        return replace(self, model=self.model.with_values(values, check=check))
+
+
+def _widened(given: ArrayLike, name: str, columns: IntArray, n: int) -> Array:
+    x = np.asarray(given)
+    if x.ndim not in (1, 2) or x.shape[-1] != columns.size:
+        size = columns.size
+        raise InputError(f"{name} has shape {x.shape}; the model without probes needs ({size},) or (nt, {size}).")
+    wide = np.zeros((*x.shape[:-1], n), np.result_type(x, float))
+    wide[..., columns] = x
+    return wide
+
+
+def probed(model: Model, joints: Sequence[str] = (), ground: bool = False) -> Probed:
+    """A model whose inverse dynamics also gives the wrenches of joints and of the ground.
+
+    Parameters
+    ----------
+    model : Model
+    joints : list of str
+        For each, what the parent exerts on the child, as `joint_reactions(..., axes="child")` reports it: about the
+        joint's point on the child, in the child's axes. All joint kinds.
+    ground : bool
+        What the ground exerts on the whole model: force, and moment about the world's origin, in world axes
+
+            W = sum over bodies of inertia and weight - loads
+
+    Returns
+    -------
+    Probed
+        Coordinates of a probe stay at zero: pass states through `widen_q` and `widen`.
+
+    A 2 kg bob on a 1 m rod, held horizontally: the ground carries its weight and its moment.
+
+    >>> P = probed(model, ["pin"], ground=True)
+    >>> tau = inverse_dynamics(P.model, P.widen_q([np.pi / 2]))
+    >>> tau[P.columns]
+    array([19.62])
+    >>> tau[P.probes["ground"]].round(9) + 0.0
+    array([ 0.  ,  0.  , 19.62,  0.  , 19.62,  0.  ])
+    >>> P.model.v_names[P.probes["pin"][0]]
+    'pin.probe.fx'
+    """
+    chosen = _checked(model, joints, ground)
+    bodies, parts = list(model.bodies), list[Joint]()
+    root = GROUND
+    if ground:
+        taken = {item.name for group in model._groups.values() for item in group}
+        name, root = _free("ground.probe", taken), _free("ground.probe.body", taken)
+        bodies.append(_Nothing(root))
+        parts.append(_GroundProbe(name, GROUND, root))
+    for joint in model.joints:
+        parent = root if joint.parent == GROUND else joint.parent
+        if joint.name in chosen:
+            parts.append(_with_probe(joint, parent))
+        else:
+            parts.append(joint if parent == joint.parent else _copied(joint, type(joint), parent))
+    new = Model(model.name, bodies, parts, model.points, model.vectors, model.gravity, model.variables)
+    probes = {GROUND: _numbers(range(len(LABELS)))} if ground else {}
+    for name in chosen:
+        stop = new.v_slice(name).stop
+        probes[name] = _numbers(range(stop - len(LABELS), stop))
+    columns = _numbers(new.v_slice(joint.name).start + k for joint in model.joints for k in range(joint.n_v))
+    q_columns = _numbers(new.q_slice(joint.name).start + k for joint in model.joints for k in range(joint.n_q))
+    return Probed(new, columns, q_columns, probes)
+
+
+def _checked(model: Model, joints: Sequence[str], ground: bool) -> dict[str, None]:
+    """The joints, each once, in the order given."""
+    if isinstance(joints, str):
+        raise InputError(f"joints is the string {joints!r}; give a list of names: [{joints!r}].")
+    chosen = dict.fromkeys(joints)
+    if not chosen and not ground:
+        raise InputError("nothing to probe: name joints, or set ground=True, or both.")
+    for name in chosen:
+        if isinstance(model.joint(name), _Probe):
+            raise InputError(f"joint {name!r} has a probe already. Name all joints in one call of probed.")
+    return chosen
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """The name, lengthened until nothing else is called like that."""
+    while name in taken:
+        name += "'"
+    return name
+
+
+def _numbers(positions: Iterable[int]) -> IntArray:
+    return frozen_array(np.array(list(positions), np.int64))

@@ -1,0 +1,347 @@
+"""What a motion must respect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, final
+
+import numpy as np
+from scipy import sparse
+
+from mechgrad.errors import InputError
+from mechgrad.optimization.motion.measures.base import Measure, columns_of
+from mechgrad.optimization.motion.measures.composite import Composite, Difference, SquaredDistance, UserFunction
+from mechgrad.optimization.motion.measures.coordinates import Coordinates
+from mechgrad.optimization.motion.measures.ground import Stance
+from mechgrad.optimization.motion.measures.points import Points
+from mechgrad.optimization.motion.measures.reactions import Reactions
+from mechgrad.optimization.motion.measures.torques import AnyLoad
+from mechgrad.optimization.motion.setting import Requirement, Setting, bounded
+from mechgrad.typing import Array, ArrayLike
+
+ALWAYS = (0.0, 1.0)
+
+
+class Requires(Protocol):
+    """Anything that can be demanded of a motion."""
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        ...
+
+
+def _level(level: str, label: str) -> str:
+    if level not in ("q", "v", "a"):
+        raise InputError(f"{label}: level is {level!r}; choose 'q', 'v' or 'a'.")
+    return level
+
+
+def _typical(lower: ArrayLike, upper: ArrayLike) -> Array:
+    """The magnitude of limits; 1 where there is none."""
+    lo, up = np.broadcast_arrays(np.abs(np.asarray(lower, float)), np.abs(np.asarray(upper, float)))
+    size = np.maximum(np.where(np.isfinite(lo), lo, 0.0), np.where(np.isfinite(up), up, 0.0))
+    return np.where(size > 0, size, 1.0)
+
+
+# ---------------------------------------------------------------------------------------------------------- joints
+@final
+@dataclass(frozen=True, eq=False)
+class TorqueLimits:
+    """lower <= tau <= upper at the ends of the spline segments, and at `per_segment` - 1 instants between them.
+
+    `ground`, a list of `Stance`, makes them the torques of a body that stands on it.
+    """
+
+    lower: ArrayLike
+    upper: ArrayLike
+    joints: Sequence[str] | None = None
+    loads: Sequence[AnyLoad] | None = None
+    per_segment: int = 1
+    during: tuple[float, float] = ALWAYS
+    ground: Sequence[Stance] | None = None
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        measure = setting.torques(self.loads, self.ground)
+        xi = setting.instants(self.per_segment, self.during, "torque limits")
+        rows = columns_of(setting.model, self.joints)
+        scale = _typical(self.lower, self.upper)
+        return [bounded("torque limits", measure, xi, rows, self.lower, self.upper, scale)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class JointLimits:
+    """lower <= q (or v, or a, by `level`) <= upper along the motion."""
+
+    lower: ArrayLike
+    upper: ArrayLike
+    joints: Sequence[str] | None = None
+    level: str = "q"
+    per_segment: int = 1
+    during: tuple[float, float] = ALWAYS
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        measure = Coordinates(setting.model, _level(self.level, "JointLimits"), self.joints)
+        xi = setting.instants(self.per_segment, self.during, "JointLimits")
+        return [bounded(f"limits of {self.level}", measure, xi, np.arange(measure.m), self.lower, self.upper)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class At:
+    """q, v or a of some joints at one instant, xi in [0, 1]: 0 is the start, 1 the end."""
+
+    xi: float
+    value: ArrayLike
+    level: str = "q"
+    joints: Sequence[str] | None = None
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        if self.level not in ("q", "v", "a") or not 0 <= self.xi <= 1:
+            raise InputError(f"At: level {self.level!r} at xi = {self.xi}; choose 'q', 'v' or 'a' and 0 <= xi <= 1.")
+        measure = Coordinates(setting.model, self.level, self.joints)
+        label = f"{self.level} at xi = {self.xi:g}"
+        if not np.all(np.isfinite(np.asarray(self.value, float))):
+            raise InputError(f"{label}: {self.value!r} is not finite.")
+        xi = np.array([float(self.xi)])
+        return [bounded(label, measure, xi, np.arange(measure.m), self.value, self.value)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Periodic:
+    """The motion ends as it begins, mirrored if `partner` and `sign` say so:
+
+        sign_i q_partner(i)(T) - q_i(0) = offset_i        sign_i v_partner(i)(T) - v_i(0) = 0
+
+    Without them every joint returns to itself. `offset` [rad, m] is how far the motion travels.
+    """
+
+    partner: ArrayLike | None = None
+    sign: ArrayLike = 1.0
+    offset: ArrayLike = 0.0
+    levels: str = "qv"
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        n = setting.model.n_v
+        partner = np.arange(n) if self.partner is None else np.asarray(self.partner, int)
+        if partner.shape != (n,) or not np.array_equal(np.sort(partner), np.arange(n)):
+            raise InputError(f"Periodic: partner must name each of the {n} coordinates once.")
+        sign, offset = (np.broadcast_to(np.asarray(x, float), (n,)) for x in (self.sign, self.offset))
+        found = []
+        for level in self.levels:
+            measure = Coordinates(setting.model, _level(level, "Periodic"))
+            i = np.arange(n)
+            entries = (np.concatenate([sign, -np.ones(n)]), (np.concatenate([i, i]), np.concatenate([n + partner, i])))
+            combine = sparse.csr_array(entries, shape=(n, 2 * n))
+            bound = offset if level == "q" else np.zeros(n)
+            found.append(
+                Requirement(f"periodic {level}", measure, np.array([0.0, 1.0]), bound, bound, combine, measure.names)
+            )
+        return found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ReactionLimits:
+    """|force| <= force [N] and |moment| <= moment [N m] in a joint along the motion: enforced on the squares."""
+
+    joint: str
+    force: float | None = None
+    moment: float | None = None
+    loads: Sequence[AnyLoad] | None = None
+    per_segment: int = 1
+    during: tuple[float, float] = ALWAYS
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        if self.force is None and self.moment is None:
+            raise InputError(f"ReactionLimits of {self.joint!r}: give force, moment or both.")
+        if setting.cuts:
+            raise InputError("ReactionLimits: reactions under forces in cut joints are not defined; limit torques.")
+        wrench = Reactions(setting.model, (self.joint,), self.loads)
+        xi = setting.instants(self.per_segment, self.during, "ReactionLimits")
+        found = []
+        for what, largest, part in (("force", self.force, slice(0, 3)), ("moment", self.moment, slice(3, 6))):
+            if largest is None:
+                continue
+            if not 0 < largest < np.inf:
+                raise InputError(f"ReactionLimits of {self.joint!r}: {what} is {largest}; give a positive number.")
+            function = _PartNorm(f"|{what}|^2 in {self.joint}", part)
+            found.append(bounded(f"{what} in {self.joint}", Composite((wrench,), function), xi, np.arange(1), -np.inf,
+                                 largest**2, largest**2))  # fmt: skip
+        return found
+
+
+class _PartNorm(SquaredDistance):  # type: ignore[misc]
+    """The squared length of three of six numbers."""
+
+    def __init__(self, label: str, part: slice) -> None:
+        super().__init__(label, np.zeros(6))
+        object.__setattr__(self, "part", part)
+
+    def _metric(self) -> Array:
+        out = np.zeros((6, 6))
+        out[self.part, self.part] = np.eye(3)  # type: ignore[attr-defined]
+        return out
+
+
+# ---------------------------------------------------------------------------------------------------------- points
+@final
+@dataclass(frozen=True, eq=False)
+class PointLimits:
+    """lower <= world position of a point <= upper along the motion or, with `xi`, at one instant. Equal bounds fix
+    it."""
+
+    marker: str
+    lower: ArrayLike
+    upper: ArrayLike
+    xi: float | None = None
+    per_segment: int = 1
+    during: tuple[float, float] = ALWAYS
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        measure = Points(setting.model, [self.marker])
+        label = f"position of {self.marker}"
+        during = self.during if self.xi is None else ALWAYS
+        grid = setting.instants(self.per_segment, during, label) if self.xi is None else np.array([float(self.xi)])
+        return [bounded(label, measure, grid, np.arange(3), self.lower, self.upper)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PointPath:
+    """A point follows a path, within a tolerance [m] in each world axis named.
+
+    `path` is a function of xi = t / T, an array (nt,), that returns positions (nt, 3).
+    """
+
+    marker: str
+    path: Callable[[Array], ArrayLike]
+    tolerance: float = 0.0
+    axes: str = "xyz"
+    per_segment: int = 1
+    during: tuple[float, float] = ALWAYS
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        label = f"path of {self.marker}"
+        rows = _axes(self.axes, label)
+        xi = setting.instants(self.per_segment, self.during, label)
+        places = np.asarray(self.path(xi), float)
+        if places.shape != (xi.size, 3) or not np.all(np.isfinite(places)) or not self.tolerance >= 0:
+            raise InputError(
+                f"{label}: the path returned shape {places.shape}; ({xi.size}, 3) finite numbers are needed."
+            )
+        measure = Points(setting.model, [self.marker])
+        return [bounded(label, measure, xi, rows, places[:, rows] - self.tolerance, places[:, rows] + self.tolerance)]
+
+
+def _axes(axes: str, label: str) -> Array:
+    if not axes or any(axis not in "xyz" for axis in axes):
+        raise InputError(f"{label}: axes is {axes!r}; give some of 'xyz'.")
+    return np.array(["xyz".index(axis) for axis in axes])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KeepOut:
+    """A point stays out of a ball or, with `axis`, out of an endless cylinder around it: |x - centre| >= radius,
+    enforced on the squares."""
+
+    marker: str
+    centre: ArrayLike
+    radius: float
+    axis: ArrayLike | None = None
+    per_segment: int = 2
+    during: tuple[float, float] = ALWAYS
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        label = f"{self.marker} keeps out"
+        centre = np.asarray(self.centre, float)
+        axis = None if self.axis is None else np.asarray(self.axis, float)
+        if centre.shape != (3,) or not self.radius > 0 or (axis is not None and not np.linalg.norm(axis) > 0):
+            raise InputError(
+                f"{label}: give a centre (3,), a positive radius and, for a cylinder, an axis that is not zero."
+            )
+        measure = Composite(
+            (Points(setting.model, [self.marker]),), SquaredDistance(f"|{self.marker} - c|^2", centre, axis)
+        )
+        xi = setting.instants(self.per_segment, self.during, label)
+        return [bounded(label, measure, xi, np.arange(1), self.radius**2, np.inf, self.radius**2)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Distance:
+    """lower <= |a - b| <= upper for two points of the mechanism [m], enforced on the squares."""
+
+    marker_a: str
+    marker_b: str
+    lower: float = 0.0
+    upper: float = np.inf
+    per_segment: int = 1
+    during: tuple[float, float] = ALWAYS
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        label = f"distance of {self.marker_a} and {self.marker_b}"
+        if not 0 <= self.lower <= self.upper:
+            raise InputError(f"{label}: between {self.lower} and {self.upper}; need 0 <= lower <= upper.")
+        measure = Composite(
+            (Points(setting.model, [self.marker_a, self.marker_b]),), SquaredDistance(f"{label}, squared")
+        )
+        xi = setting.instants(self.per_segment, self.during, label)
+        lower = self.lower**2 if self.lower > 0 else -np.inf
+        return [bounded(label, measure, xi, np.arange(1), lower, self.upper**2, _typical(lower, self.upper**2))]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Coincident:
+    """Two points stay together: the closure of a loop whose joint was cut. `axes` names the world axes it acts in."""
+
+    marker_a: str
+    marker_b: str
+    axes: str = "xyz"
+    per_segment: int = 1
+    during: tuple[float, float] = ALWAYS
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        label = f"{self.marker_a} at {self.marker_b}"
+        rows = _axes(self.axes, label)
+        points = Points(setting.model, [self.marker_a]), Points(setting.model, [self.marker_b])
+        measure = Composite(points, Difference(label, tuple(int(r) for r in rows)))
+        xi = setting.instants(self.per_segment, self.during, label)
+        return [bounded(label, measure, xi, np.arange(rows.size), 0.0, 0.0)]
+
+
+# ------------------------------------------------------------------------------------------------------------ user
+@final
+@dataclass(frozen=True, eq=False)
+class UserConstraint:
+    """lower <= function(inputs) <= upper along the motion; `function`, `inputs` and `time` as in `UserTerm`."""
+
+    function: Callable[..., Any]
+    inputs: Sequence[Measure]
+    lower: ArrayLike = -np.inf
+    upper: ArrayLike = np.inf
+    per_segment: int = 1
+    during: tuple[float, float] = ALWAYS
+    label: str = "user constraint"
+    time: bool = False
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        function = UserFunction(self.function, [measure.m for measure in self.inputs], self.label, self.time)
+        measure = Composite(tuple(self.inputs), function, self.label)
+        xi = setting.instants(self.per_segment, self.during, self.label)
+        return [bounded(self.label, measure, xi, np.arange(measure.m), self.lower, self.upper)]

@@ -1,0 +1,26 @@
+"""What can be limited, fixed or penalised along a motion; a new kind is one file."""
+
+from mechgrad.optimization.motion.measures.base import Measure
+from mechgrad.optimization.motion.measures.composite import Composite, Local, UserFunction
+from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
+from mechgrad.optimization.motion.measures.ground import GroundTorques, Stance
+from mechgrad.optimization.motion.measures.points import Points, PointVelocities
+from mechgrad.optimization.motion.measures.reactions import Reactions
+from mechgrad.optimization.motion.measures.torques import CutForce, LoadSchedule, Torques
+
+__all__ = [
+    "Composite",
+    "Coordinates",
+    "CutForce",
+    "GroundTorques",
+    "LoadSchedule",
+    "Local",
+    "Measure",
+    "PointVelocities",
+    "Points",
+    "Profiles",
+    "Reactions",
+    "Stance",
+    "Torques",
+    "UserFunction",
+]

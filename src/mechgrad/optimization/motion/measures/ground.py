@@ -1,0 +1,470 @@
+"""Walking on the ground: reaction forces from the motion, and the torques that remain, in two steps.
+
+1. Inverse dynamics without the ground gives the wrench W = (F, M) about the world's origin that the ground must
+   supply, as the generalized force of six frozen coordinates under the whole model (`probed`). With z up and the
+   ground at z = 0 the zero-moment point is
+
+       x_Z = -M_y / F_z        y_Z = M_x / F_z.
+
+2. The wrench is given to the feet that stand. With one foot it is W. With two feet at places p_1, p_2, D = p_2 - p_1,
+   and distances d_i from the zero-moment point, the second carries the share s = d_1 / (d_1 + d_2):
+
+       w_1 = (1 - s) W - s (1 - s) (0, D x F)        w_2 = s W + s (1 - s) (0, D x F)
+
+   that is each share acts at its own foot, and the couple that the zero-moment point leaves when it is not on the
+   line between them, with the moment about the vertical, is shared alike. w_1 + w_2 = W always.
+
+Then  tau = tau(q, v, a) - sum over feet of S^T w  with the twists S_i = (v_i, w_i) about the world's origin of the
+joints that carry the foot; the generalized forces of six global coordinates vanish. All is differentiated twice: with
+multipliers (y, z) of (tau, W), mu = -S y and l = z + w_W^T mu,
+
+    L_zz = (y, l) . (tau, W)_zz  - (S y)_qq . w  + mu_q w_W W_z + transposed + W_z^T (mu . w_WW) W_z
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from mechgrad.errors import InputError, unknown_name
+from mechgrad.inverse.probes import GROUND, Probed, probed
+from mechgrad.inverse.second_order import inverse_dynamics_hessian
+from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
+from mechgrad.kinematics.batch import tree_of
+from mechgrad.kinematics.markers import contracted_hessian, marker_columns, marker_derivatives, marker_motion
+from mechgrad.optimization.motion.measures.base import ModelMeasure, _replaced, with_numbers
+from mechgrad.optimization.motion.measures.torques import AnyLoad, loads_at, meets
+from mechgrad.optimization.motion.samples import (
+    Curvature,
+    CurvatureStructure,
+    Gradient,
+    Partials,
+    Samples,
+    Structure,
+    among,
+)
+from mechgrad.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+ROUND = 1e-3  # [m] distances to feet are sqrt(d^2 + ROUND^2): smooth at the foot itself
+FEET = 2
+_X, _Y, _Z = np.eye(3)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Stance:
+    """A body that stands on the ground from xi = start to end, at a place (3,) [m] that stands for it.
+
+    The last of several stances that follow each other ends with xi = 1; until then `end` does not belong to it.
+    """
+
+    body: str
+    place: ArrayLike
+    start: float = 0.0
+    end: float = 1.0
+
+    def __post_init__(self) -> None:
+        place = np.asarray(self.place, float)
+        if place.shape != (3,) or not np.all(np.isfinite(place)):
+            raise InputError(
+                f"the place of {self.body!r} on the ground must be three numbers [m]; it is {self.place!r}."
+            )
+        if not 0 <= self.start < self.end <= 1:
+            raise InputError(f"{self.body!r} stands from xi = {self.start} to {self.end}; need 0 <= start < end <= 1.")
+
+    def holds(self, xi: Array) -> Array:
+        """At which instants it stands."""
+        return (xi >= self.start - 1e-12) & ((xi < self.end - 1e-12) | (self.end >= 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Feet:
+    """Who stands when: for two slots, the body (an index, -1: nobody) and its place."""
+
+    body: Array  # (nt, 2)
+    place: Array  # (nt, 2, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """What all orders of derivatives need."""
+
+    tau: Array  # (nt, n_v) of the motion alone
+    W: Array  # (nt, 6)
+    S: Array  # (nt, 2, n_v, 6) twists of the joints that carry slot 1, 2
+    w: Array  # (nt, 2, 6)
+    A: Array  # (nt, 2, 6, 6) dw/dW
+    share: Array  # (nt,)
+    share_W: Array  # (nt, 6)
+    share_WW: Array  # (nt, 6, 6)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GroundTorques(ModelMeasure):
+    """Torques of all joints while feet stand on the ground, then the wrench (F, M) of the ground: n_v + 6 numbers."""
+
+    model: Model
+    stances: tuple[Stance, ...]
+    loads: Sequence[AnyLoad] | None = None
+    parameters: tuple[str, ...] = ()
+    xi: Array | None = None
+    probes: Probed | None = None
+    names: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        known = [body.name for body in self.model.bodies]
+        for stance in self.stances:
+            if stance.body not in known:
+                raise unknown_name("body", stance.body, known, f"model {self.model.name!r}")
+        if self.probes is None:
+            object.__setattr__(self, "probes", probed(self.model, ground=True))
+        wrench = tuple(f"ground {what}.{axis}" for what in ("force", "moment") for axis in "xyz")
+        object.__setattr__(self, "names", (*(f"tau({name})" for name in self.model.v_names), *wrench))
+        if self.xi is not None:
+            _ = self._feet
+
+    @property
+    def key(self) -> Hashable:
+        return (
+            "ground",
+            id(self.model),
+            tuple(map(id, self.stances)),
+            tuple(map(id, self.loads or ())),
+            self.parameters,
+        )
+
+    def on(self, xi: Array) -> GroundTorques:
+        return _replaced(self, xi=xi)
+
+    def at(self, numbers: Array) -> GroundTorques:
+        values = dict(zip(self.parameters, numbers.tolist(), strict=True))
+        model = with_numbers(self.model, self.parameters, numbers)
+        return replace(self, model=model, probes=self._probed.at(values))
+
+    @property
+    def _probed(self) -> Probed:
+        assert self.probes is not None  # made above
+        return self.probes
+
+    @cached_property
+    def _bodies(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(stance.body for stance in self.stances))
+
+    @cached_property
+    def _feet(self) -> _Feet:
+        assert self.xi is not None  # bound to a grid
+        nt = self.xi.size
+        body, place, count = np.full((nt, FEET), -1), np.zeros((nt, FEET, 3)), np.zeros(nt, int)
+        for stance in self.stances:
+            for k in np.flatnonzero(stance.holds(self.xi)):
+                if count[k] == FEET:
+                    raise InputError(f"more than {FEET} bodies stand at xi = {self.xi[k]:g}; the ground serves {FEET}.")
+                body[k, count[k]] = self._bodies.index(stance.body)
+                place[k, count[k]] = np.asarray(stance.place, float)
+                count[k] += 1
+        if np.any(count == 0):
+            raise InputError(f"nobody stands at xi = {self.xi[np.argmin(count)]:g}; the stances must cover the motion.")
+        return _Feet(body, place)
+
+    @cached_property
+    def _carry(self) -> Array:
+        """Whether a joint carries slot 1, 2: (nt, 2, n_v)."""
+        moves = np.zeros((len(self._bodies) + 1, self.model.n_v), bool)  # the last row: nobody
+        for b, body in enumerate(self._bodies):
+            moves[b, marker_columns(self.model, f"{body}.origin")] = True
+        return np.asarray(moves[self._feet.body])
+
+    @cached_property
+    def _before(self) -> Array:
+        """Whether joint m carries joint i and is not i: (m, i)."""
+        pattern = tree_of(self.model).pattern
+        related = np.zeros((self.model.n_v, self.model.n_v), bool)
+        related[pattern.rows, pattern.cols] = True
+        return np.triu(related, 1)
+
+    @cached_property
+    def _shift(self) -> Array:
+        """(0, D x F) as a matrix acting on W, (nt, 6, 6)."""
+        D = self._feet.place[:, 1] - self._feet.place[:, 0]
+        out = np.zeros((len(D), 6, 6))
+        for axis in range(3):
+            out[:, 3:, axis] = np.cross(D, np.eye(3)[axis])
+        return out
+
+    @cached_property
+    def _two(self) -> Array:
+        """Samples with two feet on the ground."""
+        return np.asarray(self._feet.body[:, 1] >= 0)
+
+    # --------------------------------------------------------------------------------------------------------- state
+    def _motion(self, s: Samples) -> tuple[Array, Array, Array, list]:  # type: ignore[type-arg]
+        p = self._probed
+        return p.widen_q(s.q), p.widen(s.v), p.widen(s.a), loads_at(self.loads, s.xi)
+
+    def _state(self, s: Samples, tau: Array) -> _State:
+        p = self._probed
+        W = tau[:, p.probes[GROUND]]
+        share, share_W, share_WW = self._share(W)
+        one, shift = np.broadcast_to(np.eye(6), (s.nt, 6, 6)), self._shift
+        beta, dbeta = share * (1 - share), 1 - 2 * share
+        A = np.empty((s.nt, FEET, 6, 6))
+        push = np.einsum("tij,tj->ti", shift, W)
+        A[:, 0] = (1 - share)[:, None, None] * one - beta[:, None, None] * shift
+        A[:, 1] = share[:, None, None] * one + beta[:, None, None] * shift
+        w = np.einsum("tbij,tj->tbi", A, W)
+        turn = W + dbeta[:, None] * push
+        A[:, 0] -= turn[:, :, None] * share_W[:, None, :]
+        A[:, 1] += turn[:, :, None] * share_W[:, None, :]
+        return _State(tau[:, p.columns], W, self._twists(s.q), w, A, share, share_W, share_WW)
+
+    def _twists(self, q: Array) -> Array:
+        """S of the joints that carry the feet, zero for others, (nt, 2, n_v, 6)."""
+        markers = [f"{body}.{what}" for body in self._bodies for what in ("origin", "spin")]
+        J = marker_derivatives(self.model, markers, q).x_q.swapaxes(2, 3)
+        p = marker_motion(self.model, markers, q).position[:, ::2]
+        w = J[:, 1::2]
+        twist = np.concatenate([J[:, ::2] - np.cross(w, p[:, :, None]), w], axis=-1)
+        twist = np.concatenate([twist, np.zeros_like(twist[:, :1])], axis=1)
+        return np.asarray(twist[np.arange(len(q))[:, None], self._feet.body])
+
+    def _share(self, W: Array) -> tuple[Array, Array, Array]:
+        """What the second foot carries, and its derivatives by W; zero where there is none."""
+        nt = len(W)
+        s, s_W, s_WW = np.zeros(nt), np.zeros((nt, 6)), np.zeros((nt, 6, 6))
+        two = np.flatnonzero(self._two)
+        if two.size == 0:
+            return s, s_W, s_WW
+        V, F_z = W[two], W[two, 2]
+        Z = np.stack([-V[:, 4], V[:, 3]], axis=1) / F_z[:, None]
+        value, s_Z, s_ZZ = _split(Z, self._feet.place[two, 0, :2], self._feet.place[two, 1, :2])
+        Z_W = np.zeros((two.size, 2, 6))
+        Z_W[:, 0, 4], Z_W[:, 1, 3] = -1 / F_z, 1 / F_z
+        Z_W[:, :, 2] = -Z / F_z[:, None]
+        Z_WW = np.zeros((two.size, 2, 6, 6))
+        Z_WW[:, 0, 4, 2] = Z_WW[:, 0, 2, 4] = 1 / F_z**2
+        Z_WW[:, 1, 3, 2] = Z_WW[:, 1, 2, 3] = -1 / F_z**2
+        Z_WW[:, :, 2, 2] = 2 * Z / F_z[:, None] ** 2
+        s[two] = value
+        s_W[two] = np.einsum("tk,tki->ti", s_Z, Z_W)
+        s_WW[two] = np.einsum("tki,tkl,tlj->tij", Z_W, s_ZZ, Z_W) + np.einsum("tk,tkij->tij", s_Z, Z_WW)
+        return s, s_W, s_WW
+
+    def values(self, s: Samples) -> Array:
+        q, v, a, loads = self._motion(s)
+        state = self._state(s, inverse_dynamics(self._probed.model, q, v, a, loads=loads))
+        pushed = np.einsum("tbci,tbi->tc", state.S, state.w)
+        return np.concatenate([state.tau - pushed, state.W], axis=1)
+
+    def wrenches(self, s: Samples) -> dict[str, Array]:
+        """Wrench (F, M) of the ground on each body about the world's origin, (nt, 6), zero while it does not stand."""
+        q, v, a, loads = self._motion(s)
+        state = self._state(s, inverse_dynamics(self._probed.model, q, v, a, loads=loads))
+        out = {body: np.zeros((s.nt, 6)) for body in self._bodies}
+        for b, body in enumerate(self._bodies):
+            for slot in range(FEET):
+                here = self._feet.body[:, slot] == b
+                out[body][here] += state.w[here, slot]
+        return out
+
+    # --------------------------------------------------------------------------------------------------- first order
+    @cached_property
+    def structure(self) -> Structure:
+        """A joint that carries a standing foot feels the whole body, others feel their own branch."""
+        assert self.xi is not None
+        n, nt = self.model.n_v, self.xi.size
+        pattern = tree_of(self.model).pattern
+        mask = np.zeros((nt, n + 6, n), bool)
+        mask[:, pattern.rows, pattern.cols] = True
+        mask[:, :n] |= np.any(self._carry, axis=1)[:, :, None]
+        mask[:, n:] = True
+        rows, cols = np.nonzero(np.any(mask, axis=0))
+        flags = mask[:, rows, cols]
+        # accelerations and velocities of the first slides move nothing else: which entries vanish is told by numbers
+        return Structure(n + 6, rows, cols, dict.fromkeys("qva", flags))
+
+    def _first(self, s: Samples) -> tuple[_State, dict[str, Array], dict[str, Array]]:
+        """State, dense (tau)_z of the motion alone (nt, n, n) and W_z (nt, 6, n)."""
+        p = self._probed
+        q, v, a, loads = self._motion(s)
+        D = inverse_dynamics_derivatives(p.model, q, v, a, loads=loads)
+        rows = np.concatenate([p.columns, p.probes[GROUND]])
+        tau_z, W_z = {}, {}
+        for level, x in (("q", D.dq), ("v", D.dv), ("a", D.da)):
+            dense = x.dense()[:, rows[:, None], p.columns]
+            tau_z[level], W_z[level] = dense[:, : p.columns.size], dense[:, p.columns.size :]
+        return self._state(s, D.tau), tau_z, W_z
+
+    def partials(self, s: Samples) -> Partials:
+        state, tau_z, W_z = self._first(s)
+        structure = self.structure
+        pull = np.einsum("tbci,tbij->tcj", state.S, state.A)
+        by = {}
+        for level in "qva":
+            tau = tau_z[level] - pull @ W_z[level]
+            if level == "q":
+                tau = tau - self._turned(state)
+            by[level] = np.concatenate([tau, W_z[level]], axis=1)[:, structure.rows, structure.cols]
+        return Partials(structure, by)
+
+    def _turned(self, state: _State) -> Array:
+        """(S_i . w)_,m = (S_m x S_i) . w for m before i: (nt, i, m)."""
+        total = np.zeros((len(state.W), self.model.n_v, self.model.n_v))
+        for slot in range(FEET):
+            S = state.S[:, slot]
+            total -= S @ _dual(S, state.w[:, slot]).swapaxes(1, 2)
+        return np.asarray(total * self._before.T)
+
+    # -------------------------------------------------------------------------------------------------- second order
+    @cached_property
+    def curvature_structure(self) -> CurvatureStructure:
+        n = self.model.n_v
+        rows, cols = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
+        every = np.ones(n * n, bool)
+        two = np.repeat(self._two[:, None], n * n, axis=1)
+        return CurvatureStructure(
+            rows, cols, dict.fromkeys(("qq", "qv", "qa", "vv"), every) | dict.fromkeys(("va", "aa"), two)
+        )
+
+    def curvature_of(self, rows: Array) -> CurvatureStructure:
+        """Torques of joints that carry no foot, and the wrench itself, only have the curvature of the tree."""
+        n, structure = self.model.n_v, self.curvature_structure
+        carries = np.any(self._carry, axis=1)  # (nt, n)
+        felt = np.any(carries & rows[:n], axis=1)  # samples where a foot's torque is asked for
+        pattern = tree_of(self.model).pattern
+        tree = Structure(n + 6, np.concatenate([pattern.rows, np.repeat(n + np.arange(6), n)]),
+                         np.concatenate([pattern.cols, np.tile(np.arange(n), 6)]), {})  # fmt: skip
+        related = np.zeros((n, n), bool)
+        related[pattern.rows, pattern.cols] = True
+        related = related[structure.rows, structure.cols]
+        quiet = meets(tree, rows, structure, n) & related
+        pairs = {}
+        for pair in structure.pairs:
+            every = np.broadcast_to(structure.pairs[pair], (felt.size, structure.rows.size))
+            pairs[pair] = np.where(felt[:, None], every, every & quiet if pair in ("qq", "qv", "qa", "vv") else False)
+        return among(CurvatureStructure(structure.rows, structure.cols, pairs), np.any(
+            [np.any(mask, axis=0) for mask in pairs.values()], axis=0))  # fmt: skip
+
+    def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
+        n = self.model.n_v
+        p = self._probed
+        state, _, W_z = self._first(s)
+        y_tau, y_W = y[:, :n], y[:, n:]
+        mu = -np.einsum("tbci,tc->tbi", state.S, y_tau)
+        wide = np.zeros((s.nt, p.model.n_v))
+        wide[:, p.columns] = y_tau
+        wide[:, p.probes[GROUND]] = y_W + np.einsum("tbij,tbi->tj", state.A, mu)
+        q, v, a, loads = self._motion(s)
+        H = inverse_dynamics_hessian(p.model, q, v, a, wide, loads=loads)
+        at = np.ix_(p.columns, p.columns)
+        blocks = {k: np.ascontiguousarray(x.dense()[:, at[0], at[1]])
+                  for k, x in (("qq", H.qq), ("qv", H.qv), ("vv", H.vv), ("qa", H.qa))}  # fmt: skip
+        g = {"q": H.q[:, p.columns], "v": H.v[:, p.columns], "a": H.a[:, p.columns]}
+        mu_q = np.zeros((s.nt, FEET, n, 6))
+        for slot in range(FEET):
+            first, second = self._twist_derivatives(state.S[:, slot], y_tau, state.w[:, slot])
+            mu_q[:, slot] = -first
+            g["q"] = g["q"] - np.einsum("tmi,ti->tm", first, state.w[:, slot])
+            blocks["qq"] -= second
+        cross = np.einsum("tbmi,tbij->tmj", mu_q, state.A)
+        for level in "qva":
+            block = cross @ W_z[level]
+            blocks["q" + level] += block + block.swapaxes(1, 2) if level == "q" else block
+        self._add_share(blocks, state, mu, W_z)
+        return Curvature(self.curvature_structure, {k: x.reshape(s.nt, -1) for k, x in blocks.items()}), g
+
+    def _add_share(self, blocks: dict[str, Array], state: _State, mu: Array, W_z: dict[str, Array]) -> None:
+        """W_z^T (mu . w_WW) W_z: the share of each foot moves with the wrench."""
+        two = np.flatnonzero(self._two)
+        for pair in ("va", "aa"):
+            blocks[pair] = np.zeros_like(blocks["qq"])
+        if two.size == 0:
+            return
+        s, s_W, s_WW, W, shift = (x[two] for x in (state.share, state.share_W, state.share_WW, state.W, self._shift))
+        m = mu[two, 1] - mu[two, 0]  # w = (W, 0) + s (-W, W) + s (1 - s) (-shift W, shift W)
+        lever = np.einsum("tij,ti->tj", shift, m)
+        push = np.einsum("tj,tj->t", lever, W)
+        K = s_W[:, :, None] * (m + (1 - 2 * s)[:, None] * lever)[:, None, :]
+        K = K + K.swapaxes(1, 2)
+        K += (np.einsum("ti,ti->t", m, W) + (1 - 2 * s) * push)[:, None, None] * s_WW
+        K += (-2 * push)[:, None, None] * (s_W[:, :, None] * s_W[:, None, :])
+        for pair in ("qq", "qv", "qa", "vv", "va", "aa"):
+            x, y = W_z[pair[0]][two], W_z[pair[1]][two]
+            blocks[pair][two] += x.swapaxes(1, 2) @ (K @ y)
+
+    def _twist_derivatives(self, S: Array, y: Array, w: Array) -> tuple[Array, Array]:
+        """Of u = sum_i y_i S_i: u_,m (nt, n, 6), and u_,lm . w (nt, n, n).
+
+        u_,m = S_m x U_m with U_m the sum over joints beyond m; u_,lm = S_l x (S_m x U_m) for l before m or l = m.
+        """
+        yS = y[:, :, None] * S
+        beyond = np.einsum("mi,tic->tmc", self._before.astype(float), yS)
+        first = _cross(S, beyond)
+        second = -_dual(S, w) @ first.swapaxes(1, 2)  # w . (S_l x B_m)
+        ordered = second * (self._before | np.eye(self.model.n_v, dtype=bool))
+        return first, ordered + np.swapaxes(second * self._before, 1, 2)
+
+    # ------------------------------------------------------------------------------------------ numbers of the model
+    def partials_p(self, s: Samples) -> Array:
+        """tau_p - S_p . w - S . w_W W_p: the twists move with geometry, the places on the ground do not."""
+        p = self._probed
+        q, v, a, loads = self._motion(s)
+        D = inverse_dynamics_derivatives(p.model, q, v, a, loads=loads, wrt=self.parameters)
+        dense = D.dp.dense()
+        tau_p, W_p = dense[:, p.columns], dense[:, p.probes[GROUND]]
+        state = self._state(s, D.tau)
+        tau_p = tau_p - np.einsum("tbci,tbij->tcj", state.S, state.A) @ W_p - self._moved_twists(s.q, state.w)
+        return np.concatenate([tau_p, W_p], axis=1)
+
+    def _moved_twists(self, q: Array, w: Array) -> Array:
+        """S_p . w, (nt, n_v, n_p): with the foot's origin x, S . w = J^T F + spins . (M - x x F)."""
+        markers = [f"{body}.{what}" for body in self._bodies for what in ("origin", "spin")]
+        D = marker_derivatives(self.model, markers, q, wrt=self.parameters)
+        x = marker_motion(self.model, markers, q).position
+        y, lever = np.zeros((len(q), len(markers), 3)), np.zeros((len(q), self.model.n_v, len(self.parameters)))
+        for b in range(len(self._bodies)):
+            wrench = np.sum(np.where((self._feet.body == b)[:, :, None], w, 0.0), axis=1)
+            F, M = wrench[:, :3], wrench[:, 3:]
+            y[:, 2 * b], y[:, 2 * b + 1] = F, M - np.cross(x[:, 2 * b], F)
+            turned = np.cross(D.x_p[:, 2 * b].swapaxes(1, 2), F[:, None])  # x_p x F, (nt, n_p, 3)
+            lever += np.einsum("tkc,tpk->tcp", D.x_q[:, 2 * b + 1], turned)
+        return np.asarray(contracted_hessian(self.model, markers, q, y, wrt=self.parameters)[1] - lever)
+
+
+def _cross(S: Array, U: Array) -> Array:
+    """Spatial product S x U of twists (v, w): (w_S x v_U + v_S x w_U, w_S x w_U)."""
+    v, w = S[..., :3], S[..., 3:]
+    return np.concatenate([np.cross(w, U[..., :3]) + np.cross(v, U[..., 3:]), np.cross(w, U[..., 3:])], axis=-1)
+
+
+def _dual(S: Array, w: Array) -> Array:
+    """The wrench S x* w for S (nt, n, 6), w (nt, 6), so that (S x U) . w = -U . (S x* w)."""
+    v, r = S[..., :3], S[..., 3:]
+    F, M = w[:, None, :3], w[:, None, 3:]
+    return np.concatenate([np.cross(r, F), np.cross(r, M) + np.cross(v, F)], axis=-1)
+
+
+def _split(Z: Array, p1: Array, p2: Array) -> tuple[Array, Array, Array]:
+    """s = d_1 / (d_1 + d_2) and its first and second derivatives by Z (2)."""
+    d, n, H = [], [], []
+    for p in (p1, p2):
+        r = Z - p
+        dist = np.sqrt(np.sum(r**2, axis=1) + ROUND**2)
+        unit = r / dist[:, None]
+        d.append(dist)
+        n.append(unit)
+        H.append((np.eye(2) - unit[:, :, None] * unit[:, None, :]) / dist[:, None, None])
+    total = d[0] + d[1]
+    s = d[0] / total
+    sum_n, sum_H = n[0] + n[1], H[0] + H[1]
+    s_Z = (n[0] - s[:, None] * sum_n) / total[:, None]
+    outer = s_Z[:, :, None] * sum_n[:, None, :]
+    s_ZZ = (H[0] - s[:, None, None] * sum_H - outer - outer.swapaxes(1, 2)) / total[:, None, None]
+    return s, s_Z, s_ZZ

@@ -1,0 +1,124 @@
+"""What terms and constraints are told of the problem, and how they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from mechgrad.errors import InputError
+from mechgrad.optimization.motion.measures.base import Measure
+from mechgrad.optimization.motion.measures.ground import GroundTorques, Stance
+from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, Torques
+from mechgrad.optimization.motion.splines import Splines
+from mechgrad.typing import Array, ArrayLike
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """The problem as its parts see it."""
+
+    model: Model
+    splines: Splines
+    cuts: tuple[CutForce, ...] = ()
+
+    def torques(self, loads: Sequence[AnyLoad] | None, ground: Sequence[Stance] | None) -> Measure:
+        """Generalized forces, in the air or on the ground."""
+        if ground is None:
+            return Torques(self.model, loads, self.cuts)
+        if self.cuts:
+            raise InputError("torques on the ground are not defined with cut joints; give `ground` or cuts.")
+        return GroundTorques(self.model, tuple(ground), loads)
+
+    def instants(self, per_segment: int, during: tuple[float, float], label: str) -> Array:
+        """Ends of the spline segments, `per_segment` - 1 instants between them, within `during`."""
+        if per_segment < 1 or per_segment != int(per_segment):
+            raise InputError(f"{label}: per_segment is {per_segment}; give 1, 2, ...")
+        start, end = during
+        if not 0 <= start <= end <= 1:
+            raise InputError(f"{label}: during is {during}; need 0 <= start <= end <= 1 (xi = t / T).")
+        xi = np.linspace(0.0, 1.0, self.splines.segments * per_segment + 1)
+        xi = xi[(xi >= start - 1e-9) & (xi <= end + 1e-9)]
+        if xi.size == 0:
+            raise InputError(
+                f"{label}: no instant of the grid lies between xi = {start} and {end}. Raise per_segment, or take more "
+                "segments."
+            )
+        return xi
+
+
+@dataclass(frozen=True, eq=False)
+class Requirement:
+    """Rows of a combination of a measure at some instants, between bounds.
+
+    `rows` of `combine` (rows, nt m); None takes all values. Bounds per row; `scale` is a typical magnitude.
+    """
+
+    label: str
+    measure: Measure
+    xi: Array
+    lower: Array
+    upper: Array
+    combine: sparse.csr_array | None = None
+    names: tuple[str, ...] | None = None
+    scale: Array | float = 1.0
+
+    def matrix(self) -> sparse.csr_array:
+        """`combine`, or the unit matrix."""
+        size = self.xi.size * self.measure.m
+        return sparse.csr_array(sparse.identity(size, format="csr")) if self.combine is None else self.combine
+
+    def row_names(self) -> list[str]:
+        """One per row."""
+        if self.names is not None:
+            return [f"{self.label}: {name}" for name in self.names]
+        return [f"{self.label}: {name} at xi = {xi:.4g}" for xi in self.xi for name in self.measure.names]
+
+
+@dataclass(frozen=True, eq=False)
+class IntegralOf:
+    """sum over samples of omega (linear . y + squares . y^2)."""
+
+    measure: Measure
+    xi: Array
+    linear: Array
+    squares: Array
+    rule: str = "trapezoid"
+
+
+def bounded(
+    label: str,
+    measure: Measure,
+    xi: Array,
+    rows: Array,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    scale: ArrayLike | None = None,
+) -> Requirement:
+    """Some rows of a measure between bounds: numbers, one per row, or one row per instant."""
+    lo, up = (_spread(x, xi.size, rows.size, measure, rows, label) for x in (lower, upper))
+    for k, r in np.argwhere(np.isnan(lo) | np.isnan(up) | (lo > up)):
+        raise InputError(f"{label}: {measure.names[rows[r]]} between {lo[k, r]} and {up[k, r]}; the limits cross.")
+    keep = np.isfinite(lo) | np.isfinite(up)
+    index = (np.arange(xi.size)[:, None] * measure.m + rows)[keep]
+    combine = sparse.csr_array((np.ones(index.size), (np.arange(index.size), index)), (index.size, xi.size * measure.m))
+    names = [f"{measure.names[r]} at xi = {x:.4g}" for x in xi for r in rows]
+    kept = tuple(name for name, k in zip(names, keep.ravel(), strict=True) if k)
+    size = np.ones((xi.size, rows.size)) * (1.0 if scale is None else np.asarray(scale, float))
+    return Requirement(label, measure, xi, lo[keep], up[keep], combine, kept, size[keep])
+
+
+def _spread(x: ArrayLike, nt: int, m: int, measure: Measure, rows: Array, label: str) -> Array:
+    values = np.asarray(x, float)
+    if values.shape not in ((), (m,), (nt, m)):
+        raise InputError(
+            f"{label}: bounds have shape {values.shape}; give a number, {m} numbers ({', '.join(measure.names[r] for r in rows[:4])}"
+            f"{', ...' if m > 4 else ''}) or ({nt}, {m})."
+        )
+    return np.broadcast_to(values, (nt, m)).copy()
