@@ -31,10 +31,13 @@ ROOMS = {
     "mechgrad": VOCABULARY,
     "mechgrad.io": ["ModelFileError", "ModelFileNotFoundError", "load_model", "save_model"],
     "mechgrad.gallery": [
+        "Gait",
+        "GaitCheck",
         "WALKER_SEGMENTS",
         "arm7",
         "chain",
         "double_pendulum",
+        "gait",
         "human",
         "human_motion",
         "walker",

@@ -13,6 +13,32 @@ PICTURES = {
     "02_closed_chain": ["closed_chain.png"],
     "04_codesign": ["codesign.png"],
     "03_two_link_motions": ["two_link_motions.png"],
+    "05_two_arms": ["two_arms.png"],
+    "06_reaching": ["reaching.png"],
+    "07_gait": ["gait.png"],
+}
+# Stored numbers pin behaviour. Criteria with several local optima (power, energy) are left out: which one is found may
+# depend on rounding.
+NUMBERS = {
+    "05_two_arms": {"cost": 1.1316276, "duration": 0.5745479},
+    "06_reaching": {
+        "least torque": 361.2167,
+        "least jerk": 4718.855,
+        "least tip speed": 1.531378,
+        "T, 8 equal": 0.3999725,
+        "T, 20 equal": 0.3931504,
+    },
+}
+LARGEST = {
+    "05_two_arms": {
+        "equilibrium of the bar": 1e-6,
+        "torques by the other cut": 1e-6,
+        "gap": 2e-6,
+        "pin torque": 0.3,
+        "overshoot": 0.3,
+    },
+    "07_gait": {"passive": 1e-9, "slip": 1e-3},
+    "06_reaching": {"T, 8 free": 0.3999725, "T, 20 free": 0.3931504},
 }
 
 
@@ -30,7 +56,12 @@ def test_example_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert results
     assert sorted(p.name for p in tmp_path.iterdir()) == PICTURES[path.stem]
     assert all(p.stat().st_size > 10_000 for p in tmp_path.iterdir())
+    for name, wanted in NUMBERS.get(path.stem, {}).items():
+        assert results[name] == pytest.approx(wanted, rel=1e-4), name
+    for name, largest in LARGEST.get(path.stem, {}).items():
+        assert results[name] <= largest, name
 
 
 def test_all_examples_are_listed() -> None:
     assert [p.stem for p in EXAMPLES] == sorted(PICTURES)
+    assert {*NUMBERS, *LARGEST} <= set(PICTURES)

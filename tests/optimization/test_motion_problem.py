@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 import mechgrad as mg
-from mechgrad.optimization.motion import MotionProblem
-from mechgrad.optimization.motion.splines import Splines
 from mechgrad.optimization.motion import (
     At,
     Duration,
     Free,
     FreeNumber,
     JointLimits,
+    MotionProblem,
     PointLimits,
     TorqueLimits,
     TorqueSquares,
 )
+from mechgrad.optimization.motion.splines import Splines
 
 
 def two_link(gravity=(0, 0, 0)):

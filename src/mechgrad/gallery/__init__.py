@@ -1,14 +1,18 @@
-"""Mechanisms to start from: knows how to fill a Model with plausible numbers, and computes nothing with it."""
+"""Mechanisms to start from: knows how to fill a Model with plausible numbers, and computes nothing with it; a step to walk."""
 
+from mechgrad.gallery.gait import Gait, GaitCheck, gait
 from mechgrad.gallery.human import human, human_motion
 from mechgrad.gallery.robots import arm7, chain, double_pendulum
 from mechgrad.gallery.walker import WALKER_SEGMENTS, walker, walker_limits, walker_mirror
 
 __all__ = [
+    "Gait",
+    "GaitCheck",
     "WALKER_SEGMENTS",
     "arm7",
     "chain",
     "double_pendulum",
+    "gait",
     "human",
     "human_motion",
     "walker",

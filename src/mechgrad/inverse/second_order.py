@@ -5,26 +5,39 @@ multipliers y. Contracted like that, all second derivatives cost little more tha
 sparsity, and need no tensors.
 
     L(q, v, a) = y . tau(q, v, a)        L_q = tau_q^T y  ...        L_qq, L_qv, L_vv, L_qa     (L_va = L_aa = 0)
+
+A design needs the same by numbers p of the model: L_qp, L_vp, L_ap by a complex step through the gradient, exact, and
+L_pp by differences of the exact tau_p^T y.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from mechgrad.errors import InputError
 from mechgrad.inverse.kernels import second_order as _kernels
-from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
+from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex
+from mechgrad.inverse.spatial import inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import Batch, Kernels
+from mechgrad.model.columns import STEP, expand_paths
+from mechgrad.model.fields import table as table_of
+from mechgrad.model.parameters import resolve
 from mechgrad.model.pattern import Packed
-from mechgrad.typing import Array, ArrayLike
+from mechgrad.typing import Array, ArrayLike, Number
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 SECOND_ORDER = Kernels(_kernels.second_order_one, _kernels.second_order_lanes, _kernels.second_order_complex)
+
+# Central differences of fourth order, f'(x) = sum w f(x + k h) / h. The step is 2^-10 of a number's scale: truncation,
+# of order 2^-40, and rounding, 2^-52 / 2^-10, then are alike. Powers of two, so that x + k h is not rounded.
+_STENCIL = ((1, 8 / 12), (-1, -8 / 12), (2, -1 / 12), (-2, 1 / 12))
+_STEP_BITS = 10
 
 
 @final
@@ -40,6 +53,12 @@ class InverseDynamicsHessian:
         L_qq, L_qv, L_vv, L_qa in the tree's pattern: entry (i, j) of qv is by q_i and v_j. The blocks va and aa
         vanish, vq and aq are the transposes. qq and vv are symmetric but for the coordinates of one Euler-parameter
         joint among each other, where entry (i, j) of qq is the derivative along j of L_q[i].
+    qp, vp, ap : (n_v, n_p) or (nt, n_v, n_p)
+        L_qp, L_vp, L_ap, one column per entry of `parameters`; dense, without columns if `wrt` was left out.
+    pp : (n_p, n_p) or (nt, n_p, n_p)
+        L_pp, symmetric.
+    parameters : tuple of str
+        The paths that `wrt` chose.
     """
 
     q: Array
@@ -49,6 +68,11 @@ class InverseDynamicsHessian:
     qv: Packed
     vv: Packed
     qa: Packed
+    qp: Array
+    vp: Array
+    ap: Array
+    pp: Array
+    parameters: tuple[str, ...]
 
     def dense(self) -> Array:
         """The Hessian by (q, v, a) as one symmetric matrix (3 n_v, 3 n_v) per sample."""
@@ -76,7 +100,7 @@ def inverse_dynamics_gradient(
     array([19.62])
     """
     batch = _batch(model, q, v, a, y, loads)
-    arrays = _run(model, batch, loads, 0)
+    arrays = _run(batch, compile_loads(model, batch.tree, loads, batch.nt, batch.dtype), 0)
     g = [x[0] if batch.single else x for x in arrays[:3]]
     return g[0], g[1], g[2]
 
@@ -89,24 +113,110 @@ def inverse_dynamics_hessian(
     y: ArrayLike,
     *,
     loads: Sequence[Load] | None = None,
+    wrt: str | Sequence[str] = (),
 ) -> InverseDynamicsHessian:
-    """Gradient and Hessian of y . tau by (q, v, a), packed by the tree's pattern.
+    """Gradient and Hessian of y . tau by (q, v, a), packed by the tree's pattern, and by numbers of the model.
+
+        L_qp = Im L_q(p + i h) / h,  L_vp, L_ap alike        L_pp = d(tau_p^T y) / dp
 
     Parameters
     ----------
     q, v, a, loads
-        As in `inverse_dynamics`.
+        As in `inverse_dynamics`; real numbers if there are parameters.
     y : (n_v,) or (nt, n_v)
         The multipliers, held fixed.
+    wrt : path or list of paths
+        Parameters p, as in `inverse_dynamics_derivatives`: numbers of the model and of the loads, design variables,
+        patterns such as "*.mass".
+
+    The mixed blocks are complex steps of h = 1e-30 through `inverse_dynamics_gradient`, exact to rounding. L_pp
+    consists of central differences of fourth order of the exact tau_p, good to about 1e-11 of its largest entry. Their
+    steps are a thousandth of a number's scale: of 1 rad, of the length of an axis or a quaternion, of the value of a
+    design variable (at least of a hundredth of its `scale`), of any other number or 1, whichever is larger.
 
     >>> inverse_dynamics_hessian(model, [np.pi / 2], None, None, [1.0]).qq.dense()     # -m g l sin q
     array([[-19.62]])
+    >>> H = inverse_dynamics_hessian(model, [0.0], None, None, [1.0], wrt=["bob.mass", "bob.com.z"])
+    >>> H.qp                                                                           # of -m g z cos q
+    array([[  9.81, -19.62]])
     """
     batch = _batch(model, q, v, a, y, loads)
+    table = compile_loads(model, batch.tree, loads, batch.nt, batch.dtype)
     pattern = batch.tree.pattern
-    q_, v_, a_, *blocks = (x[0] if batch.single else x for x in _run(model, batch, loads, pattern.nnz))
+    parameters = expand_paths(model, wrt, table.paths) if isinstance(wrt, str) or len(wrt) else ()
+    if parameters and batch.dtype is complex:
+        raise InputError("second derivatives by parameters are not defined for complex numbers; give real ones.")
+    arrays = _run(batch, table, pattern.nnz)
+    if parameters:
+        by_p = _by_parameters(_Stepper(model, loads or (), table.paths), batch, parameters)
+    else:
+        by_p = [batch.empty(model.n_v, 0)] * 3 + [batch.empty(0, 0)]
+    q_, v_, a_, *blocks = (x[0] if batch.single else x for x in arrays)
     qq, qv, vv, qa = (Packed(x, pattern) for x in blocks)
-    return InverseDynamicsHessian(q_, v_, a_, qq, qv, vv, qa)
+    qp, vp, ap, pp = (x[0] if batch.single else x for x in by_p)
+    return InverseDynamicsHessian(q_, v_, a_, qq, qv, vv, qa, qp, vp, ap, pp, parameters)
+
+
+class _Stepper:
+    """A model and its loads with one number moved; numbers that variables drive are moved without them."""
+
+    def __init__(self, model: Model, loads: Sequence[Load], load_paths: Sequence[str]) -> None:
+        self.model, self.loads = model, loads
+        self.load = {path: k // 9 for k, path in enumerate(load_paths)}  # three fields with three axes each
+
+    def by(self, path: str, step: Number) -> tuple[Model, list[Load]]:
+        """Model and loads after a step."""
+        if path not in self.load:
+            return self.model._moved({path: self.model.value(path) + step}), list(self.loads)
+        k, field, axis = self._field(path)
+        loads = list(self.loads)
+        new: dict[str, Any] = {field: self._vector(k, field) + step * np.eye(3)[axis]}
+        loads[k] = replace(loads[k], **new)
+        return self.model, loads
+
+    def scale(self, path: str) -> float:
+        """What a step is small against."""
+        if path in self.load:
+            k, field, _ = self._field(path)
+            return max(1.0, float(np.max(np.abs(self._vector(k, field)))))
+        model = self.model
+        slot, value = resolve(model._layout, model._groups, path), abs(model.value(path))
+        if slot.group == "variables":
+            return max(value, 0.01 * model.variables[slot.position].scale)
+        if slot.unit == "rad":
+            return 1.0
+        if slot.group != "gravity":
+            item = model._groups[slot.group][slot.position]
+            if table_of(type(item)).specs[slot.field].nonzero:  # of any length
+                return float(np.linalg.norm(getattr(item, slot.field)))
+        return max(1.0, value)
+
+    def _field(self, path: str) -> tuple[int, str, int]:
+        _, field, axis = path.rsplit(".", 2)
+        return self.load[path], field, "xyz".index(axis)
+
+    def _vector(self, k: int, field: str) -> Array:
+        given = getattr(self.loads[k], field)
+        return np.asarray(self.model.point(given).position if isinstance(given, str) else given)
+
+
+def _by_parameters(stepper: _Stepper, batch: Batch, paths: tuple[str, ...]) -> list[Array]:
+    """L_qp, L_vp, L_ap and L_pp of all samples."""
+    q, v, a, y = batch.arrays
+    n_p = len(paths)
+    mixed = [batch.empty(batch.tree.n_v, n_p) for _ in range(3)]
+    pp: Array = np.zeros((batch.nt, n_p, n_p))
+    for k, path in enumerate(paths):
+        model, loads = stepper.by(path, 1j * STEP)
+        for block, gradient in zip(mixed, inverse_dynamics_gradient(model, q, v, a, y, loads=loads), strict=True):
+            block[..., k] = gradient.imag / STEP
+        h = 2.0 ** (np.floor(np.log2(stepper.scale(path))) - _STEP_BITS)
+        for times, weight in _STENCIL:
+            model, loads = stepper.by(path, times * h)
+            D = inverse_dynamics_derivatives(model, q, v, a, wrt=paths[k:], loads=loads)
+            pp[:, k, k:] += weight / h * np.einsum("tip,ti->tp", D.dp.dense(), y)
+        pp[:, k:, k] = pp[:, k, k:]
+    return [*mixed, pp]
 
 
 def _batch(
@@ -118,9 +228,8 @@ def _batch(
     )  # fmt: skip
 
 
-def _run(model: Model, batch: Batch, loads: Sequence[Load] | None, nnz: int) -> list[Array]:
+def _run(batch: Batch, table: LoadTable, nnz: int) -> list[Array]:
     tree = batch.tree
-    table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
     arrays = batch.empties([tree.n_v] * 3 + [nnz] * 4)
     kernel, atoms_f = batch.pick(SECOND_ORDER), batch.atoms_f
 

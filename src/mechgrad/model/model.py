@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from mechgrad.errors import unknown_name
 from mechgrad.model import configuration
@@ -28,6 +28,9 @@ from mechgrad.model.topology import Topology, topology
 from mechgrad.model.validation import check_markers, check_names, check_tree
 from mechgrad.model.variables import DesignVariable
 from mechgrad.typing import Array, ArrayField, ArrayLike, FloatArray, IntArray, Number
+
+if TYPE_CHECKING:
+    from mechgrad.model.tree import Tree
 
 T = TypeVar("T")
 
@@ -73,6 +76,8 @@ class Model:
     variables: tuple[DesignVariable, ...] = ()
     _layout: Layout = field(init=False)
     _cache: dict[Hashable, Any] = field(init=False, default_factory=dict)
+    _shared: dict[Hashable, Any] = field(init=False, default_factory=dict)
+    _near: Tree | None = field(init=False, default=None)
 
     def __init__(
         self,
@@ -93,6 +98,8 @@ class Model:
             gravity=as_vector(gravity, f"model {name!r}: gravity"),
             variables=tuple(variables),
             _cache={},
+            _shared={},
+            _near=None,
         )
         names = check_names(self._groups)
         check_tree(self.bodies, self.joints)
@@ -147,7 +154,7 @@ class Model:
     @property
     def topology(self) -> Topology:
         """The tree as joint parent matrix and as branch matrices."""
-        return self.cached("topology", lambda model: topology(model.parents))
+        return self.shared("topology", lambda model: topology(model.parents))
 
     # ---- members
 
@@ -219,9 +226,18 @@ class Model:
         `check=False` leaves out the plausibility of masses, inertias and axes (not the one for NaN): finite
         differences need it where a body sits on the border of the possible, such as a slender rod.
         """
+        return self._copy(changed_fields(self, values, check))
+
+    def _moved(self, values: Mapping[str, Number]) -> Model:
+        """`with_values` without checks, for derivatives: a number that a variable drives moves without the variable."""
+        if any(path in self._layout.driven for path in values):
+            return self._copy(assigned(self._layout, self._groups, self.gravity, values, check=False))
+        return self.with_values(values, check=False)
+
+    def _copy(self, fields: Mapping[str, Any]) -> Model:
         new = object.__new__(Model)
         vars(new).update(vars(self))
-        vars(new).update(changed_fields(self, values, check), _cache={})
+        vars(new).update(fields, _cache={}, _near=self._cache.get("tree", self._near))
         return new
 
     def path_derivative(self, path: str) -> list[tuple[str, float]]:
@@ -234,6 +250,16 @@ class Model:
         if key not in self._cache:
             self._cache[key] = make(self)
         result: T = self._cache[key]
+        return result
+
+    def shared(self, key: Hashable, make: Callable[[Model], T]) -> T:
+        """The result of make(model), computed once for this model and all that differ from it in numbers only.
+
+        For what names, kinds and connections alone decide; `with_values` hands it on.
+        """
+        if key not in self._shared:
+            self._shared[key] = make(self)
+        result: T = self._shared[key]
         return result
 
     # ---- text
@@ -270,7 +296,7 @@ class Model:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_cache": {}}
+        return {**vars(self), "_cache": {}, "_shared": {}, "_near": None}
 
     @property
     def _groups(self) -> dict[str, tuple[Any, ...]]:

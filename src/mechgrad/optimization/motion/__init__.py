@@ -11,6 +11,7 @@ from mechgrad.optimization.motion.constraints import (
     PointLimits,
     PointPath,
     ReactionLimits,
+    SwingTogether,
     TorqueLimits,
     UserConstraint,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "Reactions",
     "Splines",
     "Stance",
+    "SwingTogether",
     "TorqueLimits",
     "TorqueSquares",
     "Torques",

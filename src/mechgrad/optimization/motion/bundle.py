@@ -19,7 +19,15 @@ from scipy import sparse
 from mechgrad.optimization.motion.grid import Grid, Moment, Places
 from mechgrad.optimization.motion.measures.base import Measure
 from mechgrad.optimization.motion.pruning import pruned, pruned_curvature
-from mechgrad.optimization.motion.samples import PAIRS, Curvature, CurvatureStructure, Partials, Structure, rows_only
+from mechgrad.optimization.motion.samples import (
+    PAIRS,
+    Curvature,
+    CurvatureStructure,
+    Gradient,
+    Partials,
+    Structure,
+    rows_only,
+)
 from mechgrad.typing import Array
 
 
@@ -162,12 +170,11 @@ class Bundle:
     # ------------------------------------------------------------------------------------------------ second order
     @cached_property
     def _asked(self) -> Array:
-        """Rows of the measure that anything is asked of, (m,) bool."""
-        asked = (self._linear != 0) | (self._squares != 0)
+        """Values of the measure that anything is asked of, (nt, m) bool."""
+        asked = np.tile((self._linear != 0) | (self._squares != 0), (self.grid.nt, 1))
         if self._combine is not None:
-            asked = asked.copy()
-            asked[np.unique(self._combine.indices) % self.measure.m] = True
-        return np.asarray(asked)
+            asked.ravel()[np.unique(self._combine.indices)] = True
+        return asked
 
     @cached_property
     def _first(self) -> tuple[Structure, Array]:
@@ -177,7 +184,7 @@ class Bundle:
     @cached_property
     def _integrated(self) -> Structure:
         """First derivatives of what is integrated."""
-        return rows_only(self._first[0], (self._linear != 0) | (self._squares != 0))
+        return rows_only(self._first[0], np.tile((self._linear != 0) | (self._squares != 0), (self.grid.nt, 1)))
 
     @cached_property
     def _gauss_newton_pairs(self) -> CurvatureStructure:
@@ -269,8 +276,8 @@ class Bundle:
         time = grid.clock.at(grid.clock.start, grid.instants)
         felt, moved = np.zeros((grid.clock.n, grid.at_theta), bool), np.zeros((grid.clock.n, grid.clock.n), bool)
         points, clocks = grid.felt_by(self._integrated)
-        for k, l in np.argwhere((time.omega_t != 0) & (time.which >= 0)):
-            theta = time.which[k, l]
+        for k, slot in np.argwhere((time.omega_t != 0) & (time.which >= 0)):
+            theta = time.which[k, slot]
             felt[theta, points[k]] = True
             moved[theta, clocks[k]] = True
             moved[theta, theta] |= bool(clocks[k].size)
@@ -290,7 +297,7 @@ class Bundle:
             y = y + (self._combine.T @ multipliers).reshape(y.shape)
         structure, at_inner, at_outer = self._union
         blocks = {pair: np.zeros((grid.nt, structure.rows.size)) for pair in structure.pairs}
-        g = {}
+        g: Gradient = {}
         if not gauss_newton:
             inner, g = e.measure.curvature(e.moment.samples, y)
             for pair, block in inner.blocks.items():
@@ -300,7 +307,7 @@ class Bundle:
         if J:
             outer = self._gauss_newton_pairs
             weights = 2 * omega[:, None] * self._squares[self._squares != 0]
-            for pair in outer.pairs:
+            for pair in outer.pairs.keys() & blocks.keys():
                 product = J[pair[0]].swapaxes(1, 2) @ (weights[:, :, None] * J[pair[1]])
                 blocks[pair][:, at_outer] += product[:, outer.rows, outer.cols]
         parts = [grid.hessian(Curvature(structure, blocks), g, e.moment)[self._places.keep]]

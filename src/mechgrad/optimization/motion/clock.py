@@ -122,7 +122,7 @@ class Clock(ABC):
 def _scaled(instants: Instants, T: float, free: bool) -> TimeBasis:
     """The basis of equal segments for a duration T."""
     raw = instants.basis
-    nt, w = raw.shape[1:]
+    nt = raw.shape[1]
     r = np.arange(ORDERS)[:, None, None]
     L = int(free)
     B = raw * T ** (-r.astype(float))
@@ -241,7 +241,7 @@ class FreeKnots(Clock):
 
     def times(self, theta: Array, xi: Array) -> Array:
         knots = np.concatenate([[0.0], np.cumsum(theta)])
-        return np.interp(xi * self._s, np.arange(self._s + 1), knots)
+        return np.asarray(np.interp(xi * self._s, np.arange(self._s + 1), knots))
 
     def of_duration(self, duration: float) -> Array:
         return np.full(self._s, duration / self._s)

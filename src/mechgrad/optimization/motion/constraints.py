@@ -11,8 +11,14 @@ from scipy import sparse
 
 from mechgrad.errors import InputError
 from mechgrad.optimization.motion.measures.base import Measure, columns_of
-from mechgrad.optimization.motion.measures.composite import Composite, Difference, SquaredDistance, UserFunction
+from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates
+from mechgrad.optimization.motion.measures.functions import (
+    Difference,
+    UserFunction,
+    quadratic,
+    squared_distance,
+)
 from mechgrad.optimization.motion.measures.ground import Stance
 from mechgrad.optimization.motion.measures.points import Points
 from mechgrad.optimization.motion.measures.reactions import Reactions
@@ -64,7 +70,7 @@ class TorqueLimits:
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
         measure = setting.torques(self.loads, self.ground)
-        xi = setting.instants(self.per_segment, self.during, "torque limits")
+        xi = setting.instants(self.per_segment, self.during, "torque limits", self.ground)
         rows = columns_of(setting.model, self.joints)
         scale = _typical(self.lower, self.upper)
         return [bounded("torque limits", measure, xi, rows, self.lower, self.upper, scale)]
@@ -167,28 +173,18 @@ class ReactionLimits:
         wrench = Reactions(setting.model, (self.joint,), self.loads)
         xi = setting.instants(self.per_segment, self.during, "ReactionLimits")
         found = []
-        for what, largest, part in (("force", self.force, slice(0, 3)), ("moment", self.moment, slice(3, 6))):
+        for what, largest, part in (
+            ("force", self.force, (1, 1, 1, 0, 0, 0)),
+            ("moment", self.moment, (0, 0, 0, 1, 1, 1)),
+        ):
             if largest is None:
                 continue
             if not 0 < largest < np.inf:
                 raise InputError(f"ReactionLimits of {self.joint!r}: {what} is {largest}; give a positive number.")
-            function = _PartNorm(f"|{what}|^2 in {self.joint}", part)
+            function = quadratic(f"|{what}|^2 in {self.joint}", np.diag(part).astype(float))
             found.append(bounded(f"{what} in {self.joint}", Composite((wrench,), function), xi, np.arange(1), -np.inf,
                                  largest**2, largest**2))  # fmt: skip
         return found
-
-
-class _PartNorm(SquaredDistance):  # type: ignore[misc]
-    """The squared length of three of six numbers."""
-
-    def __init__(self, label: str, part: slice) -> None:
-        super().__init__(label, np.zeros(6))
-        object.__setattr__(self, "part", part)
-
-    def _metric(self) -> Array:
-        out = np.zeros((6, 6))
-        out[self.part, self.part] = np.eye(3)  # type: ignore[attr-defined]
-        return out
 
 
 # ---------------------------------------------------------------------------------------------------------- points
@@ -272,7 +268,7 @@ class KeepOut:
                 f"{label}: give a centre (3,), a positive radius and, for a cylinder, an axis that is not zero."
             )
         measure = Composite(
-            (Points(setting.model, [self.marker]),), SquaredDistance(f"|{self.marker} - c|^2", centre, axis)
+            (Points(setting.model, [self.marker]),), squared_distance(f"|{self.marker} - c|^2", centre, axis)
         )
         xi = setting.instants(self.per_segment, self.during, label)
         return [bounded(label, measure, xi, np.arange(1), self.radius**2, np.inf, self.radius**2)]
@@ -296,7 +292,7 @@ class Distance:
         if not 0 <= self.lower <= self.upper:
             raise InputError(f"{label}: between {self.lower} and {self.upper}; need 0 <= lower <= upper.")
         measure = Composite(
-            (Points(setting.model, [self.marker_a, self.marker_b]),), SquaredDistance(f"{label}, squared")
+            (Points(setting.model, [self.marker_a, self.marker_b]),), squared_distance(f"{label}, squared")
         )
         xi = setting.instants(self.per_segment, self.during, label)
         lower = self.lower**2 if self.lower > 0 else -np.inf
@@ -322,6 +318,34 @@ class Coincident:
         measure = Composite(points, Difference(label, tuple(int(r) for r in rows)))
         xi = setting.instants(self.per_segment, self.during, label)
         return [bounded(label, measure, xi, np.arange(rows.size), 0.0, 0.0)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SwingTogether:
+    """Two limbs swing to the same side: (a . n) (b . n) >= 0 with a and b the vectors between pairs of points.
+
+    For a gait: the left arm with the right leg, n the direction of walking.
+    """
+
+    limb_a: tuple[str, str]
+    limb_b: tuple[str, str]
+    direction: ArrayLike
+    per_segment: int = 1
+    during: tuple[float, float] = ALWAYS
+
+    def requirements(self, setting: Setting) -> list[Requirement]:
+        """What the problem enforces."""
+        label = f"swing of {self.limb_a[1]} with {self.limb_b[1]}"
+        n = np.asarray(self.direction, float)
+        if n.shape != (3,) or not np.linalg.norm(n) > 0:
+            raise InputError(f"{label}: direction is {self.direction!r}; give a vector that is not zero.")
+        along = np.concatenate([-n, n]) / np.linalg.norm(n)
+        a, b = np.concatenate([along, np.zeros(6)]), np.concatenate([np.zeros(6), along])
+        product = quadratic(label, (np.outer(a, b) + np.outer(b, a)) / 2)
+        measure = Composite((Points(setting.model, [*self.limb_a, *self.limb_b]),), product)
+        xi = setting.instants(self.per_segment, self.during, label)
+        return [bounded(label, measure, xi, np.arange(1), 0.0, np.inf)]
 
 
 # ------------------------------------------------------------------------------------------------------------ user

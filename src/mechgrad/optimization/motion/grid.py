@@ -250,18 +250,18 @@ class Grid:
             mixed |= acts_t[r][:, :, None, :] & felt[:, None, :, None]
             pure |= np.any(felt, axis=1)[:, None, None] & np.any(acts_tt[r], axis=1)
         i, j = np.meshgrid(np.arange(w), np.arange(w), indexing="ij")
-        one = (firsts[:, None] + i.ravel())[:, :, None] * self.n + structure.rows
-        other = (firsts[:, None] + j.ravel())[:, :, None] * self.n + structure.cols
+        at_row = (firsts[:, None] + i.ravel())[:, :, None] * self.n + structure.rows
+        at_col = (firsts[:, None] + j.ravel())[:, :, None] * self.n + structure.cols
         theta = self.at_theta + self._which
         points = self._points[:, :, None] * self.n + np.arange(self.n)
-        rows = [np.maximum(one, other).ravel(), np.broadcast_to(theta[:, None, None, :], mixed.shape).ravel()]
-        cols = [np.minimum(one, other).ravel(), np.broadcast_to(points[..., None], mixed.shape).ravel()]
+        out_rows = [np.maximum(at_row, at_col).ravel(), np.broadcast_to(theta[:, None, None, :], mixed.shape).ravel()]
+        out_cols = [np.minimum(at_row, at_col).ravel(), np.broadcast_to(points[..., None], mixed.shape).ravel()]
         t1, t2 = np.broadcast_to(theta[:, :, None], pure.shape), np.broadcast_to(theta[:, None, :], pure.shape)
         pure &= t1 >= t2
-        rows.append(t1.ravel())
-        cols.append(t2.ravel())
+        out_rows.append(t1.ravel())
+        out_cols.append(t2.ravel())
         kept = np.flatnonzero(np.concatenate([keep.ravel(), mixed.ravel(), pure.ravel()]))
-        return Places(np.concatenate(rows)[kept], np.concatenate(cols)[kept], kept)
+        return Places(np.concatenate(out_rows)[kept], np.concatenate(out_cols)[kept], kept)
 
     def hessian(self, curvature: Curvature, g: Gradient, moment: Moment) -> Array:
         """By P, by theta and P, by theta: flat, as `hessian_places` counts them.

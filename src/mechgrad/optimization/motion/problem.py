@@ -18,18 +18,19 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.model.model import Model
-from mechgrad.optimization.motion.bundle import Bundle, Integral, Rows
+from mechgrad.optimization.motion.assembly import bundled
 from mechgrad.optimization.motion.clock import Clock, FreeDuration, FreeKnots, GivenDuration
 from mechgrad.optimization.motion.constraints import At, Requires
 from mechgrad.optimization.motion.grid import Grid
-from mechgrad.optimization.motion.measures.base import Measure, numbers_of, with_numbers
+from mechgrad.optimization.motion.measures.base import numbers_of, with_numbers
 from mechgrad.optimization.motion.measures.torques import CutForce
-from mechgrad.optimization.motion.setting import IntegralOf, Requirement, Setting
+from mechgrad.optimization.motion.setting import Requirement, Setting
 from mechgrad.optimization.motion.solution import MotionSolution
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.optimization.motion.terms import Duration, Free, FreeNumber, Minimizes
 from mechgrad.optimization.motion.transcription import Transcription
 from mechgrad.optimization.solvers import NonlinearProgram, solve
+from mechgrad.optimization.solvers.progress import Iteration, print_progress
 from mechgrad.typing import Array
 
 HessianChoice = Literal["auto", "exact", "gauss-newton", "lbfgs"]
@@ -129,25 +130,11 @@ class MotionProblem:
         return [r for constraint in self._constraints for r in constraint.requirements(self.setting)]
 
     def transcription(self) -> Transcription:
-        """The program's functions and patterns. What is asked of one measure on one grid is evaluated once."""
-        asked: dict[object, tuple[Measure, Grid, list[Rows], list[Integral]]] = {}
-
-        def entry(part: Requirement | IntegralOf, rule: str) -> tuple[list[Rows], list[Integral]]:
-            measure = part.measure.freed(self.paths) if self.paths else part.measure
-            key = (measure.key, rule, part.xi.tobytes())
-            if key not in asked:
-                asked[key] = (measure.on(part.xi), self._grid(part.xi, rule), [], [])
-            return asked[key][2], asked[key][3]
-
-        for term in self._terms:
-            i = term.integral(self.setting)
-            entry(i, i.rule)[1].append(Integral(i.linear, i.squares))
+        """The program's functions and patterns. What is asked of one measure is evaluated once."""
         requirements = self._requirements()
-        for r in requirements:
-            rows = Rows(r.label, r.matrix(), r.lower, r.upper, r.row_names(), np.ones(r.lower.size) * r.scale)
-            entry(r, "trapezoid")[0].append(rows)
         self._check(requirements)
-        bundles = [Bundle(measure, grid, rows, integrals) for measure, grid, rows, integrals in asked.values()]
+        integrals = [term.integral(self.setting) for term in self._terms]
+        bundles = bundled(requirements, integrals, self._grid, self.paths)
         return Transcription(self._grid(self.splines.grid), self._duration_weight, bundles)
 
     def _check(self, requirements: list[Requirement]) -> None:
@@ -254,25 +241,34 @@ class MotionProblem:
         solver: str = "ipopt",
         nearness: float = 1e-3,
         max_iterations: int = 500,
-        tolerance: float = 1e-6,
+        tolerance: float = 1e-4,
         time_limit: float | None = None,
         progress: bool | Callable[..., Any] = False,
         options: dict[str, Any] | None = None,
     ) -> MotionSolution:
         """A motion that respects all constraints, near the guess: the first phase of a hard problem.
 
-        The cost is replaced by nearness / 2 |x - guess|^2; `problem.solve(problem.feasible())` is the two-phase solve.
+        The cost is replaced by nearness / 2 |x - guess|^2, and the search ends as soon as no constraint is violated by
+        more than `tolerance` (scaled). `problem.solve(problem.feasible())` is the two-phase solve.
         """
         start = self._start(guess)
+        report = print_progress if progress is True else progress or None
+
+        def until_feasible(record: Iteration) -> object:
+            wish = report(record) if report else None
+            return False if record.infeasibility <= tolerance else wish
+
         result = solve(
             self._program(self.transcription(), start, nearness), start, solver=solver, max_iterations=max_iterations,
-            tolerance=tolerance, time_limit=time_limit, progress=progress or None, options=options,
+            tolerance=min(tolerance, 1e-6), time_limit=time_limit, progress=until_feasible, options=options,
         )  # fmt: skip
+        if result.status == "interrupted" and result.infeasibility <= tolerance:
+            result = replace(result, status="converged", reason=f"all constraints are met to {tolerance:g}")
         return self._solution(result)
 
     def _start(self, guess: Array | MotionSolution | None) -> Array:
         if isinstance(guess, MotionSolution):
-            return np.r_[guess.unknowns_on(self.splines, self.clock), numbers_of(guess.model, self.paths)]
+            return np.concatenate([guess.unknowns_on(self.splines, self.clock), numbers_of(guess.model, self.paths)])
         return self.guess() if guess is None else np.asarray(guess, float)
 
     def _solution(self, result: Any) -> MotionSolution:

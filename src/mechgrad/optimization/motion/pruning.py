@@ -24,7 +24,7 @@ def _trials(n: int, n_v: int, xi: Array) -> list[Samples]:
 
 def _seen(values: Array) -> Array:
     """What is more than rounding beside the largest entry of its sample."""
-    return np.abs(values) > ROUNDING * np.max(np.abs(values), axis=1, keepdims=True, initial=1e-300)
+    return np.asarray(np.abs(values) > ROUNDING * np.max(np.abs(values), axis=1, keepdims=True, initial=1e-300))
 
 
 def _narrowed(stated: Array, seen: list[Array]) -> Array:
@@ -59,26 +59,19 @@ def pruned(measure: Measure, n: int, n_v: int, xi: Array) -> tuple[Structure, Ar
 
 
 def pruned_curvature(measure: Measure, asked: Array, n: int, n_v: int, xi: Array) -> tuple[CurvatureStructure, Array]:
-    """Second derivatives of what is asked (m,) that there are, and their indices among the stated ones."""
-    whole, stated = measure.curvature_structure, measure.curvature_of(asked)
-    index = np.flatnonzero(np.isin(whole.rows * n + whole.cols, stated.rows * n + stated.cols))
-    order = np.argsort(whole.rows[index] * n + whole.cols[index], kind="stable")
-    index = index[order]
-    order = np.argsort(stated.rows * n + stated.cols, kind="stable")
-    stated = CurvatureStructure(
-        stated.rows[order], stated.cols[order], {pair: mask[..., order] for pair, mask in stated.pairs.items()}
-    )
+    """Second derivatives of what is asked (nt, m) that there are, and their indices among the stated ones."""
+    stated = measure.curvature_structure
+    every = np.arange(stated.rows.size)
     if measure.parameters or stated.rows.size == 0:
-        return stated, index
+        return stated, every
     rng = np.random.default_rng(21)
     seen: dict[str, list[Array]] = {pair: [] for pair in stated.pairs}
     for s in _trials(n, n_v, xi):
-        y = rng.uniform(0.5, 1.5, (xi.size, measure.m)) * asked
+        y = rng.uniform(0.5, 1.5, asked.shape) * asked
         blocks = measure.curvature(s, y)[0].blocks
         for pair in seen:
-            seen[pair].append(_seen(blocks[pair][:, index]))
-    pairs = {pair: _narrowed(mask, seen[pair]) for pair, mask in stated.pairs.items()}
-    flat = [mask if mask.ndim == 1 else np.any(mask, axis=0) for mask in pairs.values()]
-    kept = np.any(flat, axis=0)
-    pairs = {pair: mask[..., kept] for pair, mask in pairs.items()}
-    return CurvatureStructure(stated.rows[kept], stated.cols[kept], pairs), index[kept]
+            seen[pair].append(_seen(blocks[pair]))
+    pairs = {pair: mask & np.any(seen[pair], axis=0) for pair, mask in stated.pairs.items()}
+    kept = np.flatnonzero(np.any([np.any(mask, axis=0) for mask in pairs.values()], axis=0))
+    pairs = {pair: mask[:, kept] for pair, mask in pairs.items()}
+    return CurvatureStructure(stated.rows[kept], stated.cols[kept], pairs), kept

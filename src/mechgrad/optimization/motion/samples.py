@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from mechgrad.typing import Array
 LEVELS = ("q", "v", "a", "j")
 PAIRS = ("qq", "qv", "qa", "qj", "vv", "va", "vj", "aa", "aj", "jj")
 
+T = TypeVar("T")
 Gradient = dict[str, Array]
 """By level: (nt, n)."""
 
@@ -26,6 +28,13 @@ class Samples:
     z: Array
     n_v: int
     xi: Array
+    _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def remember(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was made for these samples before, or now: values, partials and curvature share their parts."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        return self._memo[key]  # type: ignore[no-any-return]
 
     @property
     def nt(self) -> int:
@@ -106,14 +115,8 @@ class Curvature:
         return out
 
 
-def among(structure: CurvatureStructure, kept: Array) -> CurvatureStructure:
-    """Some entries of a pattern, (nnz,) bool."""
-    pairs = {pair: mask[..., kept] for pair, mask in structure.pairs.items()}
-    return CurvatureStructure(structure.rows[kept], structure.cols[kept], pairs)
-
-
 def rows_only(structure: Structure, rows: Array) -> Structure:
-    """The entries of some rows, (m,) bool."""
-    kept = rows[structure.rows]
-    levels = {level: mask[..., kept] for level, mask in structure.levels.items()}
-    return Structure(structure.m, structure.rows[kept], structure.cols[kept], levels)
+    """The entries of some rows, (nt, m) bool."""
+    asked = rows[:, structure.rows]
+    levels = {level: mask & asked for level, mask in structure.levels.items()}
+    return Structure(structure.m, structure.rows, structure.cols, levels)

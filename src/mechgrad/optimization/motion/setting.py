@@ -11,7 +11,7 @@ from scipy import sparse
 
 from mechgrad.errors import InputError
 from mechgrad.optimization.motion.measures.base import Measure
-from mechgrad.optimization.motion.measures.ground import GroundTorques, Stance
+from mechgrad.optimization.motion.measures.ground import JUST_BEFORE, GroundTorques, Stance
 from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, Torques
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.typing import Array, ArrayLike
@@ -36,14 +36,21 @@ class Setting:
             raise InputError("torques on the ground are not defined with cut joints; give `ground` or cuts.")
         return GroundTorques(self.model, tuple(ground), loads)
 
-    def instants(self, per_segment: int, during: tuple[float, float], label: str) -> Array:
-        """Ends of the spline segments, `per_segment` - 1 instants between them, within `during`."""
+    def instants(
+        self, per_segment: int, during: tuple[float, float], label: str, ground: Sequence[Stance] | None = None
+    ) -> Array:
+        """Ends of the spline segments, `per_segment` - 1 instants between them, within `during`.
+
+        Where a stance ends, forces change: with `ground` the instant just before is there, too.
+        """
         if per_segment < 1 or per_segment != int(per_segment):
             raise InputError(f"{label}: per_segment is {per_segment}; give 1, 2, ...")
         start, end = during
         if not 0 <= start <= end <= 1:
             raise InputError(f"{label}: during is {during}; need 0 <= start <= end <= 1 (xi = t / T).")
         xi = np.linspace(0.0, 1.0, self.splines.segments * per_segment + 1)
+        changes = {stance.end for stance in ground or () if stance.end < 1}
+        xi = np.sort(np.concatenate([xi, [end - JUST_BEFORE for end in changes]]))
         xi = xi[(xi >= start - 1e-9) & (xi <= end + 1e-9)]
         if xi.size == 0:
             raise InputError(
@@ -117,8 +124,8 @@ def bounded(
 def _spread(x: ArrayLike, nt: int, m: int, measure: Measure, rows: Array, label: str) -> Array:
     values = np.asarray(x, float)
     if values.shape not in ((), (m,), (nt, m)):
+        some = ", ".join([*(measure.names[r] for r in rows[:4]), *(["..."] if m > 4 else [])])
         raise InputError(
-            f"{label}: bounds have shape {values.shape}; give a number, {m} numbers ({', '.join(measure.names[r] for r in rows[:4])}"
-            f"{', ...' if m > 4 else ''}) or ({nt}, {m})."
+            f"{label}: bounds have shape {values.shape}; give a number, {m} numbers ({some}) or ({nt}, {m})."
         )
     return np.broadcast_to(values, (nt, m)).copy()

@@ -18,6 +18,8 @@ from mechgrad.optimization.motion.measures.torques import AnyLoad
 from mechgrad.optimization.motion.setting import Requirement, Setting, bounded
 from mechgrad.typing import Array, ArrayLike
 
+_ENDS = {"both": [0, -1], "start": [0], "end": [-1], "none": []}
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,8 @@ class Contact:
 
     Its position is fixed at the ends of the spline segments in that phase, its velocity at the first and the last of
     them, as a cubic spline is fixed by its knots and two slopes; between knots it moves by the fourth power of their
-    distance. `axes` names the world axes, for bodies whose points would be fixed twice.
+    distance. `axes` names the world axes, for bodies whose points would be fixed twice; `velocity` where the velocity
+    is fixed: "both" ends, "start", "end" or "none".
     """
 
     marker: str
@@ -34,7 +37,7 @@ class Contact:
     axes: str = "xyz"
     start: float = 0.0
     end: float = 1.0
-    velocity: bool = True
+    velocity: str = "both"
 
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
@@ -46,8 +49,10 @@ class Contact:
         xi = setting.instants(1, (self.start, self.end), label)
         points = Points(setting.model, [self.marker])
         found = [bounded(label, points, xi, rows, place[rows], place[rows])]
-        if self.velocity:
-            ends = np.unique(xi[[0, -1]])
+        if self.velocity not in _ENDS:
+            raise InputError(f"{label}: velocity is {self.velocity!r}; choose one of {', '.join(map(repr, _ENDS))}.")
+        if self.velocity != "none":
+            ends = np.unique(xi[_ENDS[self.velocity]])
             speed = PointVelocities(setting.model, [self.marker])
             found.append(bounded(f"{label}, no slip", speed, ends, rows, 0.0, 0.0))
         return found
@@ -89,7 +94,7 @@ class ZeroMomentPoint:
         weight = _weight(setting)
         edges = np.zeros((len(offsets), 6))
         edges[:, 4], edges[:, 3], edges[:, 2] = -normals[:, 0], normals[:, 1], -(offsets + self.margin)
-        xi = setting.instants(self.per_segment, self.during, "zero-moment point")
+        xi = setting.instants(self.per_segment, self.during, "zero-moment point", self.ground)
         names = [f"edge {e + 1}" for e in range(len(edges))]
         return [_of_wrench(setting, self.ground, self.loads, "zero-moment point", xi, edges / weight, names)]
 
@@ -114,7 +119,7 @@ class GroundFriction:
         rows[0, 2] = 1.0
         for k, (axis, sign) in enumerate(((0, 1), (0, -1), (1, 1), (1, -1)), start=1):
             rows[k, axis], rows[k, 2] = sign, self.coefficient
-        xi = setting.instants(self.per_segment, self.during, "friction")
+        xi = setting.instants(self.per_segment, self.during, "friction", self.ground)
         lower = np.array([self.least, 0, 0, 0, 0])
         names = ["F_z", "+F_x", "-F_x", "+F_y", "-F_y"]
         return [_of_wrench(setting, self.ground, self.loads, "friction", xi, rows / _weight(setting), names, lower)]

@@ -10,8 +10,9 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.optimization.motion.measures.base import Measure, columns_of
-from mechgrad.optimization.motion.measures.composite import Composite, Products, UserFunction
+from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
+from mechgrad.optimization.motion.measures.functions import Products, UserFunction
 from mechgrad.optimization.motion.measures.ground import Stance
 from mechgrad.optimization.motion.measures.torques import AnyLoad
 from mechgrad.optimization.motion.setting import IntegralOf, Setting
@@ -119,7 +120,7 @@ class TorqueSquares:
         measure = setting.torques(self.loads, self.ground)
         rows = columns_of(setting.model, self.joints)
         squares = _weight(self.weight, "TorqueSquares") / _scale(self.scale, rows.size, "TorqueSquares") ** 2
-        xi = setting.instants(self.per_segment, (0, 1), "TorqueSquares")
+        xi = setting.instants(self.per_segment, (0, 1), "TorqueSquares", self.ground)
         return IntegralOf(measure, xi, np.zeros(measure.m), _chosen(measure, rows, squares))
 
 

@@ -1,8 +1,9 @@
 """What can be limited, fixed or penalised along a motion; a new kind is one file."""
 
 from mechgrad.optimization.motion.measures.base import Measure
-from mechgrad.optimization.motion.measures.composite import Composite, Local, UserFunction
+from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
+from mechgrad.optimization.motion.measures.functions import Local, UserFunction
 from mechgrad.optimization.motion.measures.ground import GroundTorques, Stance
 from mechgrad.optimization.motion.measures.points import Points, PointVelocities
 from mechgrad.optimization.motion.measures.reactions import Reactions

@@ -86,6 +86,15 @@ class Measure(ABC):
         """Measures with equal keys are the same function and are evaluated once."""
         return (type(self).__name__, id(self))
 
+    @property
+    def family(self) -> Hashable | None:
+        """Measures of one family can be joined into one that has the rows of all."""
+        return None
+
+    def joined(self, others: Sequence[Measure]) -> tuple[Measure, list[Array]]:
+        """All `others` of its family, which it is among, as one measure, and the rows of each in it."""
+        raise TypeError(f"{type(self).__name__} has no family")
+
     def on(self, xi: Array) -> Measure:
         """The same measure for samples at these instants: load schedules, contact phases."""
         return self
@@ -108,11 +117,6 @@ class Measure(ABC):
     def curvature_structure(self) -> CurvatureStructure:
         """Where second derivatives can differ from zero: nowhere for a linear measure."""
         return NO_CURVATURE
-
-    def curvature_of(self, rows: Array) -> CurvatureStructure:
-        """The same where only some of its rows (m,) bool have multipliers: entries that the others bring are left
-        out."""
-        return self.curvature_structure
 
     @abstractmethod
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:

@@ -43,6 +43,16 @@ class Coordinates(Measure):
     def key(self) -> Hashable:
         return ("coordinates", self.level, tuple(self._columns))
 
+    @property
+    def family(self) -> Hashable:
+        return ("coordinates", self.level)
+
+    def joined(self, others: Sequence[Measure]) -> tuple[Measure, list[Array]]:
+        chosen = [m._columns for m in others if isinstance(m, Coordinates)]
+        every = np.unique(np.concatenate(chosen))
+        whole = Coordinates(self.model, self.level, [self.model.v_names[c] for c in every])
+        return whole, [np.searchsorted(every, columns) for columns in chosen]
+
     def values(self, s: Samples) -> Array:
         return np.asarray(s.z[LEVELS.index(self.level)][:, self._columns])
 

@@ -37,7 +37,8 @@ from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivati
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.markers import contracted_hessian, marker_columns, marker_derivatives, marker_motion
 from mechgrad.optimization.motion.measures.base import ModelMeasure, _replaced, with_numbers
-from mechgrad.optimization.motion.measures.torques import AnyLoad, loads_at, meets
+from mechgrad.optimization.motion.measures.sharing import share_of_second, twist_cross, wrench_cross
+from mechgrad.optimization.motion.measures.torques import AnyLoad, loads_at
 from mechgrad.optimization.motion.samples import (
     Curvature,
     CurvatureStructure,
@@ -45,16 +46,14 @@ from mechgrad.optimization.motion.samples import (
     Partials,
     Samples,
     Structure,
-    among,
 )
 from mechgrad.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
-ROUND = 1e-3  # [m] distances to feet are sqrt(d^2 + ROUND^2): smooth at the foot itself
 FEET = 2
-_X, _Y, _Z = np.eye(3)
+JUST_BEFORE = 1e-6  # of xi: the last instant of a stance
 
 
 @final
@@ -244,7 +243,7 @@ class GroundTorques(ModelMeasure):
             return s, s_W, s_WW
         V, F_z = W[two], W[two, 2]
         Z = np.stack([-V[:, 4], V[:, 3]], axis=1) / F_z[:, None]
-        value, s_Z, s_ZZ = _split(Z, self._feet.place[two, 0, :2], self._feet.place[two, 1, :2])
+        value, s_Z, s_ZZ = share_of_second(Z, self._feet.place[two, 0, :2], self._feet.place[two, 1, :2])
         Z_W = np.zeros((two.size, 2, 6))
         Z_W[:, 0, 4], Z_W[:, 1, 3] = -1 / F_z, 1 / F_z
         Z_W[:, :, 2] = -Z / F_z[:, None]
@@ -292,6 +291,9 @@ class GroundTorques(ModelMeasure):
 
     def _first(self, s: Samples) -> tuple[_State, dict[str, Array], dict[str, Array]]:
         """State, dense (tau)_z of the motion alone (nt, n, n) and W_z (nt, 6, n)."""
+        return s.remember((self, "first"), lambda: self._make_first(s))
+
+    def _make_first(self, s: Samples) -> tuple[_State, dict[str, Array], dict[str, Array]]:
         p = self._probed
         q, v, a, loads = self._motion(s)
         D = inverse_dynamics_derivatives(p.model, q, v, a, loads=loads)
@@ -319,7 +321,7 @@ class GroundTorques(ModelMeasure):
         total = np.zeros((len(state.W), self.model.n_v, self.model.n_v))
         for slot in range(FEET):
             S = state.S[:, slot]
-            total -= S @ _dual(S, state.w[:, slot]).swapaxes(1, 2)
+            total -= S @ wrench_cross(S, state.w[:, slot]).swapaxes(1, 2)
         return np.asarray(total * self._before.T)
 
     # -------------------------------------------------------------------------------------------------- second order
@@ -332,25 +334,6 @@ class GroundTorques(ModelMeasure):
         return CurvatureStructure(
             rows, cols, dict.fromkeys(("qq", "qv", "qa", "vv"), every) | dict.fromkeys(("va", "aa"), two)
         )
-
-    def curvature_of(self, rows: Array) -> CurvatureStructure:
-        """Torques of joints that carry no foot, and the wrench itself, only have the curvature of the tree."""
-        n, structure = self.model.n_v, self.curvature_structure
-        carries = np.any(self._carry, axis=1)  # (nt, n)
-        felt = np.any(carries & rows[:n], axis=1)  # samples where a foot's torque is asked for
-        pattern = tree_of(self.model).pattern
-        tree = Structure(n + 6, np.concatenate([pattern.rows, np.repeat(n + np.arange(6), n)]),
-                         np.concatenate([pattern.cols, np.tile(np.arange(n), 6)]), {})  # fmt: skip
-        related = np.zeros((n, n), bool)
-        related[pattern.rows, pattern.cols] = True
-        related = related[structure.rows, structure.cols]
-        quiet = meets(tree, rows, structure, n) & related
-        pairs = {}
-        for pair in structure.pairs:
-            every = np.broadcast_to(structure.pairs[pair], (felt.size, structure.rows.size))
-            pairs[pair] = np.where(felt[:, None], every, every & quiet if pair in ("qq", "qv", "qa", "vv") else False)
-        return among(CurvatureStructure(structure.rows, structure.cols, pairs), np.any(
-            [np.any(mask, axis=0) for mask in pairs.values()], axis=0))  # fmt: skip
 
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
         n = self.model.n_v
@@ -406,8 +389,8 @@ class GroundTorques(ModelMeasure):
         """
         yS = y[:, :, None] * S
         beyond = np.einsum("mi,tic->tmc", self._before.astype(float), yS)
-        first = _cross(S, beyond)
-        second = -_dual(S, w) @ first.swapaxes(1, 2)  # w . (S_l x B_m)
+        first = twist_cross(S, beyond)
+        second = -wrench_cross(S, w) @ first.swapaxes(1, 2)  # w . (S_l x B_m)
         ordered = second * (self._before | np.eye(self.model.n_v, dtype=bool))
         return first, ordered + np.swapaxes(second * self._before, 1, 2)
 
@@ -436,35 +419,3 @@ class GroundTorques(ModelMeasure):
             turned = np.cross(D.x_p[:, 2 * b].swapaxes(1, 2), F[:, None])  # x_p x F, (nt, n_p, 3)
             lever += np.einsum("tkc,tpk->tcp", D.x_q[:, 2 * b + 1], turned)
         return np.asarray(contracted_hessian(self.model, markers, q, y, wrt=self.parameters)[1] - lever)
-
-
-def _cross(S: Array, U: Array) -> Array:
-    """Spatial product S x U of twists (v, w): (w_S x v_U + v_S x w_U, w_S x w_U)."""
-    v, w = S[..., :3], S[..., 3:]
-    return np.concatenate([np.cross(w, U[..., :3]) + np.cross(v, U[..., 3:]), np.cross(w, U[..., 3:])], axis=-1)
-
-
-def _dual(S: Array, w: Array) -> Array:
-    """The wrench S x* w for S (nt, n, 6), w (nt, 6), so that (S x U) . w = -U . (S x* w)."""
-    v, r = S[..., :3], S[..., 3:]
-    F, M = w[:, None, :3], w[:, None, 3:]
-    return np.concatenate([np.cross(r, F), np.cross(r, M) + np.cross(v, F)], axis=-1)
-
-
-def _split(Z: Array, p1: Array, p2: Array) -> tuple[Array, Array, Array]:
-    """s = d_1 / (d_1 + d_2) and its first and second derivatives by Z (2)."""
-    d, n, H = [], [], []
-    for p in (p1, p2):
-        r = Z - p
-        dist = np.sqrt(np.sum(r**2, axis=1) + ROUND**2)
-        unit = r / dist[:, None]
-        d.append(dist)
-        n.append(unit)
-        H.append((np.eye(2) - unit[:, :, None] * unit[:, None, :]) / dist[:, None, None])
-    total = d[0] + d[1]
-    s = d[0] / total
-    sum_n, sum_H = n[0] + n[1], H[0] + H[1]
-    s_Z = (n[0] - s[:, None] * sum_n) / total[:, None]
-    outer = s_Z[:, :, None] * sum_n[:, None, :]
-    s_ZZ = (H[0] - s[:, None, None] * sum_H - outer - outer.swapaxes(1, 2)) / total[:, None, None]
-    return s, s_Z, s_ZZ

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
@@ -11,13 +11,14 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.kinematics.markers import (
+    MarkerDerivatives,
     contracted_hessian,
     marker_body,
     marker_columns,
     marker_derivatives,
     marker_motion,
 )
-from mechgrad.optimization.motion.measures.base import ModelMeasure
+from mechgrad.optimization.motion.measures.base import Measure, ModelMeasure
 from mechgrad.optimization.motion.samples import Curvature, CurvatureStructure, Gradient, Partials, Samples, Structure
 from mechgrad.typing import Array
 
@@ -30,6 +31,19 @@ class _Marked(ModelMeasure):
 
     model: Model
     markers: Sequence[str]
+
+    @property
+    def family(self) -> Hashable:
+        return (type(self).__name__, id(self.model))
+
+    def joined(self, others: Sequence[Measure]) -> tuple[Measure, list[Array]]:
+        given = [list(m.markers) for m in others if isinstance(m, _Marked)]
+        every = list(dict.fromkeys(name for names in given for name in names))
+        rows = [np.concatenate([3 * every.index(name) + np.arange(3) for name in names]) for names in given]
+        return replace(self, markers=tuple(every)), rows  # type: ignore[type-var]
+
+    def _derivatives(self, s: Samples) -> MarkerDerivatives:
+        return s.remember((self, "derivatives"), lambda: marker_derivatives(self.model, self.markers, s.q, s.v))
 
     @cached_property
     def _chains(self) -> list[Array]:
@@ -89,7 +103,7 @@ class Points(_Marked):
         return Structure(self.m, rows, cols, {"q": np.ones(rows.size, bool)})
 
     def partials(self, s: Samples) -> Partials:
-        return Partials(self.structure, {"q": self._packed(marker_derivatives(self.model, self.markers, s.q).x_q)})
+        return Partials(self.structure, {"q": self._packed(self._derivatives(s).x_q)})
 
     @cached_property
     def curvature_structure(self) -> CurvatureStructure:
@@ -99,7 +113,7 @@ class Points(_Marked):
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
         forces = y.reshape(s.nt, len(self.markers), 3)
         H, _ = contracted_hessian(self.model, self.markers, s.q, forces)
-        J = marker_derivatives(self.model, self.markers, s.q).x_q
+        J = self._derivatives(s).x_q
         rows, cols = self._pairs
         return Curvature(self.curvature_structure, {"qq": H[:, rows, cols]}), {
             "q": np.einsum("tmkc,tmk->tc", J, forces)
@@ -150,7 +164,7 @@ class PointVelocities(_Marked):
         return Structure(self.m, rows, cols, dict.fromkeys("qv", np.ones(rows.size, bool)))
 
     def partials(self, s: Samples) -> Partials:
-        D = marker_derivatives(self.model, self.markers, s.q, s.v)
+        D = self._derivatives(s)
         return Partials(self.structure, {"q": self._packed(D.xd_q), "v": self._packed(D.x_q)})
 
     @cached_property
@@ -161,7 +175,7 @@ class PointVelocities(_Marked):
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
         forces = y.reshape(s.nt, len(self.markers), 3)
         H, _ = contracted_hessian(self.model, self.markers, s.q, forces)  # symmetric: plain coordinates
-        D = marker_derivatives(self.model, self.markers, s.q, s.v)
+        D = self._derivatives(s)
         rows, cols = self._pairs
         qq = np.zeros_like(H)
         axes = self._axes(s.q)

@@ -14,7 +14,7 @@ from mechgrad.inverse.second_order import inverse_dynamics_hessian
 from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.optimization.motion.measures.base import ModelMeasure, with_numbers
-from mechgrad.optimization.motion.measures.torques import AnyLoad, loads_at, meets
+from mechgrad.optimization.motion.measures.torques import AnyLoad, loads_at
 from mechgrad.optimization.motion.samples import (
     Curvature,
     CurvatureStructure,
@@ -22,7 +22,6 @@ from mechgrad.optimization.motion.samples import (
     Partials,
     Samples,
     Structure,
-    among,
 )
 from mechgrad.typing import Array
 
@@ -115,10 +114,6 @@ class Reactions(ModelMeasure):
         pattern = tree_of(self._probed.model).pattern
         rows, cols = self._narrow[pattern.rows[self._kept_pairs]], self._narrow[pattern.cols[self._kept_pairs]]
         return CurvatureStructure(rows, cols, dict.fromkeys(("qq", "qv", "vv", "qa"), np.ones(rows.size, bool)))
-
-    def curvature_of(self, rows: Array) -> CurvatureStructure:
-        structure = self.curvature_structure
-        return among(structure, meets(self.structure, rows, structure, self.model.n_v))
 
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
         q, v, a, loads = self._motion(s)

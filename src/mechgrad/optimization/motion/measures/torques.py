@@ -23,7 +23,6 @@ from mechgrad.optimization.motion.samples import (
     Partials,
     Samples,
     Structure,
-    among,
 )
 from mechgrad.typing import Array, ArrayLike
 
@@ -99,14 +98,6 @@ class CutForce:
     def names(self) -> tuple[str, ...]:
         """Of its profiles."""
         return tuple(f"force {self.point_a}-{self.point_b}.{axis}" for axis in self.axes)
-
-
-def meets(first: Structure, rows: Array, structure: CurvatureStructure, n: int) -> Array:
-    """Which entries (nnz,) of a pattern have both columns in one of these rows."""
-    felt = np.zeros((first.m, n), np.float32)
-    felt[first.rows, first.cols] = 1.0
-    felt = felt[rows]
-    return np.asarray((felt.T @ felt)[structure.rows, structure.cols] > 0)
 
 
 @final
@@ -215,11 +206,6 @@ class Torques(ModelMeasure):
         pairs = {"qq": np.ones(rows.size, bool)} | dict.fromkeys(("qv", "vv", "qa"), motion)
         return CurvatureStructure(rows, cols, pairs)
 
-    def curvature_of(self, rows: Array) -> CurvatureStructure:
-        """Two columns meet in a torque that feels both."""
-        structure = self.curvature_structure
-        return among(structure, meets(self.structure, rows, structure, self.model.n_v + len(self._components)))
-
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
         H = inverse_dynamics_hessian(self.model, s.q, s.v, s.a, y, loads=self._forces(s))
         blocks = {"qq": H.qq.values, "qv": H.qv.values, "vv": H.vv.values, "qa": H.qa.values}
@@ -241,7 +227,7 @@ class Torques(ModelMeasure):
         """d/dq of y . tau_u, (nt, n_v)."""
         force = np.broadcast_to(self._directions(u), (s.nt, len(self._markers), 3))
         H, _ = contracted_hessian(self.model, self._markers, s.q, force)
-        return -np.einsum("tcd,tc->td", H, y)
+        return np.asarray(-np.einsum("tcd,tc->td", H, y))
 
     # --------------------------------------------------------------------------------------- free numbers of the model
     def partials_p(self, s: Samples) -> Array:

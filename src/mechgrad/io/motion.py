@@ -1,0 +1,167 @@
+"""Motions to and from files: numbers in walk.npz, the model beside them in walk.toml.
+
+    format, version        "mechgrad motion", 1
+    control_points         (n_points, n), coordinates first, then forces in cut joints
+    coordinates            names of the model's coordinates, to notice another model
+    duration, lengths      T [s]; lengths of the segments [s], if they were free
+    segments, degree, knots
+    cuts                   (cuts, 3) strings: point_a, point_b, axes
+    x, objective, status, reason, iterations, solver     of the search, if there was one
+
+The archive holds numbers and strings only and is read without pickle: a file from elsewhere cannot run code.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from mechgrad.errors import InputError, ModelError
+from mechgrad.io.toml import load_model, save_model
+
+# The motion modules are imported where they are used: together with the parts of scipy that they need they take longer
+# to import than half of the rest, and `import mechgrad` comes by here.
+if TYPE_CHECKING:
+    from mechgrad.model import Model
+    from mechgrad.optimization.motion import MotionSolution
+
+__all__ = ["load_motion", "save_motion"]
+
+_FORMAT: Final = "mechgrad motion"
+_VERSION: Final = 1
+_SEARCH: Final = ("x", "objective", "status", "reason", "iterations", "solver")
+
+
+def save_motion(solution: MotionSolution, path: str | Path) -> None:
+    """Write a motion: `path` "walk" or "walk.npz" gives walk.npz and, with the model, walk.toml.
+
+    Both files are needed to read it back. An earlier motion of that name is replaced; a model file that belongs to no
+    motion is not, unless it holds the same model. A model that no file can hold (a design variable that drives a number
+    through a function) is an error, and nothing is written.
+
+    Example
+    -------
+    >>> from mechgrad.optimization.motion import MotionSolution, Splines
+    >>> save_motion(MotionSolution(model, Splines(4), np.ones((7, 1)), 0.5, None), "still")
+    >>> load_motion("still").duration
+    0.5
+    """
+    from mechgrad.optimization.motion import MotionSolution
+
+    if not isinstance(solution, MotionSolution):
+        raise InputError(f"save_motion: a {type(solution).__name__} is no MotionSolution; give what solve() returned.")
+    numbers, model = _files(path)
+    content: dict[str, Any] = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "control_points": solution.control_points,
+        "coordinates": list(solution.model.v_names),
+        "duration": solution.duration,
+        "segments": solution.splines.segments,
+        "degree": solution.splines.degree,
+        "knots": solution.splines.knots,
+        "cuts": np.array([(cut.point_a, cut.point_b, cut.axes) for cut in solution.cuts], str).reshape(-1, 3),
+    }
+    if solution.lengths is not None:
+        content["lengths"] = solution.lengths
+    if solution.result is not None:
+        content |= {key: getattr(solution.result, key) for key in _SEARCH}
+    if not _holds(model, solution.model):
+        if model.exists() and not numbers.exists():
+            raise InputError(
+                f"{model}: there is another model in this file, and no motion {numbers.name} beside it that it could "
+                "belong to. Choose another name for the motion, or remove the file."
+            )
+        save_model(solution.model, model)
+    with numbers.open("wb") as file:
+        np.savez(file, **content)
+
+
+def load_motion(path: str | Path) -> MotionSolution:
+    """Read a motion that `save_motion` wrote; `path` as there.
+
+    Control points, duration and model are those that were saved, to the last bit. `result` is None: what the search
+    reported stays in the file, `np.load("walk.npz")["objective"]`.
+
+    Example
+    -------
+    >>> walk = load_motion("walk.npz")  # doctest: +SKIP
+    """
+    from mechgrad.optimization.motion import CutForce, MotionSolution, Splines
+
+    numbers, model_file = _files(path)
+    content = _read(numbers)
+    if not model_file.is_file():
+        raise InputError(
+            f"{model_file}: the model of the motion {numbers.name} is missing. save_motion wrote it beside the "
+            "numbers; put it back under this name."
+        )
+    model = load_model(model_file)
+    try:
+        splines = Splines(int(content["segments"]), int(content["degree"]), str(content["knots"]))
+        cuts = tuple(CutForce(*map(str, row)) for row in content["cuts"])
+        duration = float(content["duration"])
+        points = np.array(content["control_points"], float)
+        lengths = np.array(content["lengths"], float) if "lengths" in content else None
+        named = tuple(map(str, content["coordinates"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise _other(numbers, f"it cannot be understood: {error}") from error
+    if named != model.v_names:
+        raise InputError(
+            f"{numbers}: a motion of {', '.join(named)}; the model {model.name!r} in {model_file.name} has the "
+            f"coordinates {', '.join(model.v_names)}. The two files do not belong together."
+        )
+    expected = splines.n_points, len(named) + sum(len(cut.axes) for cut in cuts)
+    if points.shape != expected or not np.all(np.isfinite(points)):
+        raise _other(numbers, f"control_points has shape {points.shape}; finite numbers {expected} are needed")
+    if not 0 < duration < np.inf:
+        raise _other(numbers, f"the duration is {duration} s")
+    if lengths is not None and (lengths.shape != (splines.segments,) or not np.all(lengths > 0)):
+        raise _other(numbers, f"lengths has shape {lengths.shape}; {splines.segments} positive numbers are needed")
+    return MotionSolution(model, splines, points, duration, None, cuts, lengths)
+
+
+def _files(path: str | Path) -> tuple[Path, Path]:
+    """walk.npz and walk.toml, for walk and for either of them."""
+    path = Path(path)
+    name = path.stem if path.suffix in (".npz", ".toml") else path.name
+    return path.with_name(f"{name}.npz"), path.with_name(f"{name}.toml")
+
+
+def _holds(path: Path, model: Model) -> bool:
+    """Whether a file holds this model: comments that somebody wrote into it are then kept."""
+    try:
+        return path.is_file() and load_model(path) == model
+    except ModelError:
+        return False
+
+
+def _other(path: Path, what: str) -> InputError:
+    return InputError(f"{path}: {what}. The file is damaged or no motion; write it again with save_motion.")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """All entries of the archive, which is a motion in a version that is known."""
+    if not path.is_file():
+        raise InputError(
+            f"{path}: there is no such motion (looked in {path.absolute().parent}). A motion is two files, "
+            f"{path.name} and {path.with_suffix('.toml').name}, written by save_motion."
+        )
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            content = {key: archive[key] for key in archive.files}
+    except (ValueError, OSError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        # np.load gives a bare array for a .npy file, and refuses pickled objects with a ValueError
+        raise _other(path, "it is no archive of numbers as numpy.savez writes them") from error
+    if str(content.get("format", "")) != _FORMAT or "version" not in content:
+        raise _other(path, f"it does not say that it is a {_FORMAT!r}; it holds {', '.join(content) or 'nothing'}")
+    version = content["version"].tolist()
+    if version != _VERSION:
+        raise InputError(
+            f"{path}: a motion in version {version} of the format; this mechgrad reads version {_VERSION}. Read it "
+            "with the mechgrad that wrote it, or update this one."
+        )
+    return content

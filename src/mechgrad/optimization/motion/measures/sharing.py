@@ -1,0 +1,41 @@
+"""Spatial products of twists and wrenches, and how two feet share a wrench."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.typing import Array
+
+ROUND = 1e-3  # [m] distances to feet are sqrt(d^2 + ROUND^2): smooth at the foot itself
+
+
+def twist_cross(S: Array, U: Array) -> Array:
+    """Spatial product S x U of twists (v, w): (w_S x v_U + v_S x w_U, w_S x w_U)."""
+    v, w = S[..., :3], S[..., 3:]
+    return np.concatenate([np.cross(w, U[..., :3]) + np.cross(v, U[..., 3:]), np.cross(w, U[..., 3:])], axis=-1)
+
+
+def wrench_cross(S: Array, w: Array) -> Array:
+    """The wrench S x* w for S (nt, n, 6), w (nt, 6), so that (S x U) . w = -U . (S x* w)."""
+    v, r = S[..., :3], S[..., 3:]
+    F, M = w[:, None, :3], w[:, None, 3:]
+    return np.concatenate([np.cross(r, F), np.cross(r, M) + np.cross(v, F)], axis=-1)
+
+
+def share_of_second(Z: Array, p1: Array, p2: Array) -> tuple[Array, Array, Array]:
+    """s = d_1 / (d_1 + d_2) and its first and second derivatives by Z (2)."""
+    d, n, H = [], [], []
+    for p in (p1, p2):
+        r = Z - p
+        dist = np.sqrt(np.sum(r**2, axis=1) + ROUND**2)
+        unit = r / dist[:, None]
+        d.append(dist)
+        n.append(unit)
+        H.append((np.eye(2) - unit[:, :, None] * unit[:, None, :]) / dist[:, None, None])
+    total = d[0] + d[1]
+    s = d[0] / total
+    sum_n, sum_H = n[0] + n[1], H[0] + H[1]
+    s_Z = (n[0] - s[:, None] * sum_n) / total[:, None]
+    outer = s_Z[:, :, None] * sum_n[:, None, :]
+    s_ZZ = (H[0] - s[:, None, None] * sum_H - outer - outer.swapaxes(1, 2)) / total[:, None, None]
+    return s, s_Z, s_ZZ
