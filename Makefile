@@ -4,6 +4,7 @@
 #   make test        style, types, layers and the tests that take seconds
 #   make test-slow   the tests that take minutes
 #   make benchmark   times per sample on this machine
+#   make benchmark-motion   iterations and times of motion prediction on this machine
 #   make clean       remove .venv and what the tools leave behind
 
 PYTHON         ?= python3
@@ -15,11 +16,11 @@ PYTEST_ARGS    ?= -n auto --maxprocesses 2
 DEMO_ARGS      ?=
 BENCHMARK_ARGS ?=
 
-.PHONY: demo test test-slow benchmark lint clean help
+.PHONY: demo test test-slow benchmark benchmark-motion lint clean help
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '3,7s/^# *//p' Makefile
+	@sed -n '3,8s/^# *//p' Makefile
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/mechgrad demo $(DEMO_ARGS)
@@ -38,6 +39,9 @@ lint: $(VENV)/.installed-test
 
 benchmark: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/inverse_dynamics.py $(BENCHMARK_ARGS)
+
+benchmark-motion: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/motion.py $(BENCHMARK_ARGS)
 
 # The stamps make a second run start at once; a change of pyproject.toml installs again.
 $(VENV)/.installed-test: $(VENV)/.created pyproject.toml

@@ -113,7 +113,7 @@ def carry(cut: str) -> tuple[MotionProblem, np.ndarray]:
     return problem, guess
 
 
-def solved(cut: str) -> tuple[MotionProblem, MotionSolution]:
+def solved(cut: str) -> MotionSolution:
     """Solve and say how."""
     problem, guess = carry(cut)
     start = time.perf_counter()
@@ -124,7 +124,7 @@ def solved(cut: str) -> tuple[MotionProblem, MotionSolution]:
         f"cut at hand {cut}: cost {solution.result.objective:.6f}, T = {solution.duration:.5f} s, "
         f"{solution.result.iterations} iterations, {seconds:.2f} s"
     )
-    return problem, solution
+    return solution
 
 
 # ------------------------------------------------------------------------------------------------------------ checks
@@ -197,9 +197,9 @@ def other_cut(solution: MotionSolution) -> float:
 
 def main(output: Path, samples: int = 401) -> dict[str, float]:
     """Solve, check, draw."""
-    carry("b")[0].solve(carry("b")[1], max_iterations=1)  # compiles
-    problem, solution = solved("b")
-    _, other = solved("a")
+    problem, guess = carry("b")
+    problem.solve(guess, max_iterations=1)  # compiles
+    solution, other = solved("b"), solved("a")
     tau = solution.torques(2001)
     markers = mg.marker_motion(solution.model, ["bar_b", "hand_b"], solution.motion(2001)[1]).position
     gap = np.linalg.norm(markers[:, 0] - markers[:, 1], axis=1)
@@ -219,7 +219,7 @@ def main(output: Path, samples: int = 401) -> dict[str, float]:
     for name, number in numbers.items():
         print(f"  {name:26s} {number:.6g}")
     print("  share of the time at the limit:", ", ".join(f"{n} {x:.2f}" for n, x in zip(MOTORS, at_limit, strict=True)))
-    draw(output, problem, solution, samples)
+    draw(output, solution, samples)
     assert numbers["equilibrium of the bar"] < 1e-6
     assert numbers["torques by the other cut"] < 1e-6
     assert abs(numbers["cost by the other cut"]) < 1e-3, "two discretizations of one problem"
@@ -227,7 +227,7 @@ def main(output: Path, samples: int = 401) -> dict[str, float]:
     return numbers
 
 
-def draw(output: Path, problem: MotionProblem, solution: MotionSolution, samples: int) -> None:
+def draw(output: Path, solution: MotionSolution, samples: int) -> None:
     """Stick figures, torques, forces on the bar, and what is left of closure and pin torque between the knots."""
     import matplotlib.pyplot as plt
 

@@ -34,7 +34,9 @@ def main(output: Path, samples: int = 201, progress: bool = False) -> dict[str, 
     check = step.check(best)
     report(feasible, best, check, seconds)
     passive = residual_at_the_pelvis(step, best)
-    print(f"largest generalized force of the six global coordinates after the passive pass: {passive:.1e} of the weight")
+    print(
+        f"largest generalized force of the six global coordinates after the passive pass: {passive:.1e} of the weight"
+    )
     assert check.violation < 1e-3
     assert check.torque_use <= 1.0
     assert check.zmp_margin > 0.0

@@ -11,6 +11,8 @@ axis=(0, 1, 0))])
 """
 
 from mechgrad.errors import CertificateError, InputError, MechgradError, ModelError, SingularMassMatrixError
+from mechgrad.integrators.simulate import simulate
+from mechgrad.integrators.trajectory import StepFailed, Trajectory
 from mechgrad.inverse.forward import (
     ForwardDynamicsDerivatives,
     forward_dynamics,
@@ -80,8 +82,10 @@ __all__ = [  # noqa: RUF022
     "inverse_dynamics_gradient", "inverse_dynamics_hessian", "InverseDynamicsHessian",
     "joint_reactions", "joint_reactions_derivatives", "JointReactions", "ReactionDerivatives", "mass_matrix",
     "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
+    # how does it move?
+    "simulate", "Trajectory",
     # is it right?
     "certify", "certify_model", "Certificate",
     # what went wrong?
-    "MechgradError", "ModelError", "InputError", "SingularMassMatrixError", "CertificateError",
+    "MechgradError", "ModelError", "InputError", "SingularMassMatrixError", "StepFailed", "CertificateError",
 ]  # fmt: skip

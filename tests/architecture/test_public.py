@@ -23,13 +23,21 @@ VOCABULARY = [
     "inverse_dynamics_gradient", "inverse_dynamics_hessian", "InverseDynamicsHessian",
     "joint_reactions", "joint_reactions_derivatives", "JointReactions", "ReactionDerivatives", "mass_matrix",
     "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
+    "simulate", "Trajectory",
     "certify", "certify_model", "Certificate",
-    "MechgradError", "ModelError", "InputError", "SingularMassMatrixError", "CertificateError",
+    "MechgradError", "ModelError", "InputError", "SingularMassMatrixError", "StepFailed", "CertificateError",
 ]  # fmt: skip
 
 ROOMS = {
     "mechgrad": VOCABULARY,
-    "mechgrad.io": ["ModelFileError", "ModelFileNotFoundError", "load_model", "save_model"],
+    "mechgrad.io": [
+        "ModelFileError",
+        "ModelFileNotFoundError",
+        "load_model",
+        "load_motion",
+        "save_model",
+        "save_motion",
+    ],
     "mechgrad.gallery": [
         "Gait",
         "GaitCheck",

@@ -24,7 +24,8 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("torques", lambda x: mg.inverse_dynamics(_MODEL, x, x, x), True),
     ("derivatives of torques", lambda x: mg.inverse_dynamics_derivatives(_MODEL, x, x, x, wrt=_WRT), True),
     ("mass matrix", lambda x: mg.mass_matrix(_MODEL, x), True),
-    ("accelerations", lambda x: mg.forward_dynamics(_MODEL, x, x, x), True),
+    ("accelerations", lambda x: mg.forward_dynamics(_MODEL, x, x, x, method="factor"), True),
+    ("accelerations, recursive", lambda x: mg.forward_dynamics(_MODEL, x, x, x, method="recursive"), True),
     ("derivatives of accelerations", lambda x: mg.forward_dynamics_derivatives(_MODEL, x, x, x, wrt=_WRT), True),
     ("reactions", lambda x: mg.joint_reactions(_MODEL, x, x, x), True),
     ("derivatives of reactions", lambda x: mg.joint_reactions_derivatives(_MODEL, x, x, x, wrt=_WRT), False),
@@ -37,6 +38,8 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("derivatives, Newton-Euler", lambda x: newton_euler_derivatives(_MODEL, x, x, x), True),
     ("motion of points", lambda x: mg.marker_motion(_MODEL, _TIP, x, x, x), True),
     ("derivatives of points", lambda x: mg.marker_derivatives(_MODEL, _TIP, x, x, x), False),
+    ("motion, fixed step", lambda x: mg.simulate(_MODEL, x, duration=0.02, step=0.01), True),
+    ("motion, error control", lambda x: mg.simulate(_MODEL, np.atleast_2d(x)[0], duration=0.02), False),
     ("geometric stiffness", lambda x: mg.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
 )
 

@@ -2,8 +2,12 @@
 
     a = M(q)^-1 (tau + sum J^T load - h(q, v))
 
-M is assembled from composite inertias and factorised along the branches of the tree, without fill-in. The
-derivatives of a come from those of the inverse dynamics r(q, v, a, p) = M a + h - sum J^T load at the solution:
+Accelerations come by one of two ways, which agree to rounding. "factor": M is assembled from composite inertias and
+factorised along the branches of the tree, without fill-in; column j with d_j columns before it costs about d_j^2.
+"recursive": one column after the other is eliminated from 6x6 inertias that bodies pass to their parents; every
+column costs the same (`kernels/articulated.py`).
+
+The derivatives of a come from those of the inverse dynamics r(q, v, a, p) = M a + h - sum J^T load at the solution:
 a_x = -M^-1 r_x  and  a_tau = M^-1.
 """
 
@@ -11,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
-from mechgrad.errors import SingularMassMatrixError
+from mechgrad.errors import InputError, SingularMassMatrixError
+from mechgrad.inverse.kernels import articulated as _articulated
 from mechgrad.inverse.kernels import mass as _mass
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives
@@ -31,7 +36,10 @@ if TYPE_CHECKING:
 
 MASS = Kernels(_mass.mass_matrix_one, _mass.mass_matrix_lanes, _mass.mass_matrix_complex)
 ACCELERATIONS = Kernels(_mass.accelerations_one, _mass.accelerations_lanes, _mass.accelerations_complex)
+RECURSIVE = Kernels(_articulated.recursive_one, _articulated.recursive_lanes, _articulated.recursive_complex)
 SOLVE = Kernels(_mass.solve_with_mass_one, _mass.solve_with_mass_lanes, _mass.solve_with_mass_complex)
+
+Method = Literal["auto", "factor", "recursive"]
 
 
 def mass_matrix(model: Model, q: ArrayLike, *, out: Packed | None = None, threads: int = 1) -> Packed:
@@ -80,6 +88,7 @@ def forward_dynamics(
     tau: ArrayLike | None = None,
     *,
     loads: Sequence[Load] | None = None,
+    method: Method = "auto",
     out: Array | None = None,
     threads: int = 1,
 ) -> Array:
@@ -94,6 +103,9 @@ def forward_dynamics(
         Velocities and generalized forces; zeros if left out.
     loads, out, threads
         As in `inverse_dynamics`.
+    method : "auto", "factor" or "recursive"
+        Factors of the mass matrix, or elimination body by body, whose time grows with n_v and not faster. Both give
+        the same numbers to rounding; "auto" is elimination.
 
     Returns
     -------
@@ -119,9 +131,29 @@ def forward_dynamics(
     else:
         shape = (tree.n_v,) if batch.single else (batch.nt, tree.n_v)
         a = check_out(out, shape, batch.dtype).reshape(batch.nt, tree.n_v)
-    kernel, atoms_f = batch.pick(ACCELERATIONS), batch.atoms_f
+    if method not in ("auto", "factor", "recursive"):
+        raise InputError(f'method is {method!r}; it must be "auto", "factor" or "recursive".')
+    # Measured (benchmarks/forward_dynamics.py): elimination is as quick as the factors for a chain of 1 to 7 and
+    # quicker for every longer one (16: 1.3 times, 32: 2 times), for the human 1.2 to 1.8 times. Factors can
+    # win where branches are many and shorter than seven, by 6 % at most, so that no tree is worth an exception.
+    recursive = method != "factor"
+    kernel, atoms_f = batch.pick(RECURSIVE if recursive else ACCELERATIONS), batch.atoms_f
 
-    def call(part: slice) -> int:
+    def eliminate(part: slice) -> int:
+        row, column, ratio = kernel(
+            tree.atoms_i, atoms_f, *batch.rows(part), table.indices, table.rows(part), a[part]
+        )  # fmt: skip
+        if column:
+            raise _vanishing_pivot(
+                model,
+                column - 1,
+                f"{ratio:.1e} of the inertia beyond it about the origin",
+                part.start + row,
+                batch.single,
+            )
+        return int(row)
+
+    def factor(part: slice) -> int:
         row, singular = kernel(
             tree.atoms_i, atoms_f, tree.columns_i, tree.chain_start, tree.column_parent, *batch.rows(part),
             table.indices, table.rows(part), a[part],
@@ -130,7 +162,7 @@ def forward_dynamics(
             raise singular_mass_matrix(model, batch.arrays[0], part.start + row, batch.single)
         return int(row)
 
-    batch.sweep(call, threads)
+    batch.sweep(eliminate if recursive else factor, threads)
     return a[0] if batch.single else a
 
 
@@ -236,13 +268,16 @@ def singular_mass_matrix(model: Model, q: Array, first: int, single: bool) -> Si
         M = np.real(mass_matrix(model, np.real(q[sample])).dense())
         column, ratio = _smallest_pivot(M)
         if not ratio > PIVOT_TOLERANCE:
-            where = "" if single else f" at sample {sample}"
-            return SingularMassMatrixError(
-                f"the mass matrix is singular{where}: with the joints beyond it free, {model.v_names[column]!r} moves "
-                f"no inertia (pivot {ratio:.1e} of its diagonal). Give mass or inertia to the bodies it moves, or fix "
-                "that joint."
-            )
+            return _vanishing_pivot(model, column, f"{ratio:.1e} of its diagonal", sample, single)
     return SingularMassMatrixError(f"the mass matrix is singular near sample {first}.")
+
+
+def _vanishing_pivot(model: Model, column: int, size: str, sample: int, single: bool) -> SingularMassMatrixError:
+    where = "" if single else f" at sample {sample}"
+    return SingularMassMatrixError(
+        f"the mass matrix is singular{where}: with the joints beyond it free, {model.v_names[column]!r} moves "
+        f"no inertia (pivot {size}). Give mass or inertia to the bodies it moves, or fix that joint."
+    )
 
 
 def _smallest_pivot(M: Array) -> tuple[int, float]:

@@ -34,9 +34,13 @@ if TYPE_CHECKING:
 
 SECOND_ORDER = Kernels(_kernels.second_order_one, _kernels.second_order_lanes, _kernels.second_order_complex)
 
-# Central differences of fourth order, f'(x) = sum w f(x + k h) / h. The step is 2^-10 of a number's scale: truncation,
-# of order 2^-40, and rounding, 2^-52 / 2^-10, then are alike. Powers of two, so that x + k h is not rounded.
-_STENCIL = ((1, 8 / 12), (-1, -8 / 12), (2, -1 / 12), (-2, 1 / 12))
+# f'(x) = sum of w (f(x + k h) - f(x - k h)) / h. Torques are at most quadratic in a number of a body, of a load or of
+# gravity, and in a length: there the first formula is exact for any step. The second has order six. Its step is 2^-10
+# of a number's scale: truncation is far below rounding, 2^-52 / 2^-10. Steps are powers of two, so that x + k h is not
+# rounded.
+_OF_QUADRATICS = ((1, 1 / 2),)
+_SIXTH_ORDER = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
+_LENGTHS = (("origin", "m"), ("child_origin", "m"), ("dh", "m"))  # kinds and units of what displaces without turning
 _STEP_BITS = 10
 
 
@@ -130,9 +134,11 @@ def inverse_dynamics_hessian(
         patterns such as "*.mass".
 
     The mixed blocks are complex steps of h = 1e-30 through `inverse_dynamics_gradient`, exact to rounding. L_pp
-    consists of central differences of fourth order of the exact tau_p, good to about 1e-11 of its largest entry. Their
-    steps are a thousandth of a number's scale: of 1 rad, of the length of an axis or a quaternion, of the value of a
-    design variable (at least of a hundredth of its `scale`), of any other number or 1, whichever is larger.
+    consists of central differences of the exact tau_p. By inertial numbers, loads, gravity and lengths they are exact
+    but for rounding; by angles, axes, quaternions and design variables they are of order six and good to about 1e-11 of
+    the largest entry, less where axes of one joint are almost parallel. The latter's steps are a thousandth of a
+    number's scale: of 1 rad, of the length of an axis or a quaternion, of the value of a variable (at least of a
+    hundredth of its `scale`).
 
     >>> inverse_dynamics_hessian(model, [np.pi / 2], None, None, [1.0]).qq.dense()     # -m g l sin q
     array([[-19.62]])
@@ -174,22 +180,25 @@ class _Stepper:
         loads[k] = replace(loads[k], **new)
         return self.model, loads
 
-    def scale(self, path: str) -> float:
-        """What a step is small against."""
+    def difference(self, path: str) -> tuple[float, tuple[tuple[int, float], ...]]:
+        """Step and formula for a derivative by this number."""
         if path in self.load:
             k, field, _ = self._field(path)
-            return max(1.0, float(np.max(np.abs(self._vector(k, field)))))
+            return _power_of_two(max(1.0, np.max(np.abs(self._vector(k, field))))), _OF_QUADRATICS
         model = self.model
         slot, value = resolve(model._layout, model._groups, path), abs(model.value(path))
+        if slot.group not in ("joints", "variables") or (slot.kind, slot.unit) in _LENGTHS:
+            return _power_of_two(max(1.0, value)), _OF_QUADRATICS
+        item = model._groups[slot.group][slot.position]
         if slot.group == "variables":
-            return max(value, 0.01 * model.variables[slot.position].scale)
-        if slot.unit == "rad":
-            return 1.0
-        if slot.group != "gravity":
-            item = model._groups[slot.group][slot.position]
-            if table_of(type(item)).specs[slot.field].nonzero:  # of any length
-                return float(np.linalg.norm(getattr(item, slot.field)))
-        return max(1.0, value)
+            scale = max(value, 0.01 * item.scale)
+        elif slot.unit == "rad":
+            scale = 1.0
+        elif table_of(type(item)).specs[slot.field].nonzero:  # axes and quaternions, of any length
+            scale = np.linalg.norm(getattr(item, slot.field))
+        else:
+            scale = max(1.0, value)
+        return _power_of_two(scale) / 2**_STEP_BITS, _SIXTH_ORDER
 
     def _field(self, path: str) -> tuple[int, str, int]:
         _, field, axis = path.rsplit(".", 2)
@@ -198,6 +207,11 @@ class _Stepper:
     def _vector(self, k: int, field: str) -> Array:
         given = getattr(self.loads[k], field)
         return np.asarray(self.model.point(given).position if isinstance(given, str) else given)
+
+
+def _power_of_two(x: float) -> float:
+    """The largest one that is not above x."""
+    return float(2.0 ** np.floor(np.log2(x)))
 
 
 def _by_parameters(stepper: _Stepper, batch: Batch, paths: tuple[str, ...]) -> list[Array]:
@@ -210,11 +224,12 @@ def _by_parameters(stepper: _Stepper, batch: Batch, paths: tuple[str, ...]) -> l
         model, loads = stepper.by(path, 1j * STEP)
         for block, gradient in zip(mixed, inverse_dynamics_gradient(model, q, v, a, y, loads=loads), strict=True):
             block[..., k] = gradient.imag / STEP
-        h = 2.0 ** (np.floor(np.log2(stepper.scale(path))) - _STEP_BITS)
-        for times, weight in _STENCIL:
-            model, loads = stepper.by(path, times * h)
-            D = inverse_dynamics_derivatives(model, q, v, a, wrt=paths[k:], loads=loads)
-            pp[:, k, k:] += weight / h * np.einsum("tip,ti->tp", D.dp.dense(), y)
+        h, formula = stepper.difference(path)
+        for times, weight in formula:
+            for sign in (1, -1):
+                model, loads = stepper.by(path, sign * times * h)
+                D = inverse_dynamics_derivatives(model, q, v, a, wrt=paths[k:], loads=loads)
+                pp[:, k, k:] += sign * weight / h * np.einsum("tip,ti->tp", D.dp.dense(), y)
         pp[:, k:, k] = pp[:, k, k:]
     return [*mixed, pp]
 

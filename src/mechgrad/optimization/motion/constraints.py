@@ -72,8 +72,9 @@ class TorqueLimits:
         measure = setting.torques(self.loads, self.ground)
         xi = setting.instants(self.per_segment, self.during, "torque limits", self.ground)
         rows = columns_of(setting.model, self.joints)
+        some = "" if self.joints is None or rows.size > 3 else f" of {', '.join(setting.model.v_names[r] for r in rows)}"
         scale = _typical(self.lower, self.upper)
-        return [bounded("torque limits", measure, xi, rows, self.lower, self.upper, scale)]
+        return [bounded(f"torque limits{some}", measure, xi, rows, self.lower, self.upper, scale)]
 
 
 @final
@@ -231,7 +232,9 @@ class PointPath:
         rows = _axes(self.axes, label)
         xi = setting.instants(self.per_segment, self.during, label)
         places = np.asarray(self.path(xi), float)
-        if places.shape != (xi.size, 3) or not np.all(np.isfinite(places)) or not self.tolerance >= 0:
+        if not self.tolerance >= 0:
+            raise InputError(f"{label}: tolerance is {self.tolerance}; it must not be negative [m].")
+        if places.shape != (xi.size, 3) or not np.all(np.isfinite(places)):
             raise InputError(
                 f"{label}: the path returned shape {places.shape}; ({xi.size}, 3) finite numbers are needed."
             )
@@ -240,8 +243,8 @@ class PointPath:
 
 
 def _axes(axes: str, label: str) -> Array:
-    if not axes or any(axis not in "xyz" for axis in axes):
-        raise InputError(f"{label}: axes is {axes!r}; give some of 'xyz'.")
+    if not axes or any(axis not in "xyz" for axis in axes) or len(set(axes)) != len(axes):
+        raise InputError(f"{label}: axes is {axes!r}; give some of 'xyz', each once.")
     return np.array(["xyz".index(axis) for axis in axes])
 
 

@@ -284,12 +284,14 @@ class MotionProblem:
     def residuals(self, solution: MotionSolution, finer: int = 8) -> dict[str, float]:
         """How far each kind of constraint is violated anywhere, also between the instants where it is enforced.
 
-        The constraints are evaluated on a grid `finer` times as fine; the numbers are in their own units.
+        The constraints are evaluated on a grid `finer` times as fine (those with bounds per instant on their own one); the
+        numbers are in their own units.
         """
         other = MotionProblem(self.model, self.splines, self.duration, self.numbers, self.setting.cuts)
         for constraint in self._constraints:
             names = [f.name for f in fields(constraint)]  # type: ignore[arg-type]
-            if "per_segment" in names:
+            by_instant = any(np.ndim(getattr(constraint, name, 0.0)) == 2 for name in ("lower", "upper"))
+            if "per_segment" in names and not by_instant:
                 constraint = replace(constraint, per_segment=constraint.per_segment * finer)  # type: ignore[type-var, attr-defined]
             other._constraints.append(constraint)
         other._check = lambda requirements: None  # type: ignore[method-assign]  # finer than the unknowns, on purpose

@@ -23,7 +23,7 @@ class Coordinates(Measure):
     """q, v, a or the jerk j of some joints: linear.
 
     >>> Coordinates(model, "v").names
-    ('v(hinge)',)
+    ('v(pin)',)
     """
 
     model: Model

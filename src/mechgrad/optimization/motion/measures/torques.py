@@ -154,7 +154,8 @@ class Torques(ModelMeasure):
                 force[:, "xyz".index(axis)] = u[:, at]
                 at += 1
             for point, sign in ((cut.point_a, 1.0), (cut.point_b, -1.0)):
-                loads.append(Load(marker_body(self.model, point), sign * force, point=point))
+                if (body := marker_body(self.model, point)) != "ground":  # the ground feels it, and does not move
+                    loads.append(Load(body, sign * force, point=point))
         return loads
 
     def _by_force(self, s: Samples) -> Array:

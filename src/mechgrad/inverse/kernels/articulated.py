@@ -1,0 +1,286 @@
+"""Accelerations of a tree by recursive elimination, O(n): no mass matrix, one 6x6 inertia per body instead.
+
+Seen from its parent, body i with everything beyond it and all joints there free needs the wrench J_i dA + P_i when
+its parent changes its acceleration by dA. `outward` with a = 0 gives accelerations of velocity and weight alone, and
+with them p_i, what each body needs before any a_j acts (loads subtracted). For column j with twist S (a ball's three
+columns one after the other):
+
+    inward      I^ = I_i + sum over children J_c        p^ = p_i + sum over children P_c
+                U = I^ S    D = S . U    u = tau_j - S . p^
+                J = I^ - U U^T / D                      P = p^ + U u / D
+    outward     a_j = (u - U . dA_before) / D           dA = dA_before + S a_j           dA of the world = 0
+
+Everything stands in world axes about the world's origin, so that J and P pass to the parent as they are. I^ is a
+general symmetric matrix; with moment N and force F, angular and linear acceleration w and u, and the mass moments of
+`wrenches` (there S is int x x^T dm):
+
+    N = A w + B u          a single body:  A = tr(S) - S    B = [h x]    C = m
+    F = B^T w + C u
+
+A pivot D along S = (s, r) is compared with the terms it is a difference of, s.s int x.x dm + r.r int dm over the
+bodies beyond: what is left below PIVOT_TOLERANCE of that has lost all its digits, and the mass matrix is singular.
+
+Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7, has the elimination in link axes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.inverse.kernels.wrenches import (
+    FORCE,
+    LOAD,
+    MOMENT,
+    WRENCH,
+    apply_loads,
+    gather_loads,
+    mass_moments,
+    wrench_of,
+)
+from mechgrad.kernels.elementary import reciprocal
+from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.lanes import any_not_less, extract, gather, lane_zero, load, scatter, store, where_less, width
+from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
+from mechgrad.kernels.vec3 import (
+    add,
+    add3,
+    clear,
+    dot,
+    get3,
+    get6,
+    get9,
+    mat_mul,
+    mat_tmul,
+    put3,
+    scale,
+    sym_mul,
+    zero3,
+)
+from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, TWIST, V, W, columns_of_kind, outward, place_world
+from mechgrad.model.tree import BEYOND, HAS_MASS, KIND, MASS, PARENT, V_AT
+
+# slots of an atom's articulated inertia: A (xx xy xz yy yz zz), B row by row, C like A, and int x.x dm of everything
+# beyond
+ANGULAR, COUPLING, LINEAR, SPREAD = 0, 6, 15, 21
+ARTICULATED = 22
+# slots of an eliminated column: U / D (angular, linear) and D. An atom has three at most: they go where its A, B, C
+# were, which nobody needs any more
+GAIN_W, GAIN_V, PIVOT = 0, 3, 6
+ELIMINATED = 7
+# slots of the change dA of an atom's acceleration, kept where its wrench was
+CHANGE_V, CHANGE_W = FORCE, MOMENT
+
+
+@inner
+def body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, like):
+    """Inertia force and moment of every atom's body, weight included, and its inertia as a 6x6 matrix."""
+    zero = like * 0.0
+    for i in range(atoms_i.shape[0]):
+        k = i * ARTICULATED
+        if atoms_i[i, HAS_MASS]:
+            h, S = mass_moments(atoms_f, i, frames, like)
+            o = i * FRAME
+            w, vel = get3(frames, o + W, like), get3(frames, o + V, like)
+            dw, dv = get3(frames, o + DW, like), get3(frames, o + DV, like)
+            mass = zero + atoms_f[i, MASS]
+            force, moment, _ = wrench_of(mass, h, S, w, vel, dw, dv)
+            put3(wrenches, i * WRENCH + FORCE, force)
+            put3(wrenches, i * WRENCH + MOMENT, moment)
+            put3(inertias, k + ANGULAR, (S[3] + S[5], zero - S[1], zero - S[2]))
+            put3(inertias, k + ANGULAR + 3, (S[0] + S[5], zero - S[4], S[0] + S[3]))
+            put3(inertias, k + COUPLING, (zero, zero - h[2], h[1]))
+            put3(inertias, k + COUPLING + 3, (h[2], zero, zero - h[0]))
+            put3(inertias, k + COUPLING + 6, (zero - h[1], h[0], zero))
+            put3(inertias, k + LINEAR, (mass, zero, zero))
+            put3(inertias, k + LINEAR + 3, (mass, zero, mass))
+            store(inertias, k + SPREAD, S[0] + S[3] + S[5])
+        else:
+            clear(wrenches, i * WRENCH, WRENCH, like)
+            clear(inertias, k, ARTICULATED, like)
+
+
+@inlined
+def dyad_taken(S, a, b):
+    """Upper triangle of S - a b^T, where a b^T is symmetric."""
+    return (
+        S[0] - a[0] * b[0],
+        S[1] - a[0] * b[1],
+        S[2] - a[0] * b[2],
+        S[3] - a[1] * b[1],
+        S[4] - a[1] * b[2],
+        S[5] - a[2] * b[2],
+    )
+
+
+@inlined
+def rows_taken(B, a, b):
+    """B - a b^T, row by row."""
+    return (
+        B[0] - a[0] * b[0],
+        B[1] - a[0] * b[1],
+        B[2] - a[0] * b[2],
+        B[3] - a[1] * b[0],
+        B[4] - a[1] * b[1],
+        B[5] - a[1] * b[2],
+        B[6] - a[2] * b[0],
+        B[7] - a[2] * b[1],
+        B[8] - a[2] * b[2],
+    )
+
+
+@inlined
+def pivot_terms(mass, spread, s, r):
+    """Size of the terms whose difference the inertia felt along the twist (s, r) is."""
+    return spread * dot(s, s) + mass * dot(r, r)
+
+
+@inner
+def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, like):
+    """Accelerations `a` (n_v slots) of one state, from the twists of `outward` at a = 0 and the generalized forces.
+
+    On entry `wrenches` (WRENCH slots per atom) and `inertias` (ARTICULATED per atom) are those of
+    `body_wrenches_and_inertias`, loads subtracted. Both are used up: on return inertias[atom] holds its eliminated
+    columns and wrenches[atom] the change of its spatial acceleration (CHANGE_V, CHANGE_W).
+
+    Returns 0, or 1 + j in samples where column j is the first whose pivot vanishes.
+    """
+    failed, half = 0.0 * like, 0.5 + 0.0 * like
+    n_atoms = atoms_i.shape[0]
+    for i in range(n_atoms - 1, -1, -1):
+        k = i * ARTICULATED
+        A, C = get6(inertias, k + ANGULAR, like), get6(inertias, k + LINEAR, like)
+        B = get9(inertias, k + COUPLING, like)
+        spread = load(inertias, k + SPREAD, like)
+        force, moment = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
+        first = atoms_i[i, V_AT]
+        for j in range(first + columns_of_kind(atoms_i[i, KIND]) - 1, first - 1, -1):
+            s, r = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
+            Uw, Uv = add(sym_mul(A, s), mat_mul(B, r)), add(mat_tmul(B, s), sym_mul(C, r))
+            pivot = dot(s, Uw) + dot(r, Uv)
+            least = PIVOT_TOLERANCE * pivot_terms(atoms_f[i, BEYOND], spread, s, r)
+            failed = where_less(least, pivot, failed, where_less(half, failed, failed, 1.0 + j + 0.0 * like))
+            inverse = reciprocal(pivot)
+            gain_w, gain_v = scale(inverse, Uw), scale(inverse, Uv)
+            e = k + (j - first) * ELIMINATED
+            put3(inertias, e + GAIN_W, gain_w)
+            put3(inertias, e + GAIN_V, gain_v)
+            store(inertias, e + PIVOT, pivot)
+            u = load(tau, j, like) - (dot(s, moment) + dot(r, force))
+            store(a, j, inverse * u)
+            A, B, C = dyad_taken(A, Uw, gain_w), rows_taken(B, Uw, gain_v), dyad_taken(C, Uv, gain_v)
+            moment, force = add(moment, scale(u, gain_w)), add(force, scale(u, gain_v))
+        parent = atoms_i[i, PARENT]
+        if parent >= 0:
+            p = parent * ARTICULATED
+            add3(inertias, p + ANGULAR, (A[0], A[1], A[2]), like)
+            add3(inertias, p + ANGULAR + 3, (A[3], A[4], A[5]), like)
+            add3(inertias, p + COUPLING, (B[0], B[1], B[2]), like)
+            add3(inertias, p + COUPLING + 3, (B[3], B[4], B[5]), like)
+            add3(inertias, p + COUPLING + 6, (B[6], B[7], B[8]), like)
+            add3(inertias, p + LINEAR, (C[0], C[1], C[2]), like)
+            add3(inertias, p + LINEAR + 3, (C[3], C[4], C[5]), like)
+            store(inertias, p + SPREAD, load(inertias, p + SPREAD, like) + spread)
+            add3(wrenches, parent * WRENCH + FORCE, force, like)
+            add3(wrenches, parent * WRENCH + MOMENT, moment, like)
+    for i in range(n_atoms):
+        parent = atoms_i[i, PARENT]
+        dw, dv = zero3(like), zero3(like)
+        if parent >= 0:
+            dw = get3(wrenches, parent * WRENCH + CHANGE_W, like)
+            dv = get3(wrenches, parent * WRENCH + CHANGE_V, like)
+        first = atoms_i[i, V_AT]
+        for j in range(first, first + columns_of_kind(atoms_i[i, KIND])):
+            s, r = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
+            e = i * ARTICULATED + (j - first) * ELIMINATED
+            gain_w, gain_v = get3(inertias, e + GAIN_W, like), get3(inertias, e + GAIN_V, like)
+            a_j = load(a, j, like) - (dot(gain_w, dw) + dot(gain_v, dv))
+            store(a, j, a_j)
+            dw, dv = add(dw, scale(a_j, s)), add(dv, scale(a_j, r))
+        put3(wrenches, i * WRENCH + CHANGE_W, dw)
+        put3(wrenches, i * WRENCH + CHANGE_V, dv)
+    return failed
+
+
+@inner
+def state_accelerations(atoms_i, atoms_f, q, v, zero, tau, loads_i, loads, frames, twists, wrenches, inertias, a, like):
+    """`a` of the state in the slots q, v, tau; `zero` holds n_v slots of 0, `loads` LOAD slots per load, `frames` the
+    world's frame already (`place_world`).
+
+    Returns (check, failed): check is 0, or NaN where a number is bad; failed as in `articulated_accelerations`.
+    """
+    check = outward(atoms_i, atoms_f, q, v, zero, frames, twists, like)
+    for j in range(tau.size // width(like)):
+        t = load(tau, j, like)
+        check = check + (t - t)
+    body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, like)
+    apply_loads(loads_i, loads, frames, wrenches, like)
+    return check, articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, like)
+
+
+@inlined
+def recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, like):
+    """Rows of q, v, tau to rows of a (nt, n_v).
+
+    Returns (-1, 0, 0), or (row, 0, 0) for the first block with a bad number, or (row, 1 + j, pivot beside
+    its terms) for the first sample with a column j whose pivot vanishes.
+    """
+    n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
+    n, n_loads = width(like), loads_i.shape[0]
+    q_, v_, zero = np.empty(n_q * n, a.dtype), np.empty(n_v * n, a.dtype), np.zeros(n_v * n, a.dtype)
+    tau_, a_ = np.empty(n_v * n, a.dtype), np.empty(n_v * n, a.dtype)
+    frames = np.empty((n_atoms + 1) * FRAME * n, a.dtype)
+    twists = np.empty(n_v * TWIST * n, a.dtype)
+    wrenches = np.empty(n_atoms * WRENCH * n, a.dtype)
+    inertias = np.empty(n_atoms * ARTICULATED * n, a.dtype)
+    loads = np.empty(n_loads * LOAD * n, a.dtype)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    for row in range(0, q.shape[0], n):
+        gather(q, row, q_, 0, like)
+        gather(v, row, v_, 0, like)
+        gather(tau, row, tau_, 0, like)
+        if n_loads:
+            gather_loads(loads_f, row, loads, like)
+        check, failed = state_accelerations(
+            atoms_i, atoms_f, q_, v_, zero, tau_, loads_i, loads, frames, twists, wrenches, inertias, a_, like
+        )  # fmt: skip
+        if any_not_less(check, 1.0):
+            return row, 0, 0.0
+        if any_not_less(failed, 0.5):
+            return first_failure(atoms_i, atoms_f, twists, inertias, failed, row, like)
+        scatter(a_, 0, a, row, like)
+    return -1, 0, 0.0
+
+
+@inner
+def first_failure(atoms_i, atoms_f, twists, inertias, failed, row, like):
+    """The first sample of a block that failed: its row, 1 + the column, and that column's pivot beside its terms."""
+    for lane in range(width(like)):
+        column = int(extract(failed, lane).real) - 1
+        if column >= 0:
+            i = atoms_i.shape[0] - 1
+            while atoms_i[i, V_AT] > column or columns_of_kind(atoms_i[i, KIND]) == 0:
+                i -= 1
+            k = i * ARTICULATED
+            pivot = load(inertias, k + (column - atoms_i[i, V_AT]) * ELIMINATED + PIVOT, like)
+            s, r = get3(twists, column * TWIST, like), get3(twists, column * TWIST + 3, like)
+            terms = extract(pivot_terms(atoms_f[i, BEYOND], load(inertias, k + SPREAD, like), s, r), lane).real
+            return row + lane, 1 + column, extract(pivot, lane).real / terms if terms > 0.0 else 0.0
+    return row, 0, 0.0
+
+
+@entry
+def recursive_one(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a):
+    """`recursive` sample by sample."""
+    return recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, 0.0)
+
+
+@entry
+def recursive_lanes(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a):
+    """`recursive` in SIMD lanes."""
+    return recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, lane_zero())
+
+
+@entry
+def recursive_complex(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a):
+    """`recursive` of complex numbers."""
+    return recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, 0j)

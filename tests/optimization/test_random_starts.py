@@ -1,0 +1,89 @@
+"""The two-link motions from straight lines and from random starts: all find the known optimum."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "03_two_link_motions.py"
+spec = importlib.util.spec_from_file_location("two_link_motions", EXAMPLE)
+example = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(example)
+
+# How to make the problem, and duration and cost of its optimum
+CASES = {
+    "least time": (lambda: example.minimum_time(20, 1), 0.392659, 0.392659),
+    "lifting": (lambda: example.lifting(20), 0.519293, 0.846608),
+    "slide and hinge": (lambda: example.sliding(20, 0.0), 0.586492, 0.774169),
+}
+STARTS = 20
+WITHIN = 1e-5  # [s], and in units of the cost
+# Ipopt divides the cost by its steepest slope at the start if that exceeds 100, and here it comes to 1e5: the tolerance
+# means a thousandth of what it says. These limits are not divided.
+UNSCALED = {"compl_inf_tol": 1e-7, "dual_inf_tol": 1e-5}
+
+
+def random_starts(problem, number, seed=0):
+    """Straight lines with every control point moved, and a duration between 0.3 and 1.5 s."""
+    rng = np.random.default_rng(seed)
+    line = problem.guess()
+    for _ in range(number):
+        start = line + rng.normal(0, 0.3, line.size)
+        start[-1] = rng.uniform(0.3, 1.5)
+        yield start
+
+
+def misses(solution, duration, cost, within=WITHIN):
+    """What is wrong with a solution, in words; empty if it is the optimum."""
+    result = solution.result
+    if not result.success:
+        return result.reason
+    off = max(abs(solution.duration - duration), abs(result.objective - cost))
+    return "" if off < within else f"T = {solution.duration:.7f} s, cost {result.objective:.7f}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_straight_lines_converge_within_forty_iterations(case):
+    make, duration, cost = CASES[case]
+    solution = make().solve()
+    assert misses(solution, duration, cost) == ""
+    assert solution.result.iterations <= 40
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_random_starts_find_the_optimum(case):
+    make, duration, cost = CASES[case]
+    problem = make()
+    starts = list(random_starts(problem, STARTS))
+    far = [np.max(np.abs(start - problem.guess())) for start in starts]
+    assert min(far) > 0.4, "a start beside the guess proves little"
+    wrong = {k: misses(problem.solve(x, options=UNSCALED), duration, cost) for k, x in enumerate(starts)}
+    assert {k: reason for k, reason in wrong.items() if reason} == {}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_random_starts_find_the_cost_with_default_settings(case):
+    """The tolerance as it is: the cost is right to 1e-5, the duration, in a flat valley, to 1e-3."""
+    make, duration, cost = CASES[case]
+    problem = make()
+    for start in random_starts(problem, STARTS // 4):
+        solution = problem.solve(start)
+        assert misses(solution, duration, cost, 1e-3) == ""
+        assert solution.result.objective == pytest.approx(cost, abs=WITHIN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_a_feasible_motion_first_helps_wild_starts(case):
+    """Two hundred starts: some of those for lifting end in a slow swing, but none by way of a feasible motion."""
+    make, duration, cost = CASES[case]
+    problem = make()
+    wrong = {}
+    for k, start in enumerate(random_starts(problem, 200)):
+        found = misses(problem.solve(problem.feasible(start), options=UNSCALED), duration, cost)
+        if found:
+            wrong[k] = found
+    assert wrong == {}
