@@ -358,10 +358,14 @@ def random_starts(problem: MotionProblem, number: int, seed: int = 0) -> list[np
     return starts
 
 
-WAYS: dict[str, Callable[[MotionProblem, np.ndarray], MotionSolution]] = {
-    "as it is": lambda problem, x: problem.solve(x),
-    "unscaled limits": lambda problem, x: problem.solve(x, options=UNSCALED),
-    "feasible first": lambda problem, x: problem.solve(problem.feasible(x), options=UNSCALED),
+Way = Callable[[MotionProblem, np.ndarray], tuple[MotionSolution, ...]]
+WAYS: dict[str, Way] = {
+    "as it is": lambda problem, x: (problem.solve(x),),
+    "unscaled limits": lambda problem, x: (problem.solve(x, options=UNSCALED),),
+    "feasible first": lambda problem, x: (
+        first := problem.feasible(x),
+        problem.solve(first, options=UNSCALED),
+    ),
 }
 
 
@@ -371,11 +375,13 @@ def starting_anywhere(report: Report, cases: list[Case], number: int) -> None:
     for case in cases:
         starts = random_starts(case.problem, number)
         for way, method in WAYS.items():
-            found, seconds = [], []
+            found, iterations, seconds = [], [], []
             for k, x in enumerate(starts):
                 begin = time.perf_counter()
-                found.append(method(case.problem, x))
+                phases = method(case.problem, x)
                 seconds.append(time.perf_counter() - begin)
+                found.append(phases[-1])
+                iterations.append(sum(phase.result.iterations for phase in phases if phase.result is not None))
                 result = found[-1].result
                 assert result is not None
                 if not case.reached(found[-1], 1e-2):
@@ -384,7 +390,6 @@ def starting_anywhere(report: Report, cases: list[Case], number: int) -> None:
                         f"T = {found[-1].duration:.4f} s, cost {result.objective:.4f}"
                     )
             close, exact = (sum(case.reached(s, within) for s in found) for within in (1e-3, 1e-5))
-            iterations = [s.result.iterations for s in found if s.result is not None]
             middle, key = float(np.median(iterations)), f"{case.key}_starts_{way.replace(' ', '_')}"
             report.note(f"{key}_reached", exact)
             report.note(f"{key}_iterations_median", middle)

@@ -131,7 +131,7 @@ def strip(ax: Any, model: mg.Model, q: np.ndarray, step: Gait) -> None:
     second = sign * q[:, partner]
     second[:, 0] = q[:, partner][:, 0] + step.length
     points = sorted({name for pair in WALKER_SEGMENTS for name in pair})
-    for frame, pose in enumerate(np.concatenate([q[:: samples // 5], second[:: samples // 5]])):
+    for frame, pose in enumerate(np.concatenate([q[:: len(q) // 5], second[:: len(q) // 5]])):
         x = mg.marker_motion(model, points, pose).position
         for a, b in WALKER_SEGMENTS:
             ends = x[[points.index(a), points.index(b)]]

@@ -155,6 +155,8 @@ def test_one_foot_is_the_literal_two_step_algorithm():
     np.testing.assert_allclose(ground.zmp, Z, atol=1e-12)
     np.testing.assert_allclose(ground.moment, M, atol=1e-9 * WEIGHT)
     np.testing.assert_array_equal(ground.t, t)
+    moments = mg.joint_reactions(BIPED, q, v, a, loads=[*loads, foot]).moment
+    np.testing.assert_allclose(motion.reactions(25, [WIND], stance).moment, moments, atol=1e-9 * WEIGHT)
     assert np.ptp(Z[:, 0]) > 0.05
     assert np.ptp(couple[:, 2]) > 0.5
 
@@ -266,6 +268,7 @@ def test_edges_of_a_square():
     more = np.vstack([SQUARE[[2, 0, 3, 1]], [(0.1, 0.0), (0.1, 0.2), (0.3, 0.2)]])
     for polygon in (SQUARE, more):
         normals, offsets = hull_edges(polygon)
+        assert len(offsets) == 4
         found = {tuple(np.round(n, 9) + 0.0): c for n, c in zip(normals, offsets, strict=True)}
         assert found == pytest.approx({(1, 0): -0.1, (-1, 0): -0.3, (0, 1): -0.2, (0, -1): -0.2})
 

@@ -1,4 +1,4 @@
-"""Mechanisms to start from: knows how to fill a Model with plausible numbers, and computes nothing with it; a step to walk."""
+"""Mechanisms to start from: knows how to fill a Model with plausible numbers; and a step to walk."""
 
 from mechgrad.gallery.gait import Gait, GaitCheck, gait
 from mechgrad.gallery.human import human, human_motion
@@ -6,9 +6,9 @@ from mechgrad.gallery.robots import arm7, chain, double_pendulum
 from mechgrad.gallery.walker import WALKER_SEGMENTS, walker, walker_limits, walker_mirror
 
 __all__ = [
+    "WALKER_SEGMENTS",
     "Gait",
     "GaitCheck",
-    "WALKER_SEGMENTS",
     "arm7",
     "chain",
     "double_pendulum",

@@ -57,8 +57,7 @@ class _March(NamedTuple):
         t = self.tree
         atoms_f = t.atoms_f.astype(complex) if q.dtype == complex and t.dtype is float else t.atoms_f
         return (
-            t.atoms_i, atoms_f, t.columns_i, t.chain_start, t.column_parent, q, v, self.tau, self.table.indices,
-            self.table.rows(slice(0, 1)),
+            t.atoms_i, atoms_f, q, v, self.tau, self.table.indices, self.table.rows(slice(0, 1)),
         )  # fmt: skip
 
 
@@ -195,8 +194,8 @@ def _trajectory(
 
 def _failed(march: _March, reason: int, t: float, trajectory: Trajectory, hint: str) -> StepFailed:
     return StepFailed(
-        f"the motion of {march.model.name!r} ends at t = {t:.6g} s: {_REASONS[reason]}. {hint} The motion until then is "
-        "in `.trajectory` of this error.",
+        f"the motion of {march.model.name!r} ends at t = {t:.6g} s: {_REASONS[reason]}. {hint} The motion until then "
+        "is in `.trajectory` of this error.",
         trajectory,
     )
 
@@ -309,7 +308,8 @@ def _fixed(
     n_steps = max(1, round(duration / step))
     if abs(n_steps * step - duration) > 1e-9 * duration:
         raise InputError(
-            f"{duration} s are not a whole number of steps of {step} s; take {duration / n_steps:.12g} s or another duration."
+            f"{duration} s are not a whole number of steps of {step} s; take {duration / n_steps:.12g} s, or another "
+            "duration."
         )
     outputs = n_steps + 1 if samples is None else samples
     if outputs < 2 or n_steps % (outputs - 1):
@@ -336,8 +336,9 @@ def _fixed(
         if not finite:
             reason = _kernels.BAD_NUMBER if reason == _kernels.DONE else reason
             whole = last if single else 0
-            partial = _trajectory(march, t[:whole], *_shaped(Q[:whole], V[:whole], single), whole * every, 0, _REASONS[reason],
-                                  bool(np.all(np.isfinite(V[:whole]))))  # fmt: skip
+            clean = bool(np.all(np.isfinite(V[:whole])))
+            states = _shaped(Q[:whole], V[:whole], single)
+            partial = _trajectory(march, t[:whole], *states, whole * every, 0, _REASONS[reason], clean)
             raise _failed(march, reason, t[min(last, outputs - 1)], partial, "Take a shorter step, or method='dop853'.")
         if stop is not None:
             crossed = _crossing(stop, t[here], Q[here, 0], V[here, 0])

@@ -1,6 +1,6 @@
 """Explicit Runge-Kutta marches of open trees: the whole loop compiled.
 
-    q' = N(q) v        v' = a(q, v) = M^-1 (tau + sum J^T load - h)
+    q' = N(q) v        v' = a(q, v) = M^-1 (tau + sum J^T load - h), by recursive elimination
 
 N is the unit matrix but for Euler parameters e of a ball, e' = (0, w) e / 2 with the angular velocity w in parent axes.
 Euler parameters are given length one after every step, which no result feels: rotations do not depend on it.
@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.inverse.kernels.mass import mass_by_chains
-from mechgrad.inverse.kernels.torques import project
-from mechgrad.inverse.kernels.wrenches import INERTIA, LOAD, WRENCH, apply_loads, body_wrenches, gather_loads
+from mechgrad.inverse.kernels.articulated import ARTICULATED, articulated_accelerations, body_wrenches_and_inertias
+from mechgrad.inverse.kernels.wrenches import LOAD, WRENCH, apply_loads, gather_loads
 from mechgrad.kernels.jit import entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
-from mechgrad.kernels.small_dense import tree_factor, tree_solve
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward, place_world
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.tree import KIND, Q_AT, V_AT
@@ -59,37 +57,31 @@ def normalise(atoms_i, y, like):
 
 @inner
 def derivative(
-    atoms_i, atoms_f, columns_i, start, parent, tau, loads_i, loads, y, q, v, zero, frames, twists, wrenches, inertia,
-    M, diagonal, bias, K, stage, like,
-):  # fmt: skip
+    atoms_i, atoms_f, tau, loads_i, loads, y, q, v, zero, frames, twists, wrenches, inertias, a, K, stage, like
+):
     """y' at y into stage `stage` of K. Returns 0, or a reason to end."""
-    n_v, n_q = columns_i.shape[0], q.size // width(like)
+    n_q, n_v = q.size // width(like), v.size // width(like)
     n = n_q + n_v
     for j in range(n_q):
         store(q, j, load(y, j, like))
     for j in range(n_v):
         store(v, j, load(y, n_q + j, like))
     check = outward(atoms_i, atoms_f, q, v, zero, frames, twists, like)
-    body_wrenches(atoms_i, atoms_f, frames, wrenches, like)
+    body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, like)
     if loads_i.shape[0]:
         apply_loads(loads_i, loads, frames, wrenches, like)
-    project(atoms_i, twists, wrenches, bias, like)
-    for j in range(n_v):
-        store(bias, j, load(tau, j, like) - load(bias, j, like))
     if any_not_less(check, 1.0):
         return BAD_NUMBER
-    mass_by_chains(atoms_i, atoms_f, columns_i, start, frames, twists, inertia, M, like)
-    if any_not_less(tree_factor(M, start, parent, diagonal, like), 0.5):
+    if any_not_less(articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, like), 0.5):
         return SINGULAR
-    tree_solve(M, start, parent, bias, 1, like)
     rates(atoms_i, q, v, K, stage * n, like)
     for j in range(n_v):
-        store(K, stage * n + n_q + j, load(bias, j, like))
+        store(K, stage * n + n_q + j, load(a, j, like))
     return DONE
 
 
 @inlined
-def fixed_steps(atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, like):
+def fixed_steps(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, like):
     """Runge-Kutta with steps h from rows of (q0, v0): every `every`-th state goes to Q, V (n_out, rows, n).
 
     Returns (outputs written, reason).
@@ -98,11 +90,10 @@ def fixed_steps(atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_
     n, s, n_loads = n_q + n_v, B.size, loads_i.shape[0]
     y, at, K = np.empty(n * lanes, Q.dtype), np.empty(n * lanes, Q.dtype), np.empty(s * n * lanes, Q.dtype)
     q, v, zero = np.empty(n_q * lanes, Q.dtype), np.empty(n_v * lanes, Q.dtype), np.zeros(n_v * lanes, Q.dtype)
-    tau, bias, diagonal = np.empty(n_v * lanes, Q.dtype), np.empty(n_v * lanes, Q.dtype), np.empty(n_v * lanes, Q.dtype)
+    tau, a = np.empty(n_v * lanes, Q.dtype), np.empty(n_v * lanes, Q.dtype)
     frames = np.empty((n_atoms + 1) * FRAME * lanes, Q.dtype)
     twists, wrenches = np.empty(n_v * TWIST * lanes, Q.dtype), np.empty(n_atoms * WRENCH * lanes, Q.dtype)
-    inertia, loads = np.empty(n_atoms * INERTIA * lanes, Q.dtype), np.empty(n_loads * LOAD * lanes, Q.dtype)
-    M = np.empty((start[n_v - 1] + n_v if n_v else 0) * lanes, Q.dtype)
+    inertias, loads = np.empty(n_atoms * ARTICULATED * lanes, Q.dtype), np.empty(n_loads * LOAD * lanes, Q.dtype)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
     for row in range(0, q0.shape[0], lanes):
         gather(q0, row, y, 0, like)
@@ -121,9 +112,24 @@ def fixed_steps(atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_
                                     x = x + load(K, m * n + j, like) * (h * A[i, m])
                             store(at, j, x)
                         reason = derivative(
-                            atoms_i, atoms_f, columns_i, start, parent, tau, loads_i, loads, at, q, v, zero, frames,
-                            twists, wrenches, inertia, M, diagonal, bias, K, i, like,
-                        )  # fmt: skip
+                            atoms_i,
+                            atoms_f,
+                            tau,
+                            loads_i,
+                            loads,
+                            at,
+                            q,
+                            v,
+                            zero,
+                            frames,
+                            twists,
+                            wrenches,
+                            inertias,
+                            a,
+                            K,
+                            i,
+                            like,
+                        )
                         if reason != DONE:
                             return out, reason
                     for j in range(n):
@@ -150,7 +156,7 @@ def _stage(y, K, A, i, stages, n, h, at, like):
 
 @inlined
 def adaptive_steps(
-    atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_i, loads_f, A, B, D, E3, E5, t0, t1, h, rtol, atol,
+    atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, D, E3, E5, t0, t1, h, rtol, atol,
     most, t_out, Q, V, like,
 ):  # fmt: skip
     """The method of order 8 from (q0, v0) at t0 to t1 with error control; states at the instants t_out (sorted).
@@ -163,11 +169,10 @@ def adaptive_steps(
     y, new, at = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
     K, F = np.empty(16 * n, dtype), np.empty(7 * n, dtype)
     q, v, zero = np.empty(n_q, dtype), np.empty(n_v, dtype), np.zeros(n_v, dtype)
-    tau, bias, diagonal = np.empty(n_v, dtype), np.empty(n_v, dtype), np.empty(n_v, dtype)
+    tau, a = np.empty(n_v, dtype), np.empty(n_v, dtype)
     frames = np.empty((n_atoms + 1) * FRAME, dtype)
     twists, wrenches = np.empty(n_v * TWIST, dtype), np.empty(n_atoms * WRENCH, dtype)
-    inertia, loads = np.empty(n_atoms * INERTIA, dtype), np.empty(n_loads * LOAD, dtype)
-    M = np.empty(start[n_v - 1] + n_v if n_v else 0, dtype)
+    inertias, loads = np.empty(n_atoms * ARTICULATED, dtype), np.empty(n_loads * LOAD, dtype)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
     gather(q0, 0, y, 0, like)
     gather(v0, 0, y, n_q, like)
@@ -196,9 +201,8 @@ def adaptive_steps(
                     store(new, j, x)
                     store(at, j, x)
             bad = derivative(
-                atoms_i, atoms_f, columns_i, start, parent, tau, loads_i, loads, at, q, v, zero, frames, twists,
-                wrenches, inertia, M, diagonal, bias, K, i, like,
-            )  # fmt: skip
+                atoms_i, atoms_f, tau, loads_i, loads, at, q, v, zero, frames, twists, wrenches, inertias, a, K, i, like
+            )
             if bad != DONE:
                 break
         if bad != DONE:
@@ -229,9 +233,24 @@ def adaptive_steps(
             for i in range(13, 16):
                 _stage(y, K, A, i, i, n, step, at, like)
                 bad = derivative(
-                    atoms_i, atoms_f, columns_i, start, parent, tau, loads_i, loads, at, q, v, zero, frames, twists,
-                    wrenches, inertia, M, diagonal, bias, K, i, like,
-                )  # fmt: skip
+                    atoms_i,
+                    atoms_f,
+                    tau,
+                    loads_i,
+                    loads,
+                    at,
+                    q,
+                    v,
+                    zero,
+                    frames,
+                    twists,
+                    wrenches,
+                    inertias,
+                    a,
+                    K,
+                    i,
+                    like,
+                )
                 if bad != DONE:
                     return out, bad, steps, rejected, h, t
             for j in range(n):
@@ -274,36 +293,30 @@ def adaptive_steps(
 
 
 @entry
-def fixed_one(atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V):
+def fixed_one(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V):
     """One motion."""
-    return fixed_steps(
-        atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, 0.0
-    )
+    return fixed_steps(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, 0.0)
 
 
 @entry
-def fixed_lanes(atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V):
+def fixed_lanes(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V):
     """Many motions, in SIMD lanes."""
-    return fixed_steps(
-        atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, lane_zero()
-    )
+    return fixed_steps(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, lane_zero())
 
 
 @entry
-def fixed_complex(atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V):
+def fixed_complex(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V):
     """One motion of complex numbers."""
-    return fixed_steps(
-        atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, 0j
-    )
+    return fixed_steps(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, 0j)
 
 
 @entry
 def adaptive_one(
-    atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_i, loads_f, A, B, D, E3, E5, t0, t1, h, rtol, atol,
+    atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, D, E3, E5, t0, t1, h, rtol, atol,
     most, t_out, Q, V,
 ):  # fmt: skip
     """One motion with error control."""
     return adaptive_steps(
-        atoms_i, atoms_f, columns_i, start, parent, q0, v0, tau0, loads_i, loads_f, A, B, D, E3, E5, t0, t1, h, rtol,
+        atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, D, E3, E5, t0, t1, h, rtol,
         atol, most, t_out, Q, V, 0.0,
     )  # fmt: skip

@@ -72,7 +72,8 @@ class TorqueLimits:
         measure = setting.torques(self.loads, self.ground)
         xi = setting.instants(self.per_segment, self.during, "torque limits", self.ground)
         rows = columns_of(setting.model, self.joints)
-        some = "" if self.joints is None or rows.size > 3 else f" of {', '.join(setting.model.v_names[r] for r in rows)}"
+        named = [setting.model.v_names[r] for r in rows]
+        some = "" if self.joints is None or len(named) > 3 else f" of {', '.join(named)}"
         scale = _typical(self.lower, self.upper)
         return [bounded(f"torque limits{some}", measure, xi, rows, self.lower, self.upper, scale)]
 

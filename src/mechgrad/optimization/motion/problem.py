@@ -284,8 +284,8 @@ class MotionProblem:
     def residuals(self, solution: MotionSolution, finer: int = 8) -> dict[str, float]:
         """How far each kind of constraint is violated anywhere, also between the instants where it is enforced.
 
-        The constraints are evaluated on a grid `finer` times as fine (those with bounds per instant on their own one); the
-        numbers are in their own units.
+        The constraints are evaluated on a grid `finer` times as fine (those with bounds per instant on their own one);
+        the numbers are in their own units.
         """
         other = MotionProblem(self.model, self.splines, self.duration, self.numbers, self.setting.cuts)
         for constraint in self._constraints:

@@ -24,8 +24,8 @@ from mechgrad.typing import Array, ArrayLike
 class Free:
     """A duration to be found, between `lower` and `upper` [s], starting from `guess` (their mean if left out).
 
-    With `knots` the lengths of all spline segments are found, each between lower / s and upper / s. Then xi is not t / T:
-    it runs evenly through the segments, whatever their lengths.
+    With `knots` the lengths of all spline segments are found, each between lower / s and upper / s. Then xi is not
+    t / T: it runs evenly through the segments, whatever their lengths.
     """
 
     lower: float
