@@ -10,7 +10,8 @@ Time of the step, xi = t / T, T = 0.5 s, from the strike of the right heel to th
     0.2 - 0.7   right foot flat                           0.2 - 1   the left leg swings
 
 The right foot stands where it is put; symmetry puts the left one. Equations that symmetry implies (the left toes at
-xi = 0, the left heel at xi = 1) are not stated twice: the program's Jacobian has full rank.
+xi = 0, the left heel at xi = 1) are not stated twice: the program's Jacobian has full rank, but at special postures
+such as q = 0.
 """
 
 from __future__ import annotations
@@ -187,10 +188,10 @@ def gait(
     >>> len(step.actuated), step.problem.clock.duration(step.problem.clock.start)
     (27, 0.5)
     """
-    if segments % 10 or segments <= 0:
+    if not isinstance(segments, int) or segments % 10 or segments <= 0:
         raise InputError(f"segments is {segments}; the phases of the step need a multiple of 10.")
-    if not speed > 0 or not length > 0:
-        raise InputError(f"speed is {speed} m/s, length {length} m; both must be positive.")
+    if not speed > 0 or not length > 0 or not width > 0:
+        raise InputError(f"speed is {speed} m/s, length {length} m, width {width} m; all must be positive.")
     model = walker()
     limits = walker_limits(model)
     actuated = tuple(limits)

@@ -72,6 +72,11 @@ class Bundle:
         self._last_partials: tuple[Array, Partials] | None = None
 
     @property
+    def has_squares(self) -> bool:
+        """Whether an integral of squares is among its integrals."""
+        return bool(np.any(self._squares))
+
+    @property
     def size(self) -> int:
         """Number of constraint rows."""
         return 0 if self._combine is None else int(self._combine.shape[0])

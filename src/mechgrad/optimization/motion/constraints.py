@@ -15,7 +15,6 @@ from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates
 from mechgrad.optimization.motion.measures.functions import (
     Difference,
-    UserFunction,
     quadratic,
     squared_distance,
 )
@@ -23,7 +22,7 @@ from mechgrad.optimization.motion.measures.ground import Stance
 from mechgrad.optimization.motion.measures.points import Points
 from mechgrad.optimization.motion.measures.reactions import Reactions
 from mechgrad.optimization.motion.measures.torques import AnyLoad
-from mechgrad.optimization.motion.setting import Requirement, Setting, bounded
+from mechgrad.optimization.motion.setting import Requirement, Setting, bounded, numbers
 from mechgrad.typing import Array, ArrayLike
 
 ALWAYS = (0.0, 1.0)
@@ -45,7 +44,7 @@ def _level(level: str, label: str) -> str:
 
 def _typical(lower: ArrayLike, upper: ArrayLike) -> Array:
     """The magnitude of limits; 1 where there is none."""
-    lo, up = np.broadcast_arrays(np.abs(np.asarray(lower, float)), np.abs(np.asarray(upper, float)))
+    lo, up = np.broadcast_arrays(np.abs(numbers(lower, "limits")), np.abs(numbers(upper, "limits")))
     size = np.maximum(np.where(np.isfinite(lo), lo, 0.0), np.where(np.isfinite(up), up, 0.0))
     return np.where(size > 0, size, 1.0)
 
@@ -137,10 +136,18 @@ class Periodic:
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
         n = setting.model.n_v
-        partner = np.arange(n) if self.partner is None else np.asarray(self.partner, int)
-        if partner.shape != (n,) or not np.array_equal(np.sort(partner), np.arange(n)):
+        given = np.arange(n) if self.partner is None else np.asarray(self.partner)
+        if given.shape != (n,) or not np.array_equal(np.sort(given), np.arange(n)):
             raise InputError(f"Periodic: partner must name each of the {n} coordinates once.")
+        partner = given.astype(int)
+        for name, x in (("sign", np.asarray(self.sign, float)), ("offset", np.asarray(self.offset, float))):
+            if x.shape not in ((), (n,)) or not np.all(np.isfinite(x)):
+                raise InputError(f"Periodic: {name} has shape {x.shape}; give a finite number or {n} of them.")
         sign, offset = (np.broadcast_to(np.asarray(x, float), (n,)) for x in (self.sign, self.offset))
+        if not np.all(np.abs(sign) == 1):
+            raise InputError("Periodic: sign must be 1 or -1 for every coordinate.")
+        if not self.levels or len(set(self.levels)) != len(self.levels):
+            raise InputError(f"Periodic: levels is {self.levels!r}; give some of 'qva', each once.")
         found = []
         for level in self.levels:
             measure = Coordinates(setting.model, _level(level, "Periodic"))
@@ -232,9 +239,11 @@ class PointPath:
         label = f"path of {self.marker}"
         rows = _axes(self.axes, label)
         xi = setting.instants(self.per_segment, self.during, label)
+        if not callable(self.path):
+            raise InputError(f"{label}: path must be a function of xi that returns positions (nt, 3).")
+        if not 0 <= self.tolerance < np.inf:
+            raise InputError(f"{label}: tolerance is {self.tolerance}; it must be finite and not negative [m].")
         places = np.asarray(self.path(xi), float)
-        if not self.tolerance >= 0:
-            raise InputError(f"{label}: tolerance is {self.tolerance}; it must not be negative [m].")
         if places.shape != (xi.size, 3) or not np.all(np.isfinite(places)):
             raise InputError(
                 f"{label}: the path returned shape {places.shape}; ({xi.size}, 3) finite numbers are needed."
@@ -267,7 +276,8 @@ class KeepOut:
         label = f"{self.marker} keeps out"
         centre = np.asarray(self.centre, float)
         axis = None if self.axis is None else np.asarray(self.axis, float)
-        if centre.shape != (3,) or not self.radius > 0 or (axis is not None and not np.linalg.norm(axis) > 0):
+        bad_axis = axis is not None and (axis.shape != (3,) or not 0 < np.linalg.norm(axis) < np.inf)
+        if centre.shape != (3,) or not np.all(np.isfinite(centre)) or not 0 < self.radius < np.inf or bad_axis:
             raise InputError(
                 f"{label}: give a centre (3,), a positive radius and, for a cylinder, an axis that is not zero."
             )
@@ -293,8 +303,12 @@ class Distance:
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
         label = f"distance of {self.marker_a} and {self.marker_b}"
-        if not 0 <= self.lower <= self.upper:
-            raise InputError(f"{label}: between {self.lower} and {self.upper}; need 0 <= lower <= upper.")
+        if self.marker_a == self.marker_b:
+            raise InputError(f"{label}: name two different points.")
+        if not 0 <= self.lower <= self.upper or self.lower == np.inf or (self.lower == 0 and self.upper == np.inf):
+            raise InputError(
+                f"{label}: between {self.lower} and {self.upper}; need 0 <= lower <= upper, one of them a limit."
+            )
         measure = Composite(
             (Points(setting.model, [self.marker_a, self.marker_b]),), squared_distance(f"{label}, squared")
         )
@@ -317,6 +331,8 @@ class Coincident:
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
         label = f"{self.marker_a} at {self.marker_b}"
+        if self.marker_a == self.marker_b:
+            raise InputError(f"Coincident: {self.marker_a!r} is always at itself; name two points.")
         rows = _axes(self.axes, label)
         points = Points(setting.model, [self.marker_a]), Points(setting.model, [self.marker_b])
         measure = Composite(points, Difference(label, tuple(int(r) for r in rows)))
@@ -342,8 +358,10 @@ class SwingTogether:
         """What the problem enforces."""
         label = f"swing of {self.limb_a[1]} with {self.limb_b[1]}"
         n = np.asarray(self.direction, float)
-        if n.shape != (3,) or not np.linalg.norm(n) > 0:
-            raise InputError(f"{label}: direction is {self.direction!r}; give a vector that is not zero.")
+        if n.shape != (3,) or not 0 < np.linalg.norm(n) < np.inf or len(self.limb_a) != 2 or len(self.limb_b) != 2:
+            raise InputError(
+                f"{label}: limbs are pairs of points; direction is {self.direction!r}; give a vector that is not zero."
+            )
         along = np.concatenate([-n, n]) / np.linalg.norm(n)
         a, b = np.concatenate([along, np.zeros(6)]), np.concatenate([np.zeros(6), along])
         product = quadratic(label, (np.outer(a, b) + np.outer(b, a)) / 2)
@@ -369,7 +387,10 @@ class UserConstraint:
 
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
-        function = UserFunction(self.function, [measure.m for measure in self.inputs], self.label, self.time)
-        measure = Composite(tuple(self.inputs), function, self.label)
+        measure = setting.user_measure(self.function, self.inputs, self.label, self.time)
+        if not np.any(np.isfinite(np.asarray(self.lower, float))) and not np.any(
+            np.isfinite(np.asarray(self.upper, float))
+        ):
+            raise InputError(f"{self.label}: give a lower or an upper bound.")
         xi = setting.instants(self.per_segment, self.during, self.label)
         return [bounded(self.label, measure, xi, np.arange(measure.m), self.lower, self.upper)]

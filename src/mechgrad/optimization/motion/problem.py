@@ -61,6 +61,15 @@ class MotionProblem:
         numbers: Sequence[FreeNumber] = (),
         cuts: Sequence[CutForce] = (),
     ) -> None:
+        if not isinstance(splines, Splines) or isinstance(numbers, FreeNumber) or isinstance(cuts, CutForce):
+            raise InputError(
+                "MotionProblem(model, Splines(...), duration, numbers=[FreeNumber(...)], cuts=[CutForce(...)])."
+            )
+        if not isinstance(duration, Free | int | float | np.number):
+            raise InputError(f"duration is {duration!r}; give seconds, or Free(lower, upper).")
+        paths = [number.path for number in numbers]
+        if len(set(paths)) != len(paths):
+            raise InputError(f"numbers names a path twice: {', '.join(paths)}.")
         if model.n_q != model.n_v:
             joints = [j.name for j in model.joints if j.n_q != j.n_v]
             raise InputError(
@@ -92,7 +101,7 @@ class MotionProblem:
                     raise InputError("the duration is given; make it Free(lower, upper) to minimise it.")
                 self._duration_weight += term.weight
                 continue
-            if not hasattr(term, "integral"):
+            if isinstance(term, type) or not hasattr(term, "integral"):
                 raise InputError(f"{term!r} cannot be minimised; give Duration, TorqueSquares, ... or a UserTerm.")
             term.integral(self.setting)
             self._terms.append(term)
@@ -101,7 +110,7 @@ class MotionProblem:
     def subject_to(self, *constraints: Requires) -> MotionProblem:
         """Add constraints; returns the problem. Limits that cross and unknown joints are refused here."""
         for constraint in constraints:
-            if not hasattr(constraint, "requirements"):
+            if isinstance(constraint, type) or not hasattr(constraint, "requirements"):
                 raise InputError(f"{constraint!r} is not a constraint on a motion.")
             constraint.requirements(self.setting)
         self._constraints += constraints
@@ -195,7 +204,7 @@ class MotionProblem:
         places = t.hessian_structure
         if near is not None:
             costs, places = _nearness(t, near, nearness)
-        else:
+        elif t.has_squares:
             costs |= {"gauss_newton": t.gauss_newton, "gauss_newton_structure": places}
         return NonlinearProgram(
             n=t.n, m=t.m, lb=lower, ub=upper, cl=cl, cu=cu,
@@ -251,6 +260,10 @@ class MotionProblem:
         The cost is replaced by nearness / 2 |x - guess|^2, and the search ends as soon as no constraint is violated by
         more than `tolerance` (scaled). `problem.solve(problem.feasible())` is the two-phase solve.
         """
+        if not 0 < nearness < np.inf or not 0 < tolerance < 1:
+            raise InputError(
+                f"feasible: nearness is {nearness}, tolerance {tolerance}; give positive numbers, the second below 1."
+            )
         start = self._start(guess)
         report = print_progress if progress is True else progress or None
 
@@ -268,6 +281,8 @@ class MotionProblem:
 
     def _start(self, guess: Array | MotionSolution | None) -> Array:
         if isinstance(guess, MotionSolution):
+            if guess.model.v_names != self.model.v_names or guess.control_points.shape[1] != self.width:
+                raise InputError(f"the guess is a motion of {guess.model.name!r} with other coordinates or cut joints.")
             return np.concatenate([guess.unknowns_on(self.splines, self.clock), numbers_of(guess.model, self.paths)])
         return self.guess() if guess is None else np.asarray(guess, float)
 
@@ -285,7 +300,7 @@ class MotionProblem:
         """How far each kind of constraint is violated anywhere, also between the instants where it is enforced.
 
         The constraints are evaluated on a grid `finer` times as fine (those with bounds per instant on their own one);
-        the numbers are in their own units.
+        the numbers are in their own units, squared for what is enforced on squares.
         """
         other = MotionProblem(self.model, self.splines, self.duration, self.numbers, self.setting.cuts)
         for constraint in self._constraints:

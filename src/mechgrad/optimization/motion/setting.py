@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from mechgrad.errors import InputError
+from mechgrad.inverse.loads import Load
 from mechgrad.optimization.motion.measures.base import Measure
+from mechgrad.optimization.motion.measures.composite import Composite
+from mechgrad.optimization.motion.measures.functions import UserFunction
 from mechgrad.optimization.motion.measures.ground import JUST_BEFORE, GroundTorques, Stance
-from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, Torques
+from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, LoadSchedule, Torques
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.typing import Array, ArrayLike
 
@@ -28,8 +31,23 @@ class Setting:
     splines: Splines
     cuts: tuple[CutForce, ...] = ()
 
+    def user_measure(
+        self, function: Callable[..., Any], inputs: Sequence[Measure], label: str, time: bool
+    ) -> Composite:
+        """A user's function of measures of this problem."""
+        if isinstance(inputs, Measure) or not inputs or not all(isinstance(measure, Measure) for measure in inputs):
+            raise InputError(f"{label}: inputs must be a list of measures: [Torques(model), Coordinates(model, 'v')].")
+        for measure in inputs:
+            if getattr(measure, "model", self.model) is not self.model:
+                raise InputError(f"{label}: a measure is of another model than the problem, {self.model.name!r}.")
+            if isinstance(measure, Torques) and measure.cuts != self.cuts:
+                raise InputError(f"{label}: the problem has cut joints; give Torques(model, cuts=...) the same ones.")
+        return Composite(tuple(inputs), UserFunction(function, [m.m for m in inputs], label, time), label)
+
     def torques(self, loads: Sequence[AnyLoad] | None, ground: Sequence[Stance] | None) -> Measure:
         """Generalized forces, in the air or on the ground."""
+        if isinstance(loads, Load | LoadSchedule) or isinstance(ground, Stance):
+            raise InputError("loads and ground are lists: [Load(...)], [Stance(...)].")
         if ground is None:
             return Torques(self.model, loads, self.cuts)
         if self.cuts:
@@ -43,8 +61,10 @@ class Setting:
 
         Where a stance ends, forces change: with `ground` the instant just before is there, too.
         """
-        if per_segment < 1 or per_segment != int(per_segment):
-            raise InputError(f"{label}: per_segment is {per_segment}; give 1, 2, ...")
+        if isinstance(per_segment, bool) or not isinstance(per_segment, int | np.integer) or per_segment < 1:
+            raise InputError(f"{label}: per_segment is {per_segment!r}; give 1, 2, ...")
+        if np.shape(during) != (2,):
+            raise InputError(f"{label}: during is {during!r}; give (start, end).")
         start, end = during
         if not 0 <= start <= end <= 1:
             raise InputError(f"{label}: during is {during}; need 0 <= start <= end <= 1 (xi = t / T).")
@@ -85,7 +105,7 @@ class Requirement:
         """One per row."""
         if self.names is not None:
             return [f"{self.label}: {name}" for name in self.names]
-        return [f"{self.label}: {name} at xi = {xi:.4g}" for xi in self.xi for name in self.measure.names]
+        return [f"{self.label}: {name} at xi = {xi:.7g}" for xi in self.xi for name in self.measure.names]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,19 +130,27 @@ def bounded(
 ) -> Requirement:
     """Some rows of a measure between bounds: numbers, one per row, or one row per instant."""
     lo, up = (_spread(x, xi.size, rows.size, measure, rows, label) for x in (lower, upper))
-    for k, r in np.argwhere(np.isnan(lo) | np.isnan(up) | (lo > up)):
+    for k, r in np.argwhere(np.isnan(lo) | np.isnan(up) | (lo > up) | (lo == np.inf) | (up == -np.inf)):
         raise InputError(f"{label}: {measure.names[rows[r]]} between {lo[k, r]} and {up[k, r]}; the limits cross.")
     keep = np.isfinite(lo) | np.isfinite(up)
     index = (np.arange(xi.size)[:, None] * measure.m + rows)[keep]
     combine = sparse.csr_array((np.ones(index.size), (np.arange(index.size), index)), (index.size, xi.size * measure.m))
-    names = [f"{measure.names[r]} at xi = {x:.4g}" for x in xi for r in rows]
+    names = [f"{measure.names[r]} at xi = {x:.7g}" for x in xi for r in rows]
     kept = tuple(name for name, k in zip(names, keep.ravel(), strict=True) if k)
     size = np.ones((xi.size, rows.size)) * (1.0 if scale is None else np.asarray(scale, float))
     return Requirement(label, measure, xi, lo[keep], up[keep], combine, kept, size[keep])
 
 
+def numbers(x: ArrayLike, label: str) -> Array:
+    """Bounds as an array."""
+    try:
+        return np.asarray(x, float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{label}: bounds must be numbers; one is {x!r}.") from error
+
+
 def _spread(x: ArrayLike, nt: int, m: int, measure: Measure, rows: Array, label: str) -> Array:
-    values = np.asarray(x, float)
+    values = numbers(x, label)
     if values.shape not in ((), (m,), (nt, m)):
         some = ", ".join([*(measure.names[r] for r in rows[:4]), *(["..."] if m > 4 else [])])
         raise InputError(

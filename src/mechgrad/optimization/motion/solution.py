@@ -154,9 +154,8 @@ class MotionSolution:
 
     def unknowns_on(self, splines: Splines, clock: Clock) -> Array:
         """This motion as unknowns on other splines: a start for a refined problem."""
-        if splines == self.splines:
-            theta = self.lengths if isinstance(clock, FreeKnots) and self.lengths is not None else None
-            theta = clock.of_duration(self.duration) if theta is None else theta
+        if splines == self.splines and (self.lengths is None or isinstance(clock, FreeKnots)):
+            theta = clock.of_duration(self.duration) if self.lengths is None else self.lengths
             return np.concatenate([self.control_points.ravel(), theta])
         samples = 8 * splines.segments + 1
         xi = np.linspace(0, 1, samples)

@@ -29,7 +29,8 @@ class Contact:
     Its position is fixed at the ends of the spline segments in that phase, its velocity at the first and the last of
     them, as a cubic spline is fixed by its knots and two slopes; between knots it moves by the fourth power of their
     distance. `axes` names the world axes, for bodies whose points would be fixed twice; `velocity` where the velocity
-    is fixed: "both" ends, "start", "end" or "none".
+    is fixed: "both" ends, "start", "end" or "none". More instants per segment than one are more equations than a spline
+    has unknowns for; they serve `MotionProblem.residuals`.
     """
 
     marker: str
@@ -38,6 +39,7 @@ class Contact:
     start: float = 0.0
     end: float = 1.0
     velocity: str = "both"
+    per_segment: int = 1
 
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
@@ -46,7 +48,7 @@ class Contact:
         place = np.asarray(self.place, float)
         if place.shape != (3,) or not np.all(np.isfinite(place)):
             raise InputError(f"{label}: place is {self.place!r}; give three numbers [m].")
-        xi = setting.instants(1, (self.start, self.end), label)
+        xi = setting.instants(self.per_segment, (self.start, self.end), label)
         points = Points(setting.model, [self.marker])
         found = [bounded(label, points, xi, rows, place[rows], place[rows])]
         if self.velocity not in _ENDS:
@@ -90,6 +92,8 @@ class ZeroMomentPoint:
 
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
+        if not 0 <= self.margin < np.inf:
+            raise InputError(f"zero-moment point: margin is {self.margin}; give a distance [m] that is not negative.")
         normals, offsets = hull_edges(self.polygon)
         weight = _weight(setting)
         edges = np.zeros((len(offsets), 6))
@@ -113,8 +117,11 @@ class GroundFriction:
 
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
-        if not self.coefficient > 0:
-            raise InputError(f"GroundFriction: coefficient is {self.coefficient}; give a positive number.")
+        if not 0 < self.coefficient < np.inf or not 0 <= self.least < np.inf:
+            raise InputError(
+                f"GroundFriction: coefficient is {self.coefficient}, least {self.least}; give a positive "
+                "number and one that is not negative."
+            )
         rows = np.zeros((5, 6))
         rows[0, 2] = 1.0
         for k, (axis, sign) in enumerate(((0, 1), (0, -1), (1, 1), (1, -1)), start=1):
@@ -150,5 +157,5 @@ def _of_wrench(
     block = np.hstack([np.zeros((len(rows), before)), rows])
     combine = sparse.csr_array(sparse.kron(sparse.identity(xi.size), sparse.csr_array(block), format="csr"))
     low = np.tile(np.broadcast_to(lower, (len(rows),)), xi.size)
-    labels = tuple(f"{name} at xi = {x:.4g}" for x in xi for name in names)
+    labels = tuple(f"{name} at xi = {x:.7g}" for x in xi for name in names)
     return Requirement(label, measure, xi, low, np.full(low.size, np.inf), combine, labels)

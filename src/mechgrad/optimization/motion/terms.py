@@ -12,7 +12,7 @@ from mechgrad.errors import InputError
 from mechgrad.optimization.motion.measures.base import Measure, columns_of
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
-from mechgrad.optimization.motion.measures.functions import Products, UserFunction
+from mechgrad.optimization.motion.measures.functions import Products
 from mechgrad.optimization.motion.measures.ground import Stance
 from mechgrad.optimization.motion.measures.torques import AnyLoad
 from mechgrad.optimization.motion.setting import IntegralOf, Setting
@@ -72,8 +72,8 @@ class Minimizes(Protocol):
 
 
 def _weight(weight: float, what: str) -> float:
-    if not np.isfinite(weight):
-        raise InputError(f"{what}: weight is {weight}; give a finite number.")
+    if not 0 <= weight < np.inf:
+        raise InputError(f"{what}: weight is {weight}; give a finite number that is not negative.")
     return float(weight)
 
 
@@ -86,8 +86,8 @@ def _chosen(measure: Measure, rows: Array, weights: ArrayLike) -> Array:
 
 def _scale(scale: ArrayLike, size: int, what: str) -> Array:
     values = np.asarray(scale, float)
-    if values.shape not in ((), (size,)) or not np.all(values > 0):
-        raise InputError(f"{what}: scale has shape {values.shape}; give a positive number or {size} of them.")
+    if values.shape not in ((), (size,)) or not np.all((values > 0) & (values < np.inf)):
+        raise InputError(f"{what}: scale has shape {values.shape}; give a positive finite number or {size} of them.")
     return np.broadcast_to(values, (size,))
 
 
@@ -97,6 +97,9 @@ class Duration:
     """weight * T"""
 
     weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        _weight(self.weight, "Duration")
 
 
 @final
@@ -146,12 +149,15 @@ class JerkSquares:
 @final
 @dataclass(frozen=True, eq=False)
 class PowerSquares:
-    """weight * integral of sum (tau_i v_i)^2 dt: mechanical power of the drives [W^2 s]."""
+    """weight * integral of sum (tau_i v_i)^2 dt: mechanical power of the drives [W^2 s].
+
+    At one instant per segment a motion could make it zero there and do its work between: four are the default.
+    """
 
     weight: float = 1.0
     joints: Sequence[str] | None = None
     loads: Sequence[AnyLoad] | None = None
-    per_segment: int = 1
+    per_segment: int = 4
     ground: Sequence[Stance] | None = None
 
     def integral(self, setting: Setting) -> IntegralOf:
@@ -171,11 +177,11 @@ class Energy:
     smoothing: float = 0.1
     joints: Sequence[str] | None = None
     loads: Sequence[AnyLoad] | None = None
-    per_segment: int = 1
+    per_segment: int = 4
     ground: Sequence[Stance] | None = None
 
     def __post_init__(self) -> None:
-        if not self.smoothing > 0:
+        if not 0 < self.smoothing < np.inf:
             raise InputError(f"Energy: smoothing is {self.smoothing}; give a positive power [W].")
 
     def integral(self, setting: Setting) -> IntegralOf:
@@ -243,8 +249,9 @@ class UserTerm:
 
     def integral(self, setting: Setting) -> IntegralOf:
         """What is integrated."""
-        function = UserFunction(self.function, [measure.m for measure in self.inputs], self.label, self.time)
-        measure = Composite(tuple(self.inputs), function, self.label)
-        weights, none = np.full(measure.m, _weight(self.weight, self.label)), np.zeros(measure.m)
+        measure = setting.user_measure(self.function, self.inputs, self.label, self.time)
+        if not np.isfinite(self.weight):
+            raise InputError(f"{self.label}: weight is {self.weight}; give a finite number.")
+        weights, none = np.full(measure.m, float(self.weight)), np.zeros(measure.m)
         xi = setting.instants(self.per_segment, (0, 1), self.label)
         return IntegralOf(measure, xi, *((none, weights) if self.squared else (weights, none)))

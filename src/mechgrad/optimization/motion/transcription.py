@@ -32,6 +32,11 @@ class Transcription:
         """Number of unknowns."""
         return self.grid.n_x
 
+    @property
+    def has_squares(self) -> bool:
+        """Whether the cost has squares, which a Gauss-Newton Hessian is made of."""
+        return any(b.has_squares for b in self.bundles)
+
     @cached_property
     def m(self) -> int:
         """Number of constraints."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from mechgrad.errors import unknown_name
+from mechgrad.errors import InputError, unknown_name
 from mechgrad.optimization.motion.samples import (
     NO_CURVATURE,
     Curvature,
@@ -42,6 +42,8 @@ def columns_of(model: Model, names: Sequence[str] | str | None) -> Array:
         if name not in model.v_names:
             raise unknown_name("joint coordinate", name, model.v_names, f"model {model.name!r}")
         found.append(model.v_names.index(name))
+    if not found or len(set(found)) != len(found):
+        raise InputError(f"joints is {names!r}; name at least one coordinate, each once.")
     return np.array(found, int)
 
 

@@ -194,7 +194,7 @@ class UserFunction(Local):
             )
         if np.iscomplexobj(z) and not np.iscomplexobj(out) and np.any(z.imag):
             raise InputError(
-                f"{self.label!r} drops the imaginary part of its inputs (np.abs, np.maximum, float()?); its "
+                f"{self.label!r} drops the imaginary part of its inputs (np.abs, float()?); its "
                 "derivatives are taken by a complex step. Write it with analytic functions, e.g. "
                 "np.sqrt(x**2 + e**2) for |x|."
             )

@@ -72,8 +72,12 @@ class _Marked(ModelMeasure):
 def _check(model: Model, markers: Sequence[str]) -> None:
     if isinstance(markers, str):
         raise InputError(f"markers is the string {markers!r}; give a list of names: [{markers!r}].")
+    if not markers:
+        raise InputError("markers is empty; name at least one point.")
     for name in markers:
         marker_columns(model, name)
+        if name.endswith(".spin"):
+            raise InputError(f"{name!r} is an angular velocity; name a point.")
 
 
 @final

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from mechgrad.errors import InputError
+from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.second_order import inverse_dynamics_gradient, inverse_dynamics_hessian
 from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
@@ -116,9 +116,16 @@ class Torques(ModelMeasure):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(f"tau({name})" for name in self.model.v_names))
+        known = [point.name for point in self.model.points]
         for cut in self.cuts:
             for point in (cut.point_a, cut.point_b):
-                marker_columns(self.model, point)
+                if point not in known:
+                    raise unknown_name("point of a cut", point, known, f"model {self.model.name!r}")
+            if cut.point_a == cut.point_b:
+                raise InputError(f"a cut at {cut.point_a!r} needs two points, one on each body.")
+        names = [name for cut in self.cuts for name in cut.names]
+        if len(set(names)) != len(names):
+            raise InputError("a cut is given twice.")
 
     @property
     def key(self) -> Hashable:
