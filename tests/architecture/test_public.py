@@ -39,9 +39,9 @@ ROOMS = {
         "save_motion",
     ],
     "mechgrad.gallery": [
+        "WALKER_SEGMENTS",
         "Gait",
         "GaitCheck",
-        "WALKER_SEGMENTS",
         "arm7",
         "chain",
         "double_pendulum",

@@ -436,12 +436,8 @@ def test_polygons_without_an_inside(polygon, match):
 def test_what_cannot_be_asked_of_the_ground():
     problem = MotionProblem(BIPED, Splines(5), 1.0)
     for coefficient in (0, -0.5, np.nan):
-        refused(
-            problem,
-            GroundFriction(STEP, coefficient),
-            mg.InputError,
-            f"coefficient is {coefficient}, least .*; give a positive",
-        )
+        match = f"coefficient is {coefficient}, least .*; give a positive"
+        refused(problem, GroundFriction(STEP, coefficient), mg.InputError, match)
     model = arm()
     floating = MotionProblem(mg.Model("a", model.bodies, model.joints, gravity=(0, 0, 0)), Splines(5), 1.0)
     stance = [Stance("b2", (0, 0, 0))]

@@ -133,9 +133,10 @@ def forward_dynamics(
         a = check_out(out, shape, batch.dtype).reshape(batch.nt, tree.n_v)
     if method not in ("auto", "factor", "recursive"):
         raise InputError(f'method is {method!r}; it must be "auto", "factor" or "recursive".')
-    # Measured (benchmarks/forward_dynamics.py): elimination is as quick as the factors for a chain of 1 to 7 and
-    # quicker for every longer one (16: 1.3 times, 32: 2 times), for the human 1.2 to 1.8 times. Factors can
-    # win where branches are many and shorter than seven, by 6 % at most, so that no tree is worth an exception.
+    # Measured (benchmarks/forward_dynamics.py): elimination is quicker for chains from 5 links on (16: 1.3 times, 32: 2
+    # times or more), for the human 1.3 times, and for a single state of any tree. In batches of trees with shorter
+    # branches factors win by 5 to 15 % with 8 lanes and lose by 20 to 50 % with 4. Not worth an exception; one
+    # way for all also keeps batches equal to single states.
     recursive = method != "factor"
     kernel, atoms_f = batch.pick(RECURSIVE if recursive else ACCELERATIONS), batch.atoms_f
 

@@ -152,7 +152,7 @@ def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias,
         B = get9(inertias, k + COUPLING, like)
         spread = load(inertias, k + SPREAD, like)
         force, moment = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
-        first = atoms_i[i, V_AT]
+        first, parent = atoms_i[i, V_AT], atoms_i[i, PARENT]
         for j in range(first + columns_of_kind(atoms_i[i, KIND]) - 1, first - 1, -1):
             s, r = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
             Uw, Uv = add(sym_mul(A, s), mat_mul(B, r)), add(mat_tmul(B, s), sym_mul(C, r))
@@ -167,9 +167,9 @@ def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias,
             store(inertias, e + PIVOT, pivot)
             u = load(tau, j, like) - (dot(s, moment) + dot(r, force))
             store(a, j, inverse * u)
-            A, B, C = dyad_taken(A, Uw, gain_w), rows_taken(B, Uw, gain_v), dyad_taken(C, Uv, gain_v)
-            moment, force = add(moment, scale(u, gain_w)), add(force, scale(u, gain_v))
-        parent = atoms_i[i, PARENT]
+            if j > first or parent >= 0:  # what the world would feel is nobody's concern
+                A, B, C = dyad_taken(A, Uw, gain_w), rows_taken(B, Uw, gain_v), dyad_taken(C, Uv, gain_v)
+                moment, force = add(moment, scale(u, gain_w)), add(force, scale(u, gain_v))
         if parent >= 0:
             p = parent * ARTICULATED
             add3(inertias, p + ANGULAR, (A[0], A[1], A[2]), like)
