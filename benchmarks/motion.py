@@ -4,7 +4,8 @@
 
 Prints tables and, as its last line, one JSON object with every figure. --quick leaves the gait out, --hessians compares
 exact, approximate and finite-difference derivatives, --starts solves the two-link problems from N random starts each.
-Everything is compiled before a clock runs; times are medians, candidates in turn. Results: docs/convergence.md.
+Everything is compiled before a clock runs; times are medians, candidates in turn. With OPENBLAS_NUM_THREADS=1 they vary
+less. Results: docs/convergence.md.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ def clocked(program: NonlinearProgram, spent: dict[str, float]) -> NonlinearProg
 
         return call
 
-    return replace(program, **{name: with_clock(name, getattr(program, name)) for name in FUNCTIONS})
+    functions: dict[str, Any] = {name: with_clock(name, getattr(program, name)) for name in FUNCTIONS}
+    return replace(program, **functions)
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def predict(step: Gait, **settings: Any) -> Run:
         spent.append(dict.fromkeys(FUNCTIONS, 0.0))
         return clocked(plain(*arguments), spent[-1])
 
-    problem._program = program  # type: ignore[method-assign]
+    problem._program = program  # type: ignore[method-assign, assignment]
     problem.solve = partial(plain_solve, **settings)  # type: ignore[method-assign]
     try:
         start = time.perf_counter()
@@ -263,12 +265,12 @@ class Differences:
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Of the cost."""
-        return self._dense(x)[0]
+        return np.asarray(self._dense(x)[0])
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """At the places of the exact one."""
         rows, cols = self.program.jacobian_structure
-        return self._dense(x)[1 + rows, cols]
+        return np.asarray(self._dense(x)[1 + rows, cols])
 
     def replaced(self) -> NonlinearProgram:
         """The program without exact derivatives."""
