@@ -21,9 +21,6 @@ CASES = {
 }
 STARTS = 20
 WITHIN = 1e-5  # [s], and in units of the cost
-# Ipopt divides the cost by its steepest slope at the start if that exceeds 100, and here it comes to 1e5: the tolerance
-# means a thousandth of what it says. These limits are not divided.
-UNSCALED = {"compl_inf_tol": 1e-7, "dual_inf_tol": 1e-5}
 
 
 def random_starts(problem, number, seed=0):
@@ -60,19 +57,8 @@ def test_random_starts_find_the_optimum(case):
     starts = list(random_starts(problem, STARTS))
     far = [np.max(np.abs(start - problem.guess())) for start in starts]
     assert min(far) > 0.4, "a start beside the guess proves little"
-    wrong = {k: misses(problem.solve(x, options=UNSCALED), duration, cost) for k, x in enumerate(starts)}
+    wrong = {k: misses(problem.solve(x), duration, cost) for k, x in enumerate(starts)}
     assert {k: reason for k, reason in wrong.items() if reason} == {}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_random_starts_find_the_cost_with_default_settings(case):
-    """The tolerance as it is: the cost is right to 1e-5, the duration, in a flat valley, to 1e-3."""
-    make, duration, cost = CASES[case]
-    problem = make()
-    for start in random_starts(problem, STARTS // 4):
-        solution = problem.solve(start)
-        assert misses(solution, duration, cost, 1e-3) == ""
-        assert solution.result.objective == pytest.approx(cost, abs=WITHIN)
 
 
 @pytest.mark.slow
@@ -81,7 +67,7 @@ def test_hardly_any_of_many_random_starts_ends_elsewhere(case):
     """Lifting has worse local optima, slow swings down and up again: 11 of 1000 starts were found to end there."""
     make, duration, cost = CASES[case]
     problem = make()
-    found = [problem.solve(x, options=UNSCALED) for x in random_starts(problem, 200, seed=1)]
+    found = [problem.solve(x) for x in random_starts(problem, 200, seed=1)]
     assert all(solution.result.success for solution in found)
     elsewhere = [s for s in found if misses(s, duration, cost)]
     assert all(s.result.objective > 1.5 * cost for s in elsewhere)

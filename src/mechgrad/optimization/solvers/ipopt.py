@@ -122,6 +122,9 @@ class _Run:
             "max_iter": task.max_iterations,
             "tol": task.tolerance,
             "constr_viol_tol": min(1e-4, 10.0 * task.tolerance),
+            # Ipopt divides the cost by its slope at the start, and `tol` with it; these two are not divided
+            "compl_inf_tol": min(1e-4, 10.0 * task.tolerance),
+            "dual_inf_tol": min(1.0, 1e3 * task.tolerance),
             "hessian_approximation": "limited-memory" if task.hessian == "lbfgs" else "exact",
         }
         if task.time_limit is not None:
