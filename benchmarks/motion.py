@@ -370,8 +370,8 @@ def random_starts(problem: MotionProblem, number: int, seed: int = 0) -> list[np
 
 Way = Callable[[MotionProblem, np.ndarray], tuple[MotionSolution, ...]]
 WAYS: dict[str, Way] = {
-    "Ipopt's own limits": lambda problem, x: (problem.solve(x, options=LOOSE),),
-    "unscaled limits (default)": lambda problem, x: (problem.solve(x),),
+    "loose limits": lambda problem, x: (problem.solve(x, options=LOOSE),),
+    "default": lambda problem, x: (problem.solve(x),),
     "feasible first": lambda problem, x: (first := problem.feasible(x), problem.solve(first)),
 }
 
