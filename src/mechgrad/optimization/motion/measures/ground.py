@@ -286,7 +286,6 @@ class GroundTorques(ModelMeasure):
         mask[:, n:] = True
         rows, cols = np.nonzero(np.any(mask, axis=0))
         flags = mask[:, rows, cols]
-        # accelerations and velocities of the first slides move nothing else: which entries vanish is told by numbers
         return Structure(n + 6, rows, cols, dict.fromkeys("qva", flags))
 
     def _first(self, s: Samples) -> tuple[_State, dict[str, Array], dict[str, Array]]:
