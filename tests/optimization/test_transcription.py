@@ -183,6 +183,22 @@ def test_constraints(name, clock):
     assert filled(t, problem) == (0, 0)
 
 
+# Twists of standing feet and users' functions are evaluated in real numbers; differences check them above.
+REAL = ("torques, ground", "zero-moment point", "friction", "user", "user and time")
+
+
+@pytest.mark.parametrize("name", [name for name in CONSTRAINTS if name not in REAL])
+def test_jacobians_by_complex_step(name):
+    """Of the values, with a given duration: exact to rounding."""
+    problem = MotionProblem(TREE, Splines(2), CLOCKS["given"]).subject_to(CONSTRAINTS[name])
+    t = problem.transcription()
+    x, h = unknowns(problem, t), 1e-30
+    J = dense(t.jacobian_structure, t.jacobian(x), (t.m, t.n))
+    stepped = np.stack([t.values(x + 1j * h * e).imag / h for e in np.eye(t.n)], axis=1)
+    assert np.max(np.abs(J)) > 1e-2
+    np.testing.assert_allclose(J, stepped, atol=1e-12 * np.max(np.abs(J)))
+
+
 @pytest.mark.parametrize("clock", CLOCKS)
 @pytest.mark.parametrize("name", TERMS)
 def test_costs(name, clock):
