@@ -430,14 +430,14 @@ def test_an_interrupted_search_returns_what_it_has():
 
 @pytest.mark.parametrize(("knots", "onto"), [(False, 10), (False, 16), (True, 10), (True, 16)])
 def test_a_motion_on_other_splines_is_the_same_motion(knots, onto):
-    """Also from free segments, whose instants are those of time, not of xi."""
+    """Also from free segments, whose instants are those of time, not of xi; equal ones follow them to 5.1e-3 rad."""
     given, finer = solved(reaching(knots=knots)), reaching(onto)
     x = given.unknowns_on(finer.splines, finer.clock)
     assert x[-1] == given.duration
     moved = MotionSolution(ARM, finer.splines, x[:-1].reshape(-1, 2), given.duration, None)
     t, q, _, _ = given.motion(2001)
     same = [np.interp(moved.times(50), t, q[:, k]) for k in range(2)]
-    np.testing.assert_allclose(moved.motion(50)[1], np.transpose(same), atol=8e-3)
+    np.testing.assert_allclose(moved.motion(50)[1], np.transpose(same), atol=8e-3 if knots else 5e-3)
     best = solved(finer, given)
     assert best.result.objective == pytest.approx(solved(finer).result.objective, rel=1e-4)
 

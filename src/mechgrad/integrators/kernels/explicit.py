@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.inverse.kernels.articulated import ARTICULATED, articulated_accelerations, body_wrenches_and_inertias
-from mechgrad.inverse.kernels.wrenches import LOAD, WRENCH, apply_loads, gather_loads
+from mechgrad.inverse.kernels.articulated import ARTICULATED, state_accelerations
+from mechgrad.inverse.kernels.wrenches import LOAD, WRENCH, gather_loads
 from mechgrad.kernels.jit import entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
-from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward, place_world
+from mechgrad.kinematics.kernels.outward import FRAME, TWIST, place_world
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 
@@ -66,13 +66,12 @@ def derivative(
         store(q, j, load(y, j, like))
     for j in range(n_v):
         store(v, j, load(y, n_q + j, like))
-    check = outward(atoms_i, atoms_f, q, v, zero, frames, twists, like)
-    body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, like)
-    if loads_i.shape[0]:
-        apply_loads(loads_i, loads, frames, wrenches, like)
+    check, failed = state_accelerations(
+        atoms_i, atoms_f, q, v, zero, tau, loads_i, loads, frames, twists, wrenches, inertias, a, like
+    )
     if any_not_less(check, 1.0):
         return BAD_NUMBER
-    if any_not_less(articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, like), 0.5):
+    if any_not_less(failed, 0.5):
         return SINGULAR
     rates(atoms_i, q, v, K, stage * n, like)
     for j in range(n_v):

@@ -11,11 +11,11 @@ import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.second_order import inverse_dynamics_gradient, inverse_dynamics_hessian
+from mechgrad.inverse.second_order import inverse_dynamics_hessian
 from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.markers import contracted_hessian, marker_body, marker_columns, marker_jacobian
-from mechgrad.optimization.motion.measures.base import STEP, ModelMeasure
+from mechgrad.optimization.motion.measures.base import ModelMeasure
 from mechgrad.optimization.motion.samples import (
     Curvature,
     CurvatureStructure,
@@ -243,19 +243,14 @@ class Torques(ModelMeasure):
         return np.asarray(D.dp.dense())
 
     def curvature_p(self, s: Samples, y: Array) -> tuple[Gradient, Array]:
-        """By the motion and p: a complex step through the gradient, exact. By p twice: differences of exact first
-        derivatives. By forces in cuts and p: tau_p is linear in the forces."""
-        forces = self._forces(s)
-        mixed = []
-        for path in self.parameters:
-            stepped = self.model.with_values({path: self.model.value(path) + 1j * STEP})
-            mixed.append([x.imag / STEP for x in inverse_dynamics_gradient(stepped, s.q, s.v, s.a, y, loads=forces)])
-        by = {level: np.stack([m[k] for m in mixed], axis=-1) for k, level in enumerate(("q", "v", "a"))}
+        """As `inverse_dynamics_hessian` gives them. By forces in cuts and p: tau_p is linear in the forces."""
+        H = inverse_dynamics_hessian(self.model, s.q, s.v, s.a, y, loads=self._forces(s), wrt=self.parameters)
+        by = {"q": H.qp, "v": H.vp, "a": H.ap}
         if self.cuts:
             by_u = np.stack([self._pulled(s, y, u) for u in range(len(self._components))], axis=1)
             by["q"] = np.concatenate([by["q"], by_u], axis=1)
             by["v"], by["a"] = (np.concatenate([by[k], np.zeros_like(by_u)], axis=1) for k in "va")
-        return by, self.twice(s, y)
+        return by, np.sum(H.pp, axis=0)
 
     def _pulled(self, s: Samples, y: Array, u: int) -> Array:
         """d/du of y . tau_p, (nt, n_p)."""
