@@ -33,7 +33,7 @@ class LoopError(ModelError):
 
 
 class ClosedLoopError(ModelError):
-    """A body is the child of two joints: a closed kinematic loop."""
+    """A closed loop that is not cut, or cut where it cannot be."""
 
 
 class ParentOrderError(ModelError):
@@ -66,6 +66,10 @@ class ValueRangeError(ModelError):
 
 class InputError(MechgradError, ValueError):
     """An array given to a computation has the wrong shape or content."""
+
+
+class AssemblyError(MechgradError, ArithmeticError):
+    """Constraints that cannot be met: a loop that does not close, coordinates that contradict each other."""
 
 
 class SingularMassMatrixError(MechgradError, ArithmeticError):

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from mechgrad.dynamics.system import System
 from mechgrad.errors import MechgradError
+from mechgrad.integrators.schemes import Scheme
 from mechgrad.inverse.forward import mass_matrix
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.reactions import JointReactions, joint_reactions
 from mechgrad.kinematics.markers import MarkerMotion, marker_motion
-from mechgrad.typing import Array
+from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_LAWS, L_FIRST, L_KIND, LAW, LAW_NUMBERS, N_LAWS
+from mechgrad.model.rows import SPRING
+from mechgrad.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -31,10 +36,17 @@ class Trajectory:
     q, v, a : (nt, n_q), (nt, n_v), (nt, n_v)
     tau : (n_v,) generalized forces that acted, loads besides
     loads : external loads
+    multipliers : (nt, m)
+        Of the constraint rows that act, named by `constraint_names`; the mechanism feels -Gamma^T lam.
+    norms : (nt, 3)
+        Norms of constraint values, rates and second rates.
+    iterations : (nt,) or None
+        Newton iterations since the instant before, of implicit schemes.
     steps, rejected : int
         Steps that were taken, and trial steps that the error control refused.
     ended : str
         "duration", "stop" if the stop condition was met, or why the march could not go on.
+    formulation, scheme : how it was computed
     """
 
     model: Model
@@ -44,9 +56,20 @@ class Trajectory:
     a: Array
     tau: Array
     loads: tuple[Load, ...]
+    multipliers: Array
+    norms: Array
     steps: int
     rejected: int
     ended: str
+    system: System
+    formulation: str
+    scheme: Scheme
+    iterations: IntArray | None = None
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraint rows, in the order of the multipliers."""
+        return self.system.names
 
     def _flat(self, x: Array) -> Array:
         return np.ascontiguousarray(x.reshape(-1, x.shape[-1]))
@@ -67,9 +90,20 @@ class Trajectory:
             total = -np.einsum("b,tbk,k->t", weights, x, np.asarray(self.model.gravity, float))
         return np.asarray(total.reshape(self.q.shape[:-1]))
 
+    def spring_energy(self) -> Array:
+        """Of linear springs, sum k (g - g0)^2 / 2, translational and rotational [J]; for one start."""
+        T = self.system.T
+        springs = [k for k in range(int(T.ints[N_LAWS])) if T.ints[T.ints[AT_LAWS] + k * LAW + L_KIND] == SPRING]
+        if not springs or self.q.ndim != 2 or not len(self.q):
+            return np.zeros(self.q.shape[:-1])
+        rows = [int(T.ints[T.ints[AT_LAWS] + k * LAW + L_FIRST]) for k in springs]
+        numbers = np.array([T.numbers[T.ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS :][:3] for k in springs])
+        g = evaluate_rows(T, self.q, None, None, self.t, 0, self.system.n_rows).values[:, rows]
+        return np.asarray((0.5 * numbers[:, 0] * (g - numbers[:, 2]) ** 2).sum(axis=1))
+
     def energy(self) -> Array:
-        """Kinetic and potential energy together [J]: constant without tau and loads."""
-        return self.kinetic_energy() + self.potential_energy()
+        """Kinetic energy and that of gravity and of linear springs together [J]: constant without other forces."""
+        return self.kinetic_energy() + self.potential_energy() + self.spring_energy()
 
     def markers(self, names: Sequence[str]) -> MarkerMotion:
         """Motion of points, vectors and spins, (nt, markers, 3) each; for one start."""

@@ -98,7 +98,7 @@ def compile_links(model: Model, method: str) -> Links:
     body_link, joint_links = {"ground": -1}, {}
     nothing = (np.array(0.0), np.zeros(3), np.zeros((3, 3)))
     column = 0
-    for joint in model.joints:
+    for joint in model.tree_joints:
         atoms = joint.atoms()
         if any(atom.kind == BALL for atom in atoms):
             raise InputError(

@@ -132,7 +132,7 @@ def _make_tables(model: Model) -> _Tables:
         if (parent := links.parent[j]) >= 0:
             own = [] if links.kind[j] == FIXED else [int(links.column[j])]
             beyond[parent] += own + beyond[j]
-    last = np.array([links.joint[joint.name][-1] for joint in model.joints], np.int64)
+    last = np.array([links.joint[joint.name][-1] for joint in model.tree_joints], np.int64)
     joint_of = {int(link): k for k, link in enumerate(last)}
     indices = np.full((n, _values.INDICES), -1, np.int64)
     positions: list[int] = []
@@ -286,7 +286,7 @@ def newton_euler_reactions(
     (array([[ 0.  ,  0.  , 19.62]]), array([[  0.  , -19.62,   0.  ]]))
     """
     call = _Call(model, q, v, a, loads)
-    batch, n_joints = call.batch, len(model.joints)
+    batch, n_joints = call.batch, len(model.tree_joints)
     wrenches, packed = call.derivatives(n_joints)[4:] if derivatives else (call.torques(n_joints)[1], None)
     wrenches = wrenches.reshape(batch.nt, n_joints, WRENCH)
     values = [wrenches[..., FORCE : FORCE + 3].copy(), wrenches[..., MOMENT : MOMENT + 3].copy(), _points(call)]
@@ -299,7 +299,7 @@ def newton_euler_reactions(
                 values.append(dense.reshape(batch.nt, n_joints, 3, call.n_v))
     if batch.single:
         values = [x[0] for x in values]
-    return LinkReactions(model.joint_names, *values)
+    return LinkReactions(tuple(joint.name for joint in model.tree_joints), *values)
 
 
 def _points(call: _Call) -> Array:

@@ -231,13 +231,16 @@ def probed(model: Model, joints: Sequence[str] = (), ground: bool = False) -> Pr
             parts.append(_with_probe(joint, parent))
         else:
             parts.append(joint if parent == joint.parent else _copied(joint, type(joint), parent))
-    new = Model(model.name, bodies, parts, model.points, model.vectors, model.gravity, model.variables)
+    new = Model(
+        model.name, bodies, parts, model.points, model.vectors, model.gravity, model.variables, model.constraints,
+        model.forces, model.cut,
+    )  # fmt: skip
+    # by name: a joint that the tree runs through backwards has its probe in front
+    at, q_at = ({name: k for k, name in enumerate(names)} for names in (new.v_names, new.q_names))
     probes = {GROUND: _numbers(range(len(LABELS)))} if ground else {}
     for name in chosen:
-        stop = new.v_slice(name).stop
-        probes[name] = _numbers(range(stop - len(LABELS), stop))
-    columns = _numbers(new.v_slice(joint.name).start + k for joint in model.joints for k in range(joint.n_v))
-    q_columns = _numbers(new.q_slice(joint.name).start + k for joint in model.joints for k in range(joint.n_q))
+        probes[name] = _numbers(at[f"{name}.probe.{label}"] for label in LABELS)
+    columns, q_columns = _numbers(at[name] for name in model.v_names), _numbers(q_at[name] for name in model.q_names)
     return Probed(new, columns, q_columns, probes)
 
 
@@ -249,6 +252,7 @@ def _checked(model: Model, joints: Sequence[str], ground: bool) -> dict[str, Non
     if not chosen and not ground:
         raise InputError("nothing to probe: name joints, or set ground=True, or both.")
     for name in chosen:
+        model.q_slice(name)  # a joint that is cut is no part of the tree
         if isinstance(model.joint(name), _Probe):
             raise InputError(f"joint {name!r} has a probe already. Name all joints in one call of probed.")
     return chosen

@@ -122,10 +122,10 @@ def _table(model: Model, tree: Tree, joints: Sequence[str] | None, axes: str, dt
         raise InputError(f"axes is {axes!r}; choose one of {', '.join(map(repr, AXES))}.")
     if isinstance(joints, str):
         raise InputError(f"joints is the string {joints!r}; give a list of names: [{joints!r}].")
-    names = model.joint_names if joints is None else tuple(joints)
+    names = tuple(joint.name for joint in model.tree_joints) if joints is None else tuple(joints)
     rows, tails = [], []
     for name in names:
-        joint = model.joint(name)
+        joint = model.tree_joint(name)
         body = {"world": "ground", "parent": joint.parent, "child": joint.child}[axes]
         atom = tree.body_atom[body]
         rows.append((tree.joint_atoms[name][-1], tree.n_atoms if atom < 0 else atom))
@@ -167,6 +167,7 @@ def joint_reactions(
     -------
     JointReactions
         What the parent exerts on the child, about the joint's point on the child. Complex if an input is complex.
+        Parent and child are those of `model.tree_joints`; joints that are cut have no part in this.
 
     A 2 kg bob on a 1 m rod at rest: the pin carries its weight.
 
@@ -217,7 +218,7 @@ def _by_newton_euler(
     links, motion = newton_euler_reactions(model, q, v, a, loads=loads), body_motion(model, q)
     forces, moments = [], []
     for name in names:
-        joint = model.joint(name)
+        joint = model.tree_joint(name)
         k = links.names.index(name)
         R = motion.of(joint.child).R
         tail_R, tail_r = tree.body_tail[joint.child]

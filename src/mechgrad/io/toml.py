@@ -1,14 +1,16 @@
 """Model files in TOML, for people to read and to write.
 
-    [model]        name, gravity
+    [model]        name, gravity, cut (names of the joints that close loops; found if left out)
     [[bodies]]     name, mass, com, inertia (three numbers if diagonal)
     [[joints]]     kind = "revolute", name, parent, child, then the numbers of that kind
     [[points]]     name, body, position
     [[vectors]]    name, body, direction
+    [[constraints]], [[forces]]    kind, name, then the fields of that kind; a function is a number or a table
     [[variables]]  name, value, bounds, scale, targets (a list of paths, or a table path = factor)
 
 Keys are the fields of the classes; fields at their default are left out. One word differs: in a file `kind` says which
-joint it is, so the field `kind` of a Denavit-Hartenberg joint is called `motion` there. Floats are written with all
+joint, constraint or force it is, so the field `kind` of a Denavit-Hartenberg joint is called `motion` there, and that
+of a constraint or a force `shape`. Floats are written with all
 their digits, so that a model read back equals the one that was saved.
 """
 
@@ -25,14 +27,25 @@ import tomli_w
 
 from mechgrad.errors import ModelError, unknown_name
 from mechgrad.model import JOINT_TYPES, Model
+from mechgrad.model.constraints import CONSTRAINT_TYPES
+from mechgrad.model.forces import FORCE_TYPES
 
 __all__ = ["ModelFileError", "ModelFileNotFoundError", "load_model", "save_model"]
 
-_SECTIONS: Final = ("bodies", "joints", "points", "vectors", "variables")
-_HEAD: Final = ("name", "gravity")
+_SECTIONS: Final = ("bodies", "joints", "points", "vectors", "constraints", "forces", "variables")
+_HEAD: Final = ("name", "gravity", "cut")
 _DEFAULT_GRAVITY: Final = Model("default").gravity.tolist()
-# Key of a joint's dictionary -> key in the file.
-_WORDS: Final = {"type": "kind", "kind": "motion"}
+_TYPES: Final[dict[str, Mapping[str, type]]] = {
+    "joints": JOINT_TYPES,
+    "constraints": CONSTRAINT_TYPES,
+    "forces": FORCE_TYPES,
+}
+# Key of an entry's dictionary -> key in the file.
+_WORDS: Final = {
+    "joints": {"type": "kind", "kind": "motion"},
+    "constraints": {"type": "kind", "kind": "shape"},
+    "forces": {"type": "kind", "kind": "shape"},
+}
 
 
 class ModelFileError(ModelError):
@@ -56,10 +69,12 @@ def save_model(model: Model, path: str | Path) -> None:
     True
     """
     data = model.to_dict()
-    head = {key: data[key] for key in _HEAD}
+    head: dict[str, Any] = {key: data[key] for key in _HEAD if key in data}
     if head["gravity"] == _DEFAULT_GRAVITY:
         del head["gravity"]
-    data["joints"] = [{_WORDS.get(key, key): value for key, value in joint.items()} for joint in data.get("joints", [])]
+    for section, word in _WORDS.items():
+        entries = data.get(section, [])
+        data[section] = [{word.get(key, key): value for key, value in entry.items()} for entry in entries]
     blocks = ["[model]\n" + tomli_w.dumps(head)]
     blocks += [_block(section, entry) for section in _SECTIONS for entry in data.get(section, [])]
     Path(path).write_text(_numbers_on_one_line("\n".join(blocks)), encoding="utf-8", newline="\n")
@@ -85,7 +100,7 @@ def load_model(path: str | Path) -> Model:
 
 
 def _block(section: str, entry: Mapping[str, Any]) -> str:
-    """[[section]] and its keys; a table follows as [section.targets], which TOML attaches to the last entry."""
+    """[[section]] and its keys; a table follows as [section.key], which TOML attaches to the last entry."""
     tables = {key: value for key, value in entry.items() if isinstance(value, dict)}
     flat = {key: value for key, value in entry.items() if key not in tables}
     text = f"[[{section}]]\n" + tomli_w.dumps(flat)
@@ -127,20 +142,21 @@ def _dictionary(content: Mapping[str, Any]) -> dict[str, Any]:
     for section, entries in sections.items():
         if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
             raise ModelFileError(f"'{section}' must be a list of tables. Start each entry with a line [[{section}]].")
-    if "joints" in sections:
-        sections["joints"] = [_joint(entry, i) for i, entry in enumerate(sections["joints"])]
+    for section in _TYPES:
+        if section in sections:
+            sections[section] = [_typed(section, entry, i) for i, entry in enumerate(sections[section])]
     return {**head, **sections}
 
 
-def _joint(entry: Mapping[str, Any], index: int) -> dict[str, Any]:
-    where = f"joints[{index}]" + (f" ({entry['name']!r})" if "name" in entry else "")
-    kind = entry.get("kind")
+def _typed(section: str, entry: Mapping[str, Any], index: int) -> dict[str, Any]:
+    where = f"{section}[{index}]" + (f" ({entry['name']!r})" if "name" in entry else "")
+    kind, types = entry.get("kind"), _TYPES[section]
     if kind is None:
-        raise ModelFileError(f"{where}: 'kind' is missing. Add kind = \"...\", one of {', '.join(JOINT_TYPES)}.")
-    if not isinstance(kind, str) or kind not in JOINT_TYPES:
-        raise unknown_name("joint kind", kind, JOINT_TYPES, where)
-    names = {"type", *(field.name for field in fields(JOINT_TYPES[kind]))}
-    word = {_WORDS.get(name, name): name for name in names}
+        raise ModelFileError(f"{where}: 'kind' is missing. Add kind = \"...\", one of {', '.join(types)}.")
+    if not isinstance(kind, str) or kind not in types:
+        raise unknown_name(f"{section[:-1]} kind", kind, types, where)
+    names = {"type", *(field.name for field in fields(types[kind]))}
+    word = {_WORDS[section].get(name, name): name for name in names}
     _reject_unknown("key", entry, sorted(word), where)
     return {word[key]: value for key, value in entry.items()}
 

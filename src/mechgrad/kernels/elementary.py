@@ -1,7 +1,8 @@
-"""Elementary functions of one scalar, whatever it is: reciprocal, magnitude, sine and cosine."""
+"""Elementary functions of one scalar, whatever it is: reciprocal, magnitude, root, angle, sine and cosine."""
 
 from __future__ import annotations
 
+import cmath
 import math
 
 from llvmlite import ir
@@ -54,7 +55,43 @@ def _unary_llvm(name):
     return apply
 
 
-_rint, _fabs = _unary_llvm("rint"), _unary_llvm("fabs")
+_rint, _fabs, _sqrt = _unary_llvm("rint"), _unary_llvm("fabs"), _unary_llvm("sqrt")
+
+
+def square_root(x):  # pragma: no cover - replaced by the overload below inside kernels
+    """The square root, for complex numbers the one near the positive real axis."""
+    raise TypeError("square_root is for kernels")
+
+
+@overload(square_root)
+def _square_root(x):
+    if isinstance(x, types.Complex):
+        return lambda x: cmath.sqrt(x)
+    return lambda x: _sqrt(x)
+
+
+def angle_of(y, x):  # pragma: no cover - replaced by the overload below inside kernels
+    """atan2(y, x); of complex numbers to first order in their imaginary parts, which is what a complex step asks."""
+    raise TypeError("angle_of is for kernels")
+
+
+@overload(angle_of)
+def _angle_of(y, x):
+    if isinstance(x, types.Complex):
+
+        def complex_angle(y, x):
+            size = x.real * x.real + y.real * y.real
+            return complex(math.atan2(y.real, x.real), (x.real * y.imag - y.real * x.imag) / size)
+
+        return complex_angle
+
+    def real_angle(y, x):
+        angle = x
+        for lane in range(width(x)):
+            angle = insert(angle, lane, math.atan2(extract(y, lane), extract(x, lane)))
+        return angle
+
+    return real_angle
 
 
 def magnitude(x):  # pragma: no cover - replaced by the overload below inside kernels

@@ -8,7 +8,8 @@ changes the mass moments (m, h, S) of one body, on which forces depend linearly.
 act directly.
 
 The twist is the exact derivative of the joint's placements, taken with a complex step through the joint's own
-`atoms()` and `tail()`; a new joint kind therefore needs no derivative code.
+`atoms()` and `tail()`; a new joint kind therefore needs no derivative code. Joints that are cut, constraints and
+forces are no part of the tree: their numbers have no terms here, and act through `model.elements`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 
 from mechgrad.errors import InputError, UnknownNameError
 from mechgrad.model.fields import replaced
+from mechgrad.model.joints.reversed import Reversed
 from mechgrad.model.parameters import read_value, resolve
 from mechgrad.model.pattern import Pattern
 from mechgrad.model.tree import LAST_COLUMN, PARENT, Pose, Tree, compose, second_moments, six
@@ -130,9 +132,15 @@ def _plain_terms(model: Model, tree: Tree, path: str, markers: Sequence[str | No
     item = model._groups[slot.group][slot.position]
     moved = replaced(item, {(slot.field, slot.index): read_value(model, path) + 1j * STEP}, check=False)
     if slot.group == "joints":
+        if slot.position in (spanning := model._layout.spanning).cut:
+            return []
+        if spanning.backwards[spanning.order.index(slot.position)]:
+            item, moved = Reversed(item), Reversed(moved)
         return _joint_terms(tree, item, moved)
     if slot.group == "bodies":
         return _body_terms(tree, moved)
+    if slot.group in ("constraints", "forces"):
+        return []
     change = tree.body_tail[item.body][0] @ np.imag(getattr(moved, slot.field)) / STEP
     return [Term(MARKER, m, change) for m, name in enumerate(markers) if name == item.name]
 

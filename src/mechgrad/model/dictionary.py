@@ -10,7 +10,10 @@ import numpy as np
 
 from mechgrad.errors import ModelError, ShapeError, ValueRangeError, unknown_name
 from mechgrad.model.body import Body
+from mechgrad.model.constraints import CONSTRAINT_TYPES
 from mechgrad.model.fields import is_default, where
+from mechgrad.model.forces import FORCE_TYPES
+from mechgrad.model.functions import Constant, Function
 from mechgrad.model.joints import JOINT_TYPES
 from mechgrad.model.markers import Point, Vector
 from mechgrad.model.variables import DesignVariable
@@ -19,15 +22,23 @@ if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 _PLAIN_NOUNS: dict[str, type] = {"bodies": Body, "points": Point, "vectors": Vector, "variables": DesignVariable}
+_TYPED_NOUNS: dict[str, Mapping[str, type]] = {
+    "joints": JOINT_TYPES,
+    "constraints": CONSTRAINT_TYPES,
+    "forces": FORCE_TYPES,
+}
+_GROUPS = ("bodies", "joints", "points", "vectors", "constraints", "forces", "variables")
 
 
 def model_to_dict(model: Model) -> dict[str, Any]:
-    """Everything that is not a default; joints carry their `type`.
+    """Everything that is not a default; joints, constraints, forces and functions carry their `type`.
 
     {"name": ..., "gravity": [...], "bodies": [{"name": ..., "mass": ...}], "joints": [{"type": "revolute", ...}], ...}
     """
     result: dict[str, Any] = {"name": model.name, "gravity": _plain(model.gravity, "gravity")}
-    for group in ("bodies", "joints", "points", "vectors", "variables"):
+    if model.cut:
+        result["cut"] = list(model.cut)
+    for group in _GROUPS:
         items = [_item_to_dict(item) for item in getattr(model, group)]
         if items:
             result[group] = items
@@ -36,16 +47,18 @@ def model_to_dict(model: Model) -> dict[str, Any]:
 
 def model_arguments(data: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `Model` from the dictionary of a model."""
-    known = ("name", "gravity", "bodies", "joints", "points", "vectors", "variables")
+    known = ("name", "gravity", "cut", *_GROUPS)
     for key in data:
         if key not in known:
             raise unknown_name("key", key, known, f"model {data.get('name', '?')!r}")
     if "name" not in data:
         raise ModelError("the model has no 'name'. Add name = \"...\".")
-    arguments: dict[str, Any] = {key: data[key] for key in ("name", "gravity") if key in data}
+    arguments: dict[str, Any] = {key: data[key] for key in ("name", "gravity", "cut") if key in data}
     for group, cls in _PLAIN_NOUNS.items():
         arguments[group] = [_build(cls, item, f"{group}[{i}]") for i, item in enumerate(data.get(group, ()))]
-    arguments["joints"] = [_build_joint(item, f"joints[{i}]") for i, item in enumerate(data.get("joints", ()))]
+    for group, types in _TYPED_NOUNS.items():
+        items = enumerate(data.get(group, ()))
+        arguments[group] = [_build_typed(types, group[:-1], item, f"{group}[{i}]") for i, item in items]
     return arguments
 
 
@@ -58,6 +71,13 @@ def _item_to_dict(item: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any, what: str) -> Any:
+    if isinstance(value, Function):
+        return _plain(value.value, what) if isinstance(value, Constant) else _item_to_dict(value)
+    if callable(value):
+        raise ValueRangeError(
+            f"{what} is a Python function, which a file cannot hold. Write the model without its owner and add that "
+            "in Python."
+        )
     if np.iscomplexobj(value):
         raise ValueRangeError(f"{what} is complex: a model in the middle of a complex step cannot be written.")
     if isinstance(value, np.ndarray):
@@ -95,9 +115,9 @@ def _build(cls: type, data: Any, place: str) -> Any:
     return cls(**data)
 
 
-def _build_joint(data: Any, place: str) -> Any:
+def _build_typed(types: Mapping[str, type], noun: str, data: Any, place: str) -> Any:
     if not isinstance(data, Mapping) or "type" not in data:
-        raise ModelError(f"{place} must be a table with a 'type', one of {', '.join(JOINT_TYPES)}; got {data!r}.")
-    if data["type"] not in JOINT_TYPES:
-        raise unknown_name("joint type", data["type"], JOINT_TYPES, f"{place} ({data.get('name', '?')!r})")
-    return _build(JOINT_TYPES[data["type"]], {key: value for key, value in data.items() if key != "type"}, place)
+        raise ModelError(f"{place} must be a table with a 'type', one of {', '.join(types)}; got {data!r}.")
+    if data["type"] not in types:
+        raise unknown_name(f"{noun} type", data["type"], types, f"{place} ({data.get('name', '?')!r})")
+    return _build(types[data["type"]], {key: value for key, value in data.items() if key != "type"}, place)

@@ -21,13 +21,24 @@ _TENSOR: Labels = tuple((a + b, ("xyz".index(a), "xyz".index(b))) for a, b in ("
 
 
 class NumberSpec(NamedTuple):
-    """What a numeric field holds: its kind of parameter, its unit, its shape and the labels of its entries."""
+    """What a numeric field holds: its kind of parameter, its unit, its shape and the labels of its entries.
+
+    Without a shape it is a list of any length, whose entries are called "0", "1", ...
+    """
 
     kind: str
     unit: str
-    shape: Index
+    shape: Index | None
     labels: Labels
     nonzero: bool = False
+
+
+class FunctionSpec(NamedTuple):
+    """What a field with a `Function` holds: its kind of parameter, the unit of its values and that of its argument."""
+
+    kind: str
+    unit: str
+    argument: str
 
 
 # Each of these is the metadata of a dataclass field: field(default=..., metadata=vector("com", "m")).
@@ -58,12 +69,28 @@ def tensor(kind: str, unit: str) -> dict[str, NumberSpec]:
     return {"spec": NumberSpec(kind, unit, (3, 3), _TENSOR)}
 
 
+def array(kind: str, unit: str) -> dict[str, NumberSpec]:
+    """A list of any length, at least one number."""
+    return {"spec": NumberSpec(kind, unit, None, ())}
+
+
+def function(kind: str, unit: str, argument: str = "s") -> dict[str, FunctionSpec]:
+    """A `Function`, whose numbers are numbers of its owner: `motor.torque.values.3`."""
+    return {"function": FunctionSpec(kind, unit, argument)}
+
+
+Entry = tuple[str, Index, NumberSpec]
+"""One number of an object: its field (dotted for numbers of a function, "torque.values"), its index, what it is."""
+
+
 class Table(NamedTuple):
-    """The fields of a dataclass: all names, the numeric ones, and every number by its label ("com.x")."""
+    """The fields of a dataclass: all names, the numeric ones, those with functions, and every number of fixed shape by
+    its label ("com.x"); `entries` of an object has them all."""
 
     names: tuple[str, ...]
     specs: dict[str, NumberSpec]
-    entries: dict[str, tuple[str, Index, NumberSpec]]
+    functions: dict[str, FunctionSpec]
+    entries: dict[str, Entry]
 
 
 _tables: dict[type, Table] = {}
@@ -78,13 +105,62 @@ def table(cls: type) -> Table:
             for name, spec in specs.items()
             for label, index in spec.labels
         }
-        _tables[cls] = Table(tuple(f.name for f in fields(cls)), specs, entries)
+        functions = {f.name: f.metadata["function"] for f in fields(cls) if "function" in f.metadata}
+        _tables[cls] = Table(tuple(f.name for f in fields(cls)), specs, functions, entries)
     return _tables[cls]
 
 
+def entries(obj: object) -> dict[str, Entry]:
+    """Every number of an object by its label, those of lists of any length and of functions included.
+
+    Other numbers never change the labels: lists keep their length, functions their kind.
+    """
+    _, specs, functions, fixed = table(type(obj))
+    if not functions and all(spec.shape is not None for spec in specs.values()):
+        return fixed
+    found: dict[str, Entry] = {}
+    for name, spec in specs.items():
+        for label, index in labels(obj, name, spec):
+            found[f"{name}.{label}" if label else name] = (name, index, spec)
+    for name, owner in functions.items():
+        inner = getattr(obj, name)
+        for label, (field, index, spec) in ({} if inner is None else entries(inner)).items():
+            unit = _unit(spec.unit, owner, index)
+            found[f"{name}.{label}"] = (f"{name}.{field}", index, spec._replace(kind=owner.kind, unit=unit))
+    return found
+
+
+def _unit(symbol: str, owner: FunctionSpec, index: Index) -> str:
+    """The unit of a number of a function f(x): "f" that of its values, "f/x^k" that of its coefficients, "1/x"."""
+    argument = f"({owner.argument})" if "/" in owner.argument else owner.argument
+    if symbol == "1/x":
+        return "Hz" if argument == "s" else f"1/{argument}"
+    if symbol not in ("f", "f/x^k"):
+        return symbol
+    power = index[0] if symbol == "f/x^k" else 0
+    if power == 0 or owner.unit == "":
+        return owner.unit
+    return f"{owner.unit}/{argument}" + (f"^{power}" if power > 1 else "")
+
+
+def labels(obj: object, name: str, spec: NumberSpec) -> Labels:
+    """Labels and indices of the numbers of one field."""
+    return spec.labels if spec.shape is not None else tuple((str(i), (i,)) for i in range(len(getattr(obj, name))))
+
+
+def entry(obj: object, field: str, index: Index) -> Number:
+    """One number of an object, by the field and index that `entries` states."""
+    value: Any = obj
+    for name in field.split("."):
+        value = getattr(value, name)
+    number: Number = value[index].item() if index else value
+    return number
+
+
 def where(obj: object) -> str:
-    """How messages call an object: "body 'arm'"."""
-    return f"{getattr(obj, 'noun', type(obj).__name__.lower())} {getattr(obj, 'name', '?')!r}"
+    """How messages call an object: "body 'arm'", or "spline" for what has no name."""
+    noun = str(getattr(obj, "noun", type(obj).__name__.lower()))
+    return f"{noun} {obj.name!r}" if hasattr(obj, "name") else noun
 
 
 def as_array(value: Any, what: str) -> Array:
@@ -142,7 +218,9 @@ def freeze_numbers(obj: object) -> None:
             object.__setattr__(obj, name, as_number(value, what))
             continue
         array = as_array(value, what)
-        if array.shape != spec.shape:
+        if spec.shape is None and (array.ndim != 1 or not len(array)):
+            raise ShapeError(f"{what} must be a list of numbers, at least one; got {value!r}.")
+        if spec.shape is not None and array.shape != spec.shape:
             raise ShapeError(f"{what} must have shape {spec.shape}, got {array.shape} from {value!r}.")
         object.__setattr__(obj, name, frozen_array(array))
 
@@ -160,15 +238,21 @@ def check_nonzero(obj: object) -> None:
 def replaced(obj: T, changes: Mapping[tuple[str, Index], Number], check: bool = True) -> T:
     """A copy of a frozen object with some numbers changed; an off-diagonal entry of a tensor changes with its mirror.
 
-    `check=False` skips the object's own plausibility checks, not the one for NaN and infinity.
+    Fields and indices are those of `entries`. `check=False` skips the object's own plausibility checks, not the one
+    for NaN and infinity.
     """
     cls = type(obj)
     new = object.__new__(cls)
-    names, specs, _ = table(cls)
+    names, specs, _, _ = table(cls)
     values = {name: getattr(obj, name) for name in names}
     copied: set[str] = set()
+    inner: dict[str, dict[tuple[str, Index], Number]] = {}
     for (name, index), given in changes.items():
-        label = next(text for text, i in specs[name].labels if i == index)
+        owner, dot, rest = name.partition(".")
+        if dot:
+            inner.setdefault(owner, {})[rest, index] = given
+            continue
+        label = next(text for text, i in labels(obj, name, specs[name]) if i == index)
         number = as_number(given, f"{where(obj)}: {name}{'.' if label else ''}{label}")
         if index == ():
             values[name] = number
@@ -182,6 +266,8 @@ def replaced(obj: T, changes: Mapping[tuple[str, Index], Number], check: bool = 
         array[index] = number
         array[index[::-1]] = number
         values[name] = array
+    for name, parts in inner.items():
+        values[name] = replaced(values[name], parts, check)
     for name, value in values.items():
         object.__setattr__(new, name, frozen_array(value) if isinstance(value, np.ndarray) else value)
     if check:
@@ -213,11 +299,9 @@ def brief(value: Any) -> str:
 
 def short_repr(obj: Any) -> str:
     """One line: the name and bodies, then only the fields that differ from their defaults."""
-    shown = [
-        repr(getattr(obj, f.name))
-        if f.default is MISSING and "spec" not in f.metadata
-        else f"{f.name}={brief(getattr(obj, f.name))}"
-        for f in fields(obj)
-        if not is_default(obj, f)
-    ]
+    shown: list[str] = []
+    for f in fields(obj):
+        if not is_default(obj, f):
+            first = f.default is MISSING and "spec" not in f.metadata and not any("=" in text for text in shown)
+            shown.append(("" if first else f"{f.name}=") + brief(getattr(obj, f.name)))
     return f"{type(obj).__name__}({', '.join(shown)})"

@@ -10,6 +10,7 @@ import numpy as np
 from mechgrad.errors import DuplicateNameError
 from mechgrad.model.fields import Index
 from mechgrad.model.joints import BALL, Joint
+from mechgrad.model.spanning import Spanning
 from mechgrad.typing import IntArray
 
 
@@ -36,13 +37,15 @@ class Slot:
 class Layout:
     """Derived from the structure alone; shared by every model that differs in numbers only.
 
-    names : name -> (group, position) over bodies, joints, points, vectors and variables
+    names : name -> (group, position) over everything that has a name
+    spanning : which joints make the tree; what follows is about these
     parents : 1-based parent joint of each joint, 0 = ground
     plain_q, plain_v : positions of the coordinates that add up (hinges and sliders)
     ball_q, ball_v : (n_balls, 4) and (n_balls, 3) positions of Euler parameters and of their angular velocities
     """
 
     names: dict[str, tuple[str, int]]
+    spanning: Spanning
     parents: IntArray
     q_slices: dict[str, slice]
     v_slices: dict[str, slice]
@@ -56,8 +59,8 @@ class Layout:
     driven: dict[str, str] = field(default_factory=dict)
 
 
-def build_layout(names: dict[str, tuple[str, int]], joints: Sequence[Joint]) -> Layout:
-    """Number the coordinates of joints whose order has been checked."""
+def build_layout(names: dict[str, tuple[str, int]], spanning: Spanning, joints: Sequence[Joint]) -> Layout:
+    """Number the coordinates of the tree's joints."""
     number = {"ground": 0} | {joint.child: i for i, joint in enumerate(joints, start=1)}
     q_slices, v_slices = {}, {}
     plain_q, plain_v, ball_q, ball_v = [], [], [], []
@@ -76,6 +79,7 @@ def build_layout(names: dict[str, tuple[str, int]], joints: Sequence[Joint]) -> 
                 n_q, n_v = n_q + 1, n_v + 1
     return Layout(
         names=names,
+        spanning=spanning,
         parents=_read_only(np.array([number[joint.parent] for joint in joints], dtype=np.int64)),
         q_slices=q_slices,
         v_slices=v_slices,

@@ -1,4 +1,4 @@
-"""The mechanism: bodies, joints, markers, gravity and design variables, as one immutable noun."""
+"""The mechanism: bodies, joints, markers, gravity, constraints, forces and design variables, as one immutable noun."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from mechgrad.errors import unknown_name
+from mechgrad.errors import ClosedLoopError, unknown_name
 from mechgrad.model import configuration
 from mechgrad.model.body import Body
+from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.describe import describe
 from mechgrad.model.dictionary import model_arguments, model_to_dict
 from mechgrad.model.fields import as_vector
+from mechgrad.model.forces.base import Force
 from mechgrad.model.joints import Joint
 from mechgrad.model.layout import Layout, build_layout
 from mechgrad.model.markers import Point, Vector
@@ -38,16 +40,20 @@ T = TypeVar("T")
 @final
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Model:
-    """A mechanism: a tree of bodies joined to the ground.
+    """A mechanism: bodies joined to the ground, as a tree or with closed loops.
 
     Attributes
     ----------
     name : str
-    bodies, joints, points, vectors, variables : tuple
-        Given as any iterables. The order of the joints is the order of q and v; a joint's parent is "ground" or the
-        child of an earlier joint. All names live in one namespace.
+    bodies, joints, points, vectors, variables, constraints, forces : tuple
+        Given as any iterables. The order of the joints is the order of q and v; in a tree, a joint's parent is
+        "ground" or the child of an earlier joint. All names live in one namespace.
     gravity : (3,) array
         Acceleration in ground axes [m/s^2]. Paths `gravity.x`, `.y`, `.z`.
+    cut : tuple of str
+        Names of the joints that close loops. They have no coordinates: q and v belong to the others, `tree_joints`,
+        and the cut ones hold as constraints. Found (balls first, then joints with many coordinates, then late ones)
+        unless they are named.
 
     A model never changes: `with_values` returns another one. Variables are applied to their targets on entry.
 
@@ -65,6 +71,13 @@ class Model:
     (3.0, 2.0)
     >>> pendulum.with_values({"bob.mass": 2 + 1e-30j}).body("bob").mass
     (2+1e-30j)
+
+    Two bars and three hinges on the ground close a loop:
+
+    >>> hinges = [Revolute("A", "ground", "left"), Revolute("B", "ground", "right"), Revolute("C", "left", "right")]
+    >>> rigid = Model("triangle", [Body("left"), Body("right")], hinges)
+    >>> rigid.cut, rigid.q_names, Model("triangle", rigid.bodies, hinges, cut=["B"]).q_names
+    (('C',), ('A', 'B'), ('A', 'C'))
     """
 
     name: str
@@ -74,6 +87,9 @@ class Model:
     vectors: tuple[Vector, ...] = ()
     gravity: ArrayField = (0.0, 0.0, -9.81)
     variables: tuple[DesignVariable, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    forces: tuple[Force, ...] = ()
+    cut: tuple[str, ...] = ()
     _layout: Layout = field(init=False)
     _cache: dict[Hashable, Any] = field(init=False, default_factory=dict)
     _shared: dict[Hashable, Any] = field(init=False, default_factory=dict)
@@ -88,6 +104,9 @@ class Model:
         vectors: Iterable[Vector] = (),
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         variables: Iterable[DesignVariable] = (),
+        constraints: Iterable[Constraint] = (),
+        forces: Iterable[Force] = (),
+        cut: Iterable[str] | None = None,
     ) -> None:
         vars(self).update(
             name=str(name),
@@ -97,17 +116,22 @@ class Model:
             vectors=tuple(vectors),
             gravity=as_vector(gravity, f"model {name!r}: gravity"),
             variables=tuple(variables),
+            constraints=tuple(constraints),
+            forces=tuple(forces),
             _cache={},
             _shared={},
             _near=None,
         )
         names = check_names(self._groups)
-        check_tree(self.bodies, self.joints)
+        spanning = check_tree(self.bodies, self.joints, cut)
         check_markers(self.bodies, (*self.points, *self.vectors))
-        vars(self)["_layout"] = build_layout(names, self.joints)
+        vars(self)["cut"] = tuple(self.joints[k].name for k in spanning.cut)
+        vars(self)["_layout"] = build_layout(names, spanning, spanning.tree(self.joints))
         check_variables(self._layout, self._groups)
         numbers = dict(pair for variable in self.variables for pair in variable.driven())
         vars(self).update(assigned(self._layout, self._groups, self.gravity, numbers, check=True))
+        for element in (*self.constraints, *self.forces):
+            element.check_model(self)
 
     # ---- sizes and names
 
@@ -118,7 +142,7 @@ class Model:
 
     @property
     def n_v(self) -> int:
-        """Number of velocities: the mobility of the mechanism."""
+        """Number of velocities: the mobility of the tree, and of the mechanism if nothing constrains it."""
         return len(self._layout.v_names)
 
     @property
@@ -138,8 +162,22 @@ class Model:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints, in the order of q."""
+        """Names of all joints, cut ones included."""
         return tuple(joint.name for joint in self.joints)
+
+    @property
+    def tree_joints(self) -> tuple[Joint, ...]:
+        """The joints with coordinates, in the order of q, each from parent to child as the tree runs.
+
+        Those of `joints`, without the cut ones. Where the tree reaches a joint's child first, the joint is `Reversed`:
+        bodies swapped, coordinates with their meaning and name.
+        """
+        return self.cached("tree joints", lambda model: model._layout.spanning.tree(model.joints))
+
+    @property
+    def cut_joints(self) -> tuple[Joint, ...]:
+        """The joints that close loops; `closure()` of each states what it asks of its bodies."""
+        return tuple(self.joints[k] for k in self._layout.spanning.cut)
 
     @property
     def total_mass(self) -> float:
@@ -148,7 +186,7 @@ class Model:
 
     @property
     def parents(self) -> IntArray:
-        """1-based number of each joint's parent joint; 0 is the ground."""
+        """1-based number of the parent joint of each of `tree_joints`; 0 is the ground."""
         return self._layout.parents
 
     @property
@@ -163,8 +201,13 @@ class Model:
         return self._member("bodies", name)  # type: ignore[no-any-return]
 
     def joint(self, name: str) -> Joint:
-        """The joint of this name."""
+        """The joint of this name, whether cut or not."""
         return self._member("joints", name)  # type: ignore[no-any-return]
+
+    def tree_joint(self, name: str) -> Joint:
+        """The joint of this name among `tree_joints`; raise if it is cut."""
+        self.q_slice(name)
+        return next(joint for joint in self.tree_joints if joint.name == name)
 
     def point(self, name: str) -> Point:
         """The point of this name."""
@@ -178,17 +221,25 @@ class Model:
         """The point or the vector of this name."""
         return self.vector(name) if self._layout.names.get(name, ("",))[0] == "vectors" else self.point(name)
 
+    def constraint(self, name: str) -> Constraint:
+        """The constraint of this name."""
+        return self._member("constraints", name)  # type: ignore[no-any-return]
+
+    def force(self, name: str) -> Force:
+        """The force of this name."""
+        return self._member("forces", name)  # type: ignore[no-any-return]
+
     def variable(self, name: str) -> DesignVariable:
         """The design variable of this name."""
         return self._member("variables", name)  # type: ignore[no-any-return]
 
     def q_slice(self, joint: str) -> slice:
         """Where a joint's coordinates sit in q."""
-        return self._layout.q_slices[self.joint(joint).name]
+        return self._slice(self._layout.q_slices, joint)
 
     def v_slice(self, joint: str) -> slice:
         """Where a joint's velocities sit in v."""
-        return self._layout.v_slices[self.joint(joint).name]
+        return self._slice(self._layout.v_slices, joint)
 
     # ---- coordinates
 
@@ -208,7 +259,7 @@ class Model:
     # ---- numbers
 
     def parameters(self, pattern: str = "*") -> list[Parameter]:
-        """Every number of the model whose path matches a shell pattern: bodies, joints, markers, gravity, variables."""
+        """Every number of the model whose path matches a shell pattern."""
         return list_parameters(self, pattern)
 
     def value(self, path: str) -> Number:
@@ -283,6 +334,7 @@ class Model:
         return (
             self.name == other.name
             and self._groups == other._groups
+            and self.cut == other.cut
             and self.gravity.tolist() == other.gravity.tolist()
         )
 
@@ -305,8 +357,18 @@ class Model:
             "joints": self.joints,
             "points": self.points,
             "vectors": self.vectors,
+            "constraints": self.constraints,
+            "forces": self.forces,
             "variables": self.variables,
         }
+
+    def _slice(self, slices: Mapping[str, slice], joint: str) -> slice:
+        if (name := self.joint(joint).name) not in slices:
+            raise ClosedLoopError(
+                f"model {self.name!r}: joint {name!r} closes a loop and is cut, so it has no coordinates. "
+                f"Joints that have: {', '.join(slices)}. Build the model with another cut=[...] to give it some."
+            )
+        return slices[name]
 
     def _member(self, group: str, name: str) -> Any:
         found, position = self._layout.names.get(name, ("", 0))

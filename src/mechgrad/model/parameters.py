@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mechgrad.errors import DuplicateNameError, UnknownNameError, ValueRangeError, unknown_name
-from mechgrad.model.fields import Index, as_vector, replaced, table, where
+from mechgrad.model.fields import Index, as_vector, entries, entry, replaced, where
 from mechgrad.model.layout import Layout, Slot
 from mechgrad.model.variables import DesignVariable
 from mechgrad.typing import Array, Number
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 Groups = Mapping[str, Sequence[Any]]
-"""The model's collections by name: bodies, joints, points, vectors, variables."""
+"""The model's collections by name: bodies, joints, points, vectors, constraints, forces, variables."""
 
-_NOUNS_WITH_NUMBERS = ("bodies", "joints", "points", "vectors")
+_NOUNS_WITH_NUMBERS = ("bodies", "joints", "points", "vectors", "constraints", "forces")
 _GRAVITY = {
     f"gravity.{axis}": Slot("gravity", axis, "gravity", 0, "gravity", (i,), "gravity", "m/s^2")
     for i, axis in enumerate("xyz")
@@ -31,7 +31,8 @@ class Parameter(NamedTuple):
     path : dotted, e.g. "arm.com.x"
     value : float (complex while a complex step travels through)
     unit : SI; "1" for pure numbers, "" for a variable whose targets leave it open
-    kind : mass, com, inertia, origin, orientation, child_origin, axis, dh, point, vector, gravity or variable
+    kind : mass, com, inertia, origin, orientation, child_origin, axis, dh, point, vector, gravity, variable, or what a
+        constraint or a force calls it
     driver : the design variable that sets it, or None
     """
 
@@ -54,19 +55,19 @@ def resolve(layout: Layout, groups: Groups, path: str) -> Slot:
 
 
 def list_parameters(model: Model, pattern: str = "*") -> list[Parameter]:
-    """All parameters whose path matches a shell pattern: bodies, joints, points, vectors, gravity, variables."""
+    """All parameters whose path matches a shell pattern: those of the collections in order, gravity, variables."""
     driven = model._layout.driven
     found: list[Parameter] = []
     for group in _NOUNS_WITH_NUMBERS:
         for item in getattr(model, group):
-            for label, (name, index, spec) in table(type(item)).entries.items():
+            for label, (name, index, spec) in entries(item).items():
                 path = f"{item.name}.{label}"
                 if fnmatchcase(path, pattern):
-                    number = _entry(getattr(item, name), index)
+                    number = entry(item, name, index)
                     found.append(Parameter(path, number, spec.unit, spec.kind, driven.get(path)))
     for path, slot in _GRAVITY.items():
         if fnmatchcase(path, pattern):
-            found.append(Parameter(path, _entry(model.gravity, slot.index), slot.unit, slot.kind, driven.get(path)))
+            found.append(Parameter(path, model.gravity[slot.index].item(), slot.unit, slot.kind, driven.get(path)))
     for variable in model.variables:
         if fnmatchcase(variable.name, pattern):
             found.append(Parameter(variable.name, variable.value, _variable_unit(model, variable), "variable"))
@@ -77,8 +78,9 @@ def read_value(model: Model, path: str) -> Number:
     """The number at a path."""
     slot = resolve(model._layout, model._groups, path)
     if slot.group == "gravity":
-        return _entry(model.gravity, slot.index)
-    return _entry(getattr(getattr(model, slot.group)[slot.position], slot.field), slot.index)
+        number: Number = model.gravity[slot.index].item()
+        return number
+    return entry(getattr(model, slot.group)[slot.position], slot.field, slot.index)
 
 
 def changed_fields(model: Model, values: Mapping[str, Number], check: bool) -> dict[str, Any]:
@@ -161,7 +163,7 @@ def _find(layout: Layout, groups: Groups, path: str) -> Slot | None:
         if group == "variables":
             if label == "":
                 return Slot(name, label, group, position, "value", (), "variable", "")
-        elif label in (known := table(type(groups[group][position])).entries):
+        elif label in (known := entries(groups[group][position])):
             field, index, spec = known[label]
             return Slot(name, label, group, position, field, index, spec.kind, spec.unit)
     return None
@@ -183,14 +185,9 @@ def _unknown_path(layout: Layout, groups: Groups, path: str) -> UnknownNameError
             item = groups[group][position]
             if group == "variables":
                 return UnknownNameError(f"path {path!r}: variable {name!r} has no parts. Its path is {name!r}.")
-            return unknown_name("number", label, table(type(item)).entries, f"path {path!r}: {where(item)}")
+            return unknown_name("number", label, entries(item), f"path {path!r}: {where(item)}")
     first = _splits(path)[-1][0]
     return unknown_name("name", first, [*layout.names, "gravity"], f"path {path!r}")
-
-
-def _entry(value: Any, index: Index) -> Number:
-    number: Number = value[index].item() if index else value
-    return number
 
 
 def _variable_unit(model: Model, variable: DesignVariable) -> str:

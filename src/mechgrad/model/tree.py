@@ -68,6 +68,7 @@ class Structure:
     body_atom: dict[str, int]
     joint_atoms: dict[str, range]
     parents: tuple[int, ...]  # of the atoms
+    joints: tuple[int, ...]  # per joint of the tree: where it stands among the model's joints
     bodies: tuple[int, ...]  # per joint: where its child stands among the model's bodies
     carrier: np.ndarray  # per atom: the joint whose tail stands before it, or the number of joints where none does
     last: np.ndarray  # per joint: its last atom, the one that carries the child
@@ -129,7 +130,7 @@ class Numbers:
     All real: where a joint or a body is complex, None stands in its place, and no model takes its numbers over.
     """
 
-    joints: tuple[Joint | None, ...]
+    joints: tuple[Joint | None, ...]  # as the model states them, not as the tree runs through them
     bodies: tuple[Body | None, ...]  # in the order of the joints that hold them
     E: np.ndarray  # (n_atoms, 3, 3) and (n_atoms, 3): each atom in the moved frame before it
     r: np.ndarray
@@ -156,7 +157,7 @@ def _no_numbers(structure: Structure) -> Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Compiled form of an open tree; see the module's text. Made by `compile_tree`, cached on the model."""
+    """Compiled form of a model's tree; see the module's text. Made by `compile_tree`, cached on the model."""
 
     structure: Structure
     numbers: Numbers = field(repr=False)
@@ -259,9 +260,10 @@ def compile_tree(model: Model) -> Tree:
     near: Tree | None = model._near
     numbers = _no_numbers(structure) if near is None else near.numbers
     bodies = [model.bodies[i] for i in structure.bodies]
+    stated, oriented = [model.joints[i] for i in structure.joints], model.tree_joints
     new_joints = [
-        (k, joint, joint.atoms(), joint.tail())
-        for k, (joint, old) in enumerate(zip(model.joints, numbers.joints, strict=True))
+        (k, oriented[k], oriented[k].atoms(), oriented[k].tail())
+        for k, (joint, old) in enumerate(zip(stated, numbers.joints, strict=True))
         if joint is not old
     ]
     new_bodies = [(k, b) for k, (b, old) in enumerate(zip(bodies, numbers.bodies, strict=True)) if b is not old]
@@ -294,9 +296,7 @@ def compile_tree(model: Model) -> Tree:
         atoms_i[structure.last, HAS_MASS] = has_mass
     atoms_f.setflags(write=False)
     atoms_i.setflags(write=False)
-    numbers = Numbers(
-        _without(model.joints, complex_joints), _without(bodies, complex_bodies), *(x.real for x in arrays)
-    )
+    numbers = Numbers(_without(stated, complex_joints), _without(bodies, complex_bodies), *(x.real for x in arrays))
     return Tree(structure, numbers, dtype, atoms_i, atoms_f, structure.body_atom, body_tail)
 
 
@@ -347,7 +347,7 @@ def _flat_numbers(
 
 
 def _make_structure(model: Model) -> Structure:
-    joints = model.joints
+    joints = model.tree_joints
     position = {body.name: i for i, body in enumerate(model.bodies)}
     rows: list[tuple[int, int, int, int, int, int]] = []
     carrier: list[int] = []
@@ -371,7 +371,8 @@ def _make_structure(model: Model) -> Structure:
         array.setflags(write=False)
     return Structure(
         n_q, n_v, atoms_i, columns_i, pairs, pattern, body_atom, joint_atoms,
-        parents=tuple(row[PARENT] for row in rows), bodies=tuple(position[joint.child] for joint in joints),
+        parents=tuple(row[PARENT] for row in rows),
+        joints=model._layout.spanning.order, bodies=tuple(position[joint.child] for joint in joints),
         carrier=np.array(carrier, np.int64), last=np.array([atoms[-1] for atoms in joint_atoms.values()], np.int64),
     )  # fmt: skip
 

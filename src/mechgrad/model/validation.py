@@ -1,12 +1,11 @@
-"""Whether bodies and joints make a tree: names, connections, loops and order."""
+"""Whether bodies and joints make a mechanism: names, connections, circles and order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mechgrad.errors import (
-    ClosedLoopError,
     DisconnectedError,
     DuplicateNameError,
     LoopError,
@@ -15,8 +14,11 @@ from mechgrad.errors import (
     unknown_name,
 )
 from mechgrad.model.body import Body
+from mechgrad.model.constraints.base import Constraint
+from mechgrad.model.forces.base import Force
 from mechgrad.model.joints import Joint
 from mechgrad.model.markers import Point, Vector
+from mechgrad.model.spanning import Spanning, span
 from mechgrad.model.variables import DesignVariable
 
 GROUPS: dict[str, Any] = {
@@ -24,6 +26,8 @@ GROUPS: dict[str, Any] = {
     "joints": Joint,
     "points": Point,
     "vectors": Vector,
+    "constraints": Constraint,
+    "forces": Force,
     "variables": DesignVariable,
 }
 """The model's collections, in the order in which parameters are listed, and what each holds."""
@@ -42,15 +46,19 @@ def check_names(groups: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, int
                 first_group, first = names[item.name]
                 raise DuplicateNameError(
                     f"the name {item.name!r} is used twice: by {groups[first_group][first].noun} number {first + 1} "
-                    f"and by {item.noun} number {position + 1}. Names are unique over bodies, joints, points, "
-                    "vectors and variables together; rename one."
+                    f"and by {item.noun} number {position + 1}. Names are unique over {', '.join(GROUPS)} together; "
+                    "rename one."
                 )
             names[item.name] = (group, position)
     return names
 
 
-def check_tree(bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
-    """Raise unless the joints connect every body to the ground, each once, parents first."""
+def check_tree(bodies: Sequence[Body], joints: Sequence[Joint], cut: Iterable[str] | None) -> Spanning:
+    """The tree of a mechanism; raise unless the joints connect every body to the ground.
+
+    Where each body is the child of one joint, the joints make a tree as they are, and their order is that of q:
+    parents come first. Otherwise loops are closed, and the tree is chosen.
+    """
     known = dict.fromkeys(["ground", *(body.name for body in bodies)])
     for number, joint in enumerate(joints, start=1):
         label = f"joint {joint.name!r} (number {number})"
@@ -66,15 +74,19 @@ def check_tree(bodies: Sequence[Body], joints: Sequence[Joint]) -> None:
                 f"{label} connects body {joint.child!r} to itself: {joint.child} -> {joint.child}. "
                 "Give it another body, or 'ground', as parent."
             )
-    holder = _holders(joints)
+    holder = {joint.child: position for position, joint in enumerate(joints)}
+    cut = cut if cut is None or isinstance(cut, str) else tuple(cut)
+    if cut or len(holder) < len(joints):
+        return span(bodies, joints, cut)
     for number, body in enumerate(bodies, start=1):
         if body.name not in holder:
             raise DisconnectedError(
                 f"body {body.name!r} (number {number}) is not the child of any joint. Add the joint that holds it, "
                 f"e.g. Fixed({body.name + ' joint'!r}, 'ground', {body.name!r}), or a Floating joint if it is free."
             )
-    _check_loops(joints, holder)
+    _check_circles(joints, holder)
     _check_order(joints, holder)
+    return Spanning(tuple(range(len(joints))), (False,) * len(joints), ())
 
 
 def check_markers(bodies: Sequence[Body], markers: Sequence[Point | Vector]) -> None:
@@ -85,22 +97,7 @@ def check_markers(bodies: Sequence[Body], markers: Sequence[Point | Vector]) -> 
             raise unknown_name("body", marker.body, known, f"{marker.noun} {marker.name!r}")
 
 
-def _holders(joints: Sequence[Joint]) -> dict[str, int]:
-    """Body -> position of the joint whose child it is."""
-    holder: dict[str, int] = {}
-    for position, joint in enumerate(joints):
-        if joint.child in holder:
-            first = holder[joint.child]
-            raise ClosedLoopError(
-                f"body {joint.child!r} is the child of two joints: {joints[first].name!r} (number {first + 1}) and "
-                f"{joint.name!r} (number {position + 1}). That closes a loop, and closed loops come in a later "
-                f"version. Remove joint {joint.name!r} to open it."
-            )
-        holder[joint.child] = position
-    return holder
-
-
-def _check_loops(joints: Sequence[Joint], holder: Mapping[str, int]) -> None:
+def _check_circles(joints: Sequence[Joint], holder: Mapping[str, int]) -> None:
     grounded = {"ground"}
     for joint in joints:
         trail: list[str] = []

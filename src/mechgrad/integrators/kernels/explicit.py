@@ -1,9 +1,12 @@
-"""Explicit Runge-Kutta marches of open trees: the whole loop compiled.
+"""Explicit Runge-Kutta marches of any mechanism: the whole loop compiled.
 
-    q' = N(q) v        v' = a(q, v) = M^-1 (tau + sum J^T load - h), by recursive elimination
+    q' = N(q) v        v' = a(q, v, t)            (`dynamics.kernels.accelerations`)
 
 N is the unit matrix but for Euler parameters e of a ball, e' = (0, w) e / 2 with the angular velocity w in parent axes.
 Euler parameters are given length one after every step, which no result feels: rotations do not depend on it.
+
+With constraints, what the steps leave of their values and rates can be projected away, mass-orthogonally, after every
+step; or (Matrix R) every stage takes only its independent coordinates from the method and solves for the others.
 
 Slots of a state y: q (n_q), then v (n_v). Kernels return how far they came and why they ended.
 """
@@ -11,16 +14,25 @@ Slots of a state y: q (n_q), then v (n_v). Kernels return how far they came and 
 from __future__ import annotations
 
 import numpy as np
+from numba.extending import overload
 
-from mechgrad.inverse.kernels.articulated import ARTICULATED, state_accelerations
-from mechgrad.inverse.kernels.wrenches import LOAD, WRENCH, gather_loads
+from mechgrad.dynamics.kernels.accelerations import (
+    DONE,
+    SINGULAR,
+    TOO_MANY,
+    TOO_SMALL,
+    accelerations,
+)
+from mechgrad.dynamics.kernels.matrix_r import independent, place_free
+from mechgrad.dynamics.kernels.projection import project_state
+from mechgrad.dynamics.kernels.solver import make_solver
+from mechgrad.dynamics.kernels.system import make_work
 from mechgrad.kernels.jit import entry, inlined, inner
-from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
-from mechgrad.kinematics.kernels.outward import FRAME, TWIST, place_world
+from mechgrad.kernels.lanes import LaneType, gather, lane_zero, load, scatter, store, width
 from mechgrad.model.joints.base import BALL, FIXED
+from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_Q, N_ROWS
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 
-DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY = 0, 1, 2, 3, 4
 # step control of the adaptive method: safety, and by how much a step may shrink or grow
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 
@@ -55,91 +67,110 @@ def normalise(atoms_i, y, like):
             store(y, j + 3, e3 * f)
 
 
+def settled(T, w, s, q, v, t, z, how, like):  # pragma: no cover - replaced by the overload below inside kernels
+    """Bring a trial state back to the constraints: 1 by projection, 2 by solving for the dependent coordinates."""
+    raise TypeError("settled is for kernels")
+
+
+@overload(settled)
+def _settled(T, w, s, q, v, t, z, how, like):
+    if isinstance(like, LaneType):
+        return lambda T, w, s, q, v, t, z, how, like: SINGULAR
+
+    def one(T, w, s, q, v, t, z, how, like):
+        if how == 1:
+            return project_state(T, w, s, q, v, t, like)
+        free = T.ints[N_ALL] - T.ints[N_ROWS]
+        place_free(T, w, q, v, w.zero, t, like)
+        for k in range(free):
+            z[k], z[free + k] = w.values[T.ints[N_ROWS] + k], w.rates[T.ints[N_ROWS] + k]
+        return independent(T, w, s, q, v, t, z[:free], z[free:], 1e-13, like)
+
+    return one
+
+
 @inner
-def derivative(
-    atoms_i, atoms_f, tau, loads_i, loads, y, q, v, zero, frames, twists, wrenches, inertias, a, K, stage, like
-):
-    """y' at y into stage `stage` of K. Returns 0, or a reason to end."""
-    n_q, n_v = q.size // width(like), v.size // width(like)
+def derivative(T, w, s, y, q, v, a, lam, z, t, by_stage, K, stage, like):
+    """y' at y into stage `stage` of K; by_stage: solve for the dependent coordinates. Returns DONE or a reason to end."""
+    n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
     n = n_q + n_v
     for j in range(n_q):
         store(q, j, load(y, j, like))
     for j in range(n_v):
         store(v, j, load(y, n_q + j, like))
-    check, failed = state_accelerations(
-        atoms_i, atoms_f, q, v, zero, tau, loads_i, loads, frames, twists, wrenches, inertias, a, like
-    )
-    if any_not_less(check, 1.0):
-        return BAD_NUMBER
-    if any_not_less(failed, 0.5):
-        return SINGULAR
-    rates(atoms_i, q, v, K, stage * n, like)
+    if by_stage:
+        reason = settled(T, w, s, q, v, t, z, 2, like)
+        if reason != DONE:
+            return reason
+    reason = accelerations(T, w, s, q, v, like * 0.0 + t, a, lam, like)
+    if reason != DONE:
+        return reason
+    rates(T.atoms_i, q, v, K, stage * n, like)
     for j in range(n_v):
         store(K, stage * n + n_q + j, load(a, j, like))
     return DONE
 
 
-@inlined
-def fixed_steps(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, like):
-    """Runge-Kutta with steps h from rows of (q0, v0): every `every`-th state goes to Q, V (n_out, rows, n).
+@inner
+def _settle(T, w, s, y, q, v, z, t, how, like):
+    """Bring the state y at the end of a step back to the constraints."""
+    for j in range(T.ints[N_Q]):
+        store(q, j, load(y, j, like))
+    for j in range(T.columns_i.shape[0]):
+        store(v, j, load(y, T.ints[N_Q] + j, like))
+    reason = settled(T, w, s, q, v, t, z, how, like)
+    for j in range(T.ints[N_Q]):
+        store(y, j, load(q, j, like))
+    for j in range(T.columns_i.shape[0]):
+        store(y, T.ints[N_Q] + j, load(v, j, like))
+    return reason
 
-    Returns (outputs written, reason).
+
+def fixed_steps(T, f, A, B, C, h, t0, every, how, Q, V, like):
+    """Runge-Kutta with steps h from row 0 of Q, V (n_out, rows, n): every `every`-th state goes to the next row.
+
+    f: (eps, Omega, xi, compliant) of the formulation; how: 0 nothing, 1 projection, 2 Matrix R. Returns (outputs
+    written, reason).
     """
-    n_atoms, n_q, n_v, lanes = atoms_i.shape[0], q0.shape[1], v0.shape[1], width(like)
-    n, s, n_loads = n_q + n_v, B.size, loads_i.shape[0]
-    y, at, K = np.empty(n * lanes, Q.dtype), np.empty(n * lanes, Q.dtype), np.empty(s * n * lanes, Q.dtype)
-    q, v, zero = np.empty(n_q * lanes, Q.dtype), np.empty(n_v * lanes, Q.dtype), np.zeros(n_v * lanes, Q.dtype)
-    tau, a = np.empty(n_v * lanes, Q.dtype), np.empty(n_v * lanes, Q.dtype)
-    frames = np.empty((n_atoms + 1) * FRAME * lanes, Q.dtype)
-    twists, wrenches = np.empty(n_v * TWIST * lanes, Q.dtype), np.empty(n_atoms * WRENCH * lanes, Q.dtype)
-    inertias, loads = np.empty(n_atoms * ARTICULATED * lanes, Q.dtype), np.empty(n_loads * LOAD * lanes, Q.dtype)
-    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
-    for row in range(0, q0.shape[0], lanes):
-        gather(q0, row, y, 0, like)
-        gather(v0, row, y, n_q, like)
-        gather(tau0, row, tau, 0, like)
-        if n_loads:
-            gather_loads(loads_f, 0, loads, like)
-        for out in range(Q.shape[0]):
-            if out > 0:
-                for _ in range(every):
-                    for i in range(s):
-                        for j in range(n):
-                            x = load(y, j, like)
-                            for m in range(i):
-                                if A[i, m] != 0.0:
-                                    x = x + load(K, m * n + j, like) * (h * A[i, m])
-                            store(at, j, x)
-                        reason = derivative(
-                            atoms_i,
-                            atoms_f,
-                            tau,
-                            loads_i,
-                            loads,
-                            at,
-                            q,
-                            v,
-                            zero,
-                            frames,
-                            twists,
-                            wrenches,
-                            inertias,
-                            a,
-                            K,
-                            i,
-                            like,
-                        )
-                        if reason != DONE:
-                            return out, reason
+    lanes, dtype = width(like), Q.dtype
+    n_q, n_v, n_stages = T.ints[N_Q], T.columns_i.shape[0], B.size
+    n = n_q + n_v
+    w, s = make_work(T, like), make_solver(T, f[0], f[1], f[2], f[3] != 0.0)
+    y, at, K = np.empty(n * lanes, dtype), np.empty(n * lanes, dtype), np.empty(n_stages * n * lanes, dtype)
+    q, v, a = np.empty(n_q * lanes, dtype), np.empty(n_v * lanes, dtype), np.empty(n_v * lanes, dtype)
+    lam, z = np.zeros(T.ints[N_CONSTRAINTS], dtype), np.empty(2 * (T.ints[N_ALL] - T.ints[N_ROWS]), dtype)
+    written = Q.shape[0]
+    for row in range(0, Q.shape[1], lanes):
+        gather(Q[0], row, y, 0, like)
+        gather(V[0], row, y, n_q, like)
+        step = 0
+        for out in range(1, Q.shape[0]):
+            for _ in range(every):
+                t = t0 + step * h
+                for i in range(n_stages):
                     for j in range(n):
                         x = load(y, j, like)
-                        for i in range(s):
-                            x = x + load(K, i * n + j, like) * (h * B[i])
-                        store(y, j, x)
-                    normalise(atoms_i, y, like)
+                        for m in range(i):
+                            if A[i, m] != 0.0:
+                                x = x + load(K, m * n + j, like) * (h * A[i, m])
+                        store(at, j, x)
+                    reason = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * h, how == 2, K, i, like)
+                    if reason != DONE:
+                        return out, reason
+                for j in range(n):
+                    x = load(y, j, like)
+                    for i in range(n_stages):
+                        x = x + load(K, i * n + j, like) * (h * B[i])
+                    store(y, j, x)
+                normalise(T.atoms_i, y, like)
+                step += 1
+                if how:
+                    reason = _settle(T, w, s, y, q, v, z, t0 + step * h, how, like)
+                    if reason != DONE:
+                        return out, reason
             scatter(y, 0, Q[out], row, like)
             scatter(y, n_q, V[out], row, like)
-    return Q.shape[0], DONE
+    return written, DONE
 
 
 @inlined
@@ -153,31 +184,22 @@ def _stage(y, K, A, i, stages, n, h, at, like):
         store(at, j, x)
 
 
-@inlined
-def adaptive_steps(
-    atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, D, E3, E5, t0, t1, h, rtol, atol,
-    most, t_out, Q, V, like,
-):  # fmt: skip
+def adaptive_steps(T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, how, t_out, q0, v0, Q, V, like):
     """The method of order 8 from (q0, v0) at t0 to t1 with error control; states at the instants t_out (sorted).
 
-    Returns (outputs written, reason, steps, rejected, next step, time).
+    f, how: as in `fixed_steps`. Returns (outputs written, reason, steps, rejected, next step, time).
     """
-    n_atoms, n_q, n_v = atoms_i.shape[0], q0.shape[1], v0.shape[1]
-    n, n_loads = n_q + n_v, loads_i.shape[0]
-    dtype = Q.dtype
+    dtype, n_q, n_v = Q.dtype, T.ints[N_Q], T.columns_i.shape[0]
+    n = n_q + n_v
+    w, s = make_work(T, like), make_solver(T, f[0], f[1], f[2], f[3] != 0.0)
     y, new, at = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
     K, F = np.empty(16 * n, dtype), np.empty(7 * n, dtype)
-    q, v, zero = np.empty(n_q, dtype), np.empty(n_v, dtype), np.zeros(n_v, dtype)
-    tau, a = np.empty(n_v, dtype), np.empty(n_v, dtype)
-    frames = np.empty((n_atoms + 1) * FRAME, dtype)
-    twists, wrenches = np.empty(n_v * TWIST, dtype), np.empty(n_atoms * WRENCH, dtype)
-    inertias, loads = np.empty(n_atoms * ARTICULATED, dtype), np.empty(n_loads * LOAD, dtype)
-    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
-    gather(q0, 0, y, 0, like)
-    gather(v0, 0, y, n_q, like)
-    gather(tau0, 0, tau, 0, like)
-    if n_loads:
-        gather_loads(loads_f, 0, loads, like)
+    q, v, a = np.empty(n_q, dtype), np.empty(n_v, dtype), np.empty(n_v, dtype)
+    lam, z = np.zeros(T.ints[N_CONSTRAINTS], dtype), np.empty(2 * (T.ints[N_ALL] - T.ints[N_ROWS]), dtype)
+    for j in range(n_q):
+        y[j] = q0[j]
+    for j in range(n_v):
+        y[n_q + j] = v0[j]
     t, out, steps, rejected = t0, 0, 0, 0
     fresh, growth = True, GROW  # whether the first derivative must be computed; no growth right after a rejection
     while t < t1:
@@ -199,14 +221,12 @@ def adaptive_steps(
                             x = x + load(K, m * n + j, like) * (step * B[m])
                     store(new, j, x)
                     store(at, j, x)
-            bad = derivative(
-                atoms_i, atoms_f, tau, loads_i, loads, at, q, v, zero, frames, twists, wrenches, inertias, a, K, i, like
-            )
+            bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, how == 2, K, i, like)
             if bad != DONE:
                 break
         if bad != DONE:
             # far trial states may be meaningless: try a shorter step before giving up
-            if bad == SINGULAR or step <= 1e-10 * (t1 - t0):
+            if step <= 1e-10 * (t1 - t0):
                 return out, bad, steps, rejected, h, t
             h, growth, rejected = step * SHRINK, 1.0, rejected + 1
             continue
@@ -231,25 +251,7 @@ def adaptive_steps(
             # interpolant of order 7: three more derivatives
             for i in range(13, 16):
                 _stage(y, K, A, i, i, n, step, at, like)
-                bad = derivative(
-                    atoms_i,
-                    atoms_f,
-                    tau,
-                    loads_i,
-                    loads,
-                    at,
-                    q,
-                    v,
-                    zero,
-                    frames,
-                    twists,
-                    wrenches,
-                    inertias,
-                    a,
-                    K,
-                    i,
-                    like,
-                )
+                bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, how == 2, K, i, like)
                 if bad != DONE:
                     return out, bad, steps, rejected, h, t
             for j in range(n):
@@ -271,7 +273,9 @@ def adaptive_steps(
                     for i in range(6, -1, -1):
                         x = (x + load(F, i * n + j, like)) * (u if (6 - i) % 2 == 0 else 1.0 - u)
                     store(at, j, x + load(y, j, like))
-                normalise(atoms_i, at, like)
+                normalise(T.atoms_i, at, like)
+                if how:
+                    _settle(T, w, s, at, q, v, z, t_out[out], how, like)
                 for j in range(n_q):
                     Q[out, j] = load(at, j, like)
                 for j in range(n_v):
@@ -279,9 +283,15 @@ def adaptive_steps(
                 out += 1
         for j in range(n):
             store(y, j, load(new, j, like))
-        normalise(atoms_i, y, like)
-        for j in range(n):
-            store(K, j, load(K, 12 * n + j, like))
+        normalise(T.atoms_i, y, like)
+        if how:
+            bad = _settle(T, w, s, y, q, v, z, end, how, like)
+            if bad != DONE:
+                return out, bad, steps, rejected, h, t
+            fresh = True
+        else:
+            for j in range(n):
+                store(K, j, load(K, 12 * n + j, like))
         t = end
         steps += 1
         factor = GROW if error == 0.0 else min(growth, max(SHRINK, SAFETY * error ** (-0.125)))
@@ -291,31 +301,13 @@ def adaptive_steps(
     return out, DONE, steps, rejected, h, t
 
 
-@entry
-def fixed_one(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V):
-    """One motion."""
-    return fixed_steps(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, 0.0)
+# `like` is 0.0 or 0j: an entry whose body is the march itself compiles once, not once more for a wrapper
+fixed_one = entry(fixed_steps)
+adaptive_one = entry(adaptive_steps)
+_fixed_lanes = inlined(fixed_steps)
 
 
 @entry
-def fixed_lanes(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V):
-    """Many motions, in SIMD lanes."""
-    return fixed_steps(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, lane_zero())
-
-
-@entry
-def fixed_complex(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V):
-    """One motion of complex numbers."""
-    return fixed_steps(atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, h, every, Q, V, 0j)
-
-
-@entry
-def adaptive_one(
-    atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, D, E3, E5, t0, t1, h, rtol, atol,
-    most, t_out, Q, V,
-):  # fmt: skip
-    """One motion with error control."""
-    return adaptive_steps(
-        atoms_i, atoms_f, q0, v0, tau0, loads_i, loads_f, A, B, D, E3, E5, t0, t1, h, rtol,
-        atol, most, t_out, Q, V, 0.0,
-    )  # fmt: skip
+def fixed_lanes(T, f, A, B, C, h, t0, every, how, Q, V):
+    """Many motions of a mechanism without constraints, in SIMD lanes."""
+    return _fixed_lanes(T, f, A, B, C, h, t0, every, how, Q, V, lane_zero())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from mechgrad.errors import ValueRangeError
+from mechgrad.errors import ClosedLoopError, ValueRangeError
 from mechgrad.model.fields import (
     check_name,
     check_nonzero,
@@ -21,6 +21,9 @@ from mechgrad.model.fields import (
 )
 from mechgrad.model.frames import quaternion_to_matrix
 from mechgrad.typing import Array
+
+if TYPE_CHECKING:
+    from mechgrad.model.rows import Row
 
 REVOLUTE = 0
 """Rz(q) about the atom's own z."""
@@ -45,6 +48,9 @@ class Atom(NamedTuple):
     E: Array
     r: Array
 
+
+Pose = tuple[Array, Array]
+"""Rotation E and origin r [m] of a frame in another one."""
 
 NOWHERE = (0.0, 0.0, 0.0)
 UNTURNED = (1.0, 0.0, 0.0, 0.0)
@@ -100,6 +106,16 @@ class Joint(ABC):
     def tail(self) -> tuple[Array, Array]:
         """Rotation E and origin r [m] of the child's frame in the moved frame of the last atom."""
 
+    def closure(self) -> tuple[Row, ...]:
+        """What the joint asks of its two bodies when it is cut: 6 - n_v rows that vanish wherever the joint holds.
+
+        The numbers are those of `atoms()` and `tail()` at q = 0, complex when a field is complex.
+        """
+        raise ClosedLoopError(
+            f"joint {self.name!r} is a {type(self).__name__}, which asks nothing of its bodies and cannot close a "
+            "loop. Keep it in the tree: name other joints in cut=[...], or remove it."
+        )
+
     @property
     def q_units(self) -> tuple[str, ...]:
         """Units of the coordinates."""
@@ -139,3 +155,23 @@ def child_pose(E_parent_atom: Array, orientation: Array, child_origin: Array) ->
 def no_offset() -> Array:
     """The origin of an atom that sits where the one before it is."""
     return np.zeros(3)
+
+
+def chained(a: Pose, b: Pose) -> Pose:
+    """Pose of C in A from poses of B in A and of C in B."""
+    return a[0] @ b[0], a[1] + a[0] @ b[1]
+
+
+def inverted(a: Pose) -> Pose:
+    """Pose of A in B from the pose of B in A."""
+    return a[0].T, -(a[0].T @ a[1])
+
+
+def q_width(kind: int) -> int:
+    """Number of coordinates of an atom."""
+    return len(_Q_UNITS[kind])
+
+
+def v_width(kind: int) -> int:
+    """Number of velocities of an atom."""
+    return len(_V_UNITS[kind])

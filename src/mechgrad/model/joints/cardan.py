@@ -21,6 +21,8 @@ from mechgrad.model.joints.base import (
     child_pose,
     no_offset,
 )
+from mechgrad.model.joints.seat import Seat, between_axes
+from mechgrad.model.rows import Row
 from mechgrad.typing import Array, ArrayField
 
 # Sine of the smallest angle between two directions that still counts as an angle and not as rounding.
@@ -78,6 +80,10 @@ class Cardan(Joint):
 
     def tail(self) -> tuple[Array, Array]:
         return child_pose(axis_frame(self.axis2), self.orientation, self.child_origin)
+
+    def closure(self) -> tuple[Row, ...]:
+        first, second = Seat.of(self, 0), Seat.of(self, 1)
+        return (*second.same_point(), between_axes(first, second))
 
 
 Universal = Cardan

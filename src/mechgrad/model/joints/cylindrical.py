@@ -22,6 +22,8 @@ from mechgrad.model.joints.base import (
     child_pose,
     no_offset,
 )
+from mechgrad.model.joints.seat import Seat
+from mechgrad.model.rows import Row
 from mechgrad.typing import Array, ArrayField
 
 
@@ -68,3 +70,7 @@ class Cylindrical(Joint):
 
     def tail(self) -> tuple[Array, Array]:
         return child_pose(axis_frame(self.axis), self.orientation, self.child_origin)
+
+    def closure(self) -> tuple[Row, ...]:
+        seat = Seat.of(self)
+        return (*seat.same_axis(), *seat.on_axis())

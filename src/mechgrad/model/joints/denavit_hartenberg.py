@@ -11,6 +11,8 @@ from mechgrad.errors import ValueRangeError, unknown_name
 from mechgrad.model.fields import scalar
 from mechgrad.model.frames import rotation_x, rotation_z
 from mechgrad.model.joints.base import PRISMATIC, REVOLUTE, Atom, Joint
+from mechgrad.model.joints.seat import Seat
+from mechgrad.model.rows import Row
 from mechgrad.typing import Array
 
 KINDS = {"revolute": REVOLUTE, "prismatic": PRISMATIC}
@@ -84,6 +86,12 @@ class DenavitHartenberg(Joint):
         if self.convention == "modified":
             return np.diag(flip), np.array([0.0, 0.0, self.sign * d])
         return flip[:, None] * rotation_x(self.alpha), np.array([self.a, 0.0, self.sign * d])
+
+    def closure(self) -> tuple[Row, ...]:
+        seat = Seat.of(self)
+        if self.kind == "revolute":
+            return (*seat.same_point(), *seat.same_axis())
+        return (*seat.same_axis(), seat.same_angle(), *seat.on_axis())
 
     def _flip(self) -> Array:
         return np.array([1.0, self.sign, self.sign])

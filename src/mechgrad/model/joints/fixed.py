@@ -18,6 +18,8 @@ from mechgrad.model.joints.base import (
     Joint,
     child_pose,
 )
+from mechgrad.model.joints.seat import Seat
+from mechgrad.model.rows import Row
 from mechgrad.typing import Array, ArrayField
 
 
@@ -56,3 +58,7 @@ class Fixed(Joint):
 
     def tail(self) -> tuple[Array, Array]:
         return child_pose(np.eye(3), self.orientation, self.child_origin)
+
+    def closure(self) -> tuple[Row, ...]:
+        seat = Seat.of(self)
+        return (*seat.same_point(), *seat.same_axis(), seat.same_angle())

@@ -23,6 +23,8 @@ from mechgrad.model.joints.base import (
     no_offset,
 )
 from mechgrad.model.joints.cardan import PARALLEL_TOLERANCE
+from mechgrad.model.joints.seat import Seat
+from mechgrad.model.rows import Row
 from mechgrad.typing import Array, ArrayField
 
 
@@ -86,3 +88,7 @@ class Planar(Joint):
 
     def tail(self) -> tuple[Array, Array]:
         return child_pose(axis_frame(self.normal), self.orientation, self.child_origin)
+
+    def closure(self) -> tuple[Row, ...]:
+        seat = Seat.of(self)  # of the hinge: its axis is the plane's normal
+        return (*seat.same_axis(), seat.in_plane())

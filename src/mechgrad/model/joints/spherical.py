@@ -18,6 +18,8 @@ from mechgrad.model.joints.base import (
     Joint,
     child_pose,
 )
+from mechgrad.model.joints.seat import Seat
+from mechgrad.model.rows import Row
 from mechgrad.typing import Array, ArrayField
 
 
@@ -59,3 +61,6 @@ class Spherical(Joint):
 
     def tail(self) -> tuple[Array, Array]:
         return child_pose(np.eye(3), self.orientation, self.child_origin)
+
+    def closure(self) -> tuple[Row, ...]:
+        return Seat.of(self).same_point()

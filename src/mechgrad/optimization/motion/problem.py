@@ -71,7 +71,7 @@ class MotionProblem:
         if len(set(paths)) != len(paths):
             raise InputError(f"numbers names a path twice: {', '.join(paths)}.")
         if model.n_q != model.n_v:
-            joints = [j.name for j in model.joints if j.n_q != j.n_v]
+            joints = [j.name for j in model.tree_joints if j.n_q != j.n_v]
             raise InputError(
                 f"splines interpolate plain coordinates; {', '.join(joints)} of model {model.name!r} have Euler "
                 "parameters. Model them as hinges and slides."

@@ -1,0 +1,76 @@
+"""ALI3-P: augmented Lagrangian of index 3 with projections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from mechgrad.dynamics.formulations import Formulation, check_positive, implicit_settings, newton_numbers
+from mechgrad.dynamics.kernels.solver import Settings
+from mechgrad.errors import InputError
+
+
+@final
+@dataclass(frozen=True)
+class ALI3P(Formulation):
+    """Position constraints solved in every step, velocities and accelerations projected afterwards.
+
+        M a + Gamma^T lam = Q,     value(q) = 0            lam := lam + penalty value, while Newton iterates
+        min |v - v*|_M  with  rate = 0,        then        min |a - a*|_M  with  second rate = 0
+
+    The choice for loops when time is stepped: no coordinates to choose, redundant rows are accepted (multipliers
+    start each step from 95 % of the last ones, so that what they have in common cannot grow).
+
+    Attributes
+    ----------
+    penalty : float
+        Of the augmented Lagrangian; the result does not depend on it, 1e6 to 1e12 work.
+    projection : "augmented", "penalty" or None
+        Projections repeated until nothing is left, done once with `scaling` times the penalty, or none.
+    accelerations : bool
+        Whether accelerations are projected too.
+    project_above : float
+        Conditional projections: skipped where the norms of rates and second rates are below this.
+    tolerance : float
+        Of the increments of the coordinates, 2-norm [rad, m].
+    tangent : "exact" or "approximate"
+        Newton matrix with all derivatives, or with those of force laws alone.
+    reuse : bool or None
+        Keep factors of the Newton matrix while they serve; None: for more than 24 unknowns.
+
+    Smooth in all parameters. Order 2 with every scheme of the Newmark family.
+
+    >>> ALI3P(penalty=1e10, scaling=1e-4, projection="penalty").name
+    'ALI3-P'
+    """
+
+    name: ClassVar[str] = "ALI3-P"
+    penalty: float = 1e9
+    scaling: float = 1.0
+    projection: str | None = "augmented"
+    accelerations: bool = True
+    project_above: float = 0.0
+    tolerance: float = 1e-10
+    most_iterations: int = 50
+    tangent: str = "exact"
+    reuse: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(self, penalty=self.penalty, scaling=self.scaling, tolerance=self.tolerance)
+        if self.projection not in ("augmented", "penalty", None):
+            raise InputError(f"projection is {self.projection!r}; choose 'augmented', 'penalty' or None.")
+        newton_numbers(self.tangent, self.reuse, 0)
+
+    def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings:
+        return implicit_settings(
+            numbers,
+            alpha=self.penalty,
+            carry=0.95 if redundant else 1.0,
+            projection=0.0 if self.projection is None else self.penalty * self.scaling,
+            passes=2 if self.projection == "augmented" else 0,
+            project_accelerations=self.accelerations,
+            project_above=self.project_above,
+            tolerance=self.tolerance,
+            most_iterations=self.most_iterations,
+            **newton_numbers(self.tangent, self.reuse, size),
+        )

@@ -1,0 +1,75 @@
+"""What every formulation is, and how a name becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from mechgrad.dynamics.kernels.solver import Settings
+from mechgrad.errors import InputError
+
+EXACT_BELOW = 24  # unknowns: smaller Newton matrices are made anew for every step, larger ones kept while they serve
+
+
+class Explicit(NamedTuple):
+    """How an explicit method treats constraints: numbers of the acceleration problem, and what follows a step."""
+
+    eps: float
+    frequency: float
+    damping: float
+    compliant: float
+    after: int  # 0 nothing, 1 projection, 2 dependent coordinates are solved for
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """A way to write the equations of motion; instances hold its numbers.
+
+    for_trees, for_loops : which mechanisms it serves
+    """
+
+    name: ClassVar[str]
+    for_trees: ClassVar[bool] = True
+    for_loops: ClassVar[bool] = True
+    fixed_point: ClassVar[bool] = False
+
+    def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings | None:
+        """Numbers of an implicit step for a scheme (beta, gamma, alpha_m, alpha_f), or None if there is none."""
+        raise TypeError(f"{type(self).__name__} states no implicit step")  # pragma: no cover - every formulation does
+
+    def explicit(self) -> Explicit | None:
+        """How explicit methods integrate it, or None if they cannot."""
+        return None
+
+
+def implicit_settings(numbers: tuple[float, float, float, float], **given: Any) -> Settings:
+    """A `Settings` record with every field cast to its own type: one machine code serves all."""
+    beta, gamma, alpha_m, alpha_f = numbers
+    values: dict[str, Any] = {
+        "beta": beta, "gamma": gamma, "alpha_m": alpha_m, "alpha_f": alpha_f,
+        "weight_0": 1.0, "weight_1": 0.0, "weight_2": 0.0, "alpha": 1e9, "compliant": 0.0, "carry": 1.0,
+        "projection": 0.0, "project_accelerations": False, "passes": 1, "project_above": 0.0,
+        "tolerance": 1e-10, "most_iterations": 50, "exact": True, "reuse": False,
+    }  # fmt: skip
+    values |= given
+    return Settings(**{name: cast(values[name]) for name, cast in _CASTS.items()})
+
+
+_CASTS: Mapping[str, Any] = {
+    name: {"int": int, "bool": bool}.get(str(kind), float) for name, kind in Settings.__annotations__.items()
+}
+
+
+def check_positive(owner: object, **numbers: float) -> None:
+    """Raise unless all numbers are positive and finite."""
+    for name, x in numbers.items():
+        if not 0.0 < x < float("inf"):
+            raise InputError(f"{type(owner).__name__}({name}={x}): must be positive and finite.")
+
+
+def newton_numbers(tangent: str, reuse: bool | None, size: int) -> dict[str, bool]:
+    """How the Newton matrix is made."""
+    if tangent not in ("exact", "approximate"):
+        raise InputError(f"tangent is {tangent!r}; choose 'exact' or 'approximate'.")
+    return {"exact": tangent == "exact", "reuse": size > EXACT_BELOW if reuse is None else reuse}

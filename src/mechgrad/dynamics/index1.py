@@ -1,0 +1,64 @@
+"""Index-1 Lagrange: constraints at the level of accelerations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from mechgrad.dynamics.formulations import Explicit, Formulation, check_positive, implicit_settings, newton_numbers
+from mechgrad.dynamics.kernels.solver import Settings
+
+REGULAR = 1e-9  # of the second block of the saddle matrix; its influence is taken away by repetition
+
+
+@final
+@dataclass(frozen=True)
+class Index1(Formulation):
+    """Accelerations and multipliers from one linear system.
+
+        [ M  Gamma^T ; Gamma  0 ] [ a; lam ] = [ Q - h; -second rate at a = 0 ]
+
+    Minimum-norm multipliers where rows depend on each other. Positions and velocities drift away from the constraints
+    unless they are projected back.
+
+    Attributes
+    ----------
+    projection : bool
+        Project after each step, mass-orthogonally: q and v with explicit methods, v and a with implicit ones.
+    tolerance : float
+        Of the increments of the coordinates in implicit steps, 2-norm [rad, m].
+
+    The choice for loops with explicit methods (RK4, DOP853), where it is as accurate as they are.
+
+    >>> Index1(projection=False).name
+    'index-1'
+    """
+
+    name: ClassVar[str] = "index-1"
+    projection: bool = True
+    tolerance: float = 1e-10
+    most_iterations: int = 50
+    tangent: str = "exact"
+    reuse: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(self, tolerance=self.tolerance)
+        newton_numbers(self.tangent, self.reuse, 0)
+
+    def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings:
+        return implicit_settings(
+            numbers,
+            weight_0=0.0,
+            weight_2=1.0,
+            alpha=1.0 / REGULAR,
+            carry=0.0 if redundant else 1.0,
+            projection=1.0 / REGULAR if self.projection else 0.0,
+            passes=2,
+            project_accelerations=self.projection,
+            tolerance=self.tolerance,
+            most_iterations=self.most_iterations,
+            **newton_numbers(self.tangent, self.reuse, size),
+        )
+
+    def explicit(self) -> Explicit:
+        return Explicit(REGULAR, 0.0, 0.0, 0.0, 1 if self.projection else 0)

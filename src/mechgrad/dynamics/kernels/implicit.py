@@ -1,0 +1,234 @@
+"""One implicit step of any formulation with multipliers: scheme, Newton iteration, projections.
+
+Scheme (Newmark family in the form of Arnold and Bruels; x is an acceleration-like memory, x = a for Newmark):
+
+    (1 - am) x1 + am x0 = (1 - af) a1 + af a0
+    d  = h v0 + h^2 ((1/2 - beta) x0 + beta x1),    q1 = q0 moved by d,    v1 = v0 + h ((1 - gamma) x0 + gamma x1)
+
+so that with u = beta h^2 x1 as the unknown  dv/du = gamma / (beta h) = cv,   da/du = (1 - am) / ((1 - af) beta h^2) = ca.
+
+Equations at the new time, and Newton's iteration on them (scaled by beta h^2):
+
+    r(q, v, a) + Gamma^T lam = 0                 [ bh2 (r_q + cv r_v + ca M)   Gamma^T ] [ du          ]
+    w0 value + w1 rate + w2 second = lam / alpha [ Gamma + ..                  -eps    ] [ bh2 dlam    ] = - residuals
+
+ALI3-P solves for the value (w0 = 1), index-1 Lagrange for the second rate (w2 = 1), penalty for all three and keeps
+lam / alpha; rows that have no value are solved for their rate. Factors are kept while they serve.
+
+Projections, mass-orthogonal: the nearest v with rate = 0, then the nearest a with second = 0.
+
+    [ M  Gamma^T ; Gamma  -1/p ] [ dv; . ] = [ 0; -rate ]
+"""
+
+from __future__ import annotations
+
+import math
+
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVERGED, SINGULAR
+from mechgrad.dynamics.kernels.laws import law_int
+from mechgrad.dynamics.kernels.motion import displace
+from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
+from mechgrad.dynamics.kernels.system import forces, linearise, mass, place, residual
+from mechgrad.kernels.jit import inlined
+from mechgrad.kernels.lanes import any_not_less
+from mechgrad.kernels.lu import lu_solve
+from mechgrad.kinematics.kernels.rows import row_columns, row_rate_columns
+from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_CONSTRAINTS, N_HOLONOMIC, N_LAWS, N_ROWS
+
+# A kept Newton matrix is renewed when increments shrink by less than this. With it, or with an approximate one,
+# convergence is linear: iteration ends when the increment still to come is far below the tolerance. With an exact new
+# matrix it is quadratic: an increment well below the root of the tolerance is the last that matters.
+SHRINKS_ENOUGH, BELOW, BELOW_ROOT = 0.05, 1e-4, 1e-3
+
+
+@inlined
+def weights(T, p, k):
+    """What row k is solved for: weights of value, rate and second rate."""
+    if k < T.ints[N_HOLONOMIC]:
+        return p.weight_0, p.weight_1, p.weight_2
+    return 0.0, (1.0 if p.weight_2 == 0.0 else p.weight_1), p.weight_2
+
+
+@inlined
+def scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d):
+    """q, v, a and the step d that the memory x at the new time stands for."""
+    n = v.size
+    for j in range(n):
+        d[j] = h * v0[j] + h * h * ((0.5 - p.beta) * x0[j] + p.beta * x[j])
+        v[j] = v0[j] + h * ((1.0 - p.gamma) * x0[j] + p.gamma * x[j])
+        a[j] = ((1.0 - p.alpha_m) * x[j] + p.alpha_m * x0[j] - p.alpha_f * a0[j]) / (1.0 - p.alpha_f)
+    displace(T.atoms_i, q0, d, q)
+
+
+@inlined
+def newton_matrix(T, w, s, p, h, like):
+    """Factors of the Newton matrix in the placed state; fills s.r too. Returns False where it is singular."""
+    n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
+    scale = p.beta * h * h
+    cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
+    if p.exact:
+        linearise(T, w, s.r, s.K, s.C, s.M, like)
+        for i in range(n * n):
+            s.A[i] = scale * (s.K[i] + cv * s.C[i] + ca * s.M[i])
+    else:
+        approximate_matrix(T, w, s, scale, cv, ca, like)
+    row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
+    rated = p.weight_1 != 0.0 or p.weight_2 != 0.0 or T.ints[N_HOLONOMIC] < m
+    if rated and p.exact:
+        row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, 0, m, w.J_rate, like)
+    for k in range(m):
+        w0, w1, w2 = weights(T, p, k)
+        total = w0 + w1 * cv + w2 * ca
+        s.eps_newton[k] = 1.0 / (p.alpha * scale * total)
+        for j in range(n):
+            entry = w.J[k * n + j]
+            if rated and p.exact:
+                entry = entry + (w1 + 2.0 * w2 * cv) / total * w.J_rate[k * n + j]
+            s.J[k * n + j] = entry
+    return saddle_factor(s.A, w.J, s.J, s.eps_newton, n, m, s.S, s.pivots_S)
+
+
+@inlined
+def approximate_matrix(T, w, s, scale, cv, ca, like):
+    """The Newton matrix with stiffness and damping of laws alone: derivatives of inertia and gradients left out."""
+    n, most = T.columns_i.shape[0], T.ints[LAW_WIDTH]
+    residual(T, w, s.r, like)
+    mass(T, w, s.M, like)
+    for i in range(n * n):
+        s.K[i] = 0.0
+    row_columns(T.ints, T.numbers, w.twists, w.feet, T.ints[N_CONSTRAINTS], T.ints[N_ROWS], w.J, like)
+    row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, T.ints[N_CONSTRAINTS], T.ints[N_ROWS], w.J_rate, like)
+    for k in range(T.ints[N_LAWS]):
+        first, rows = law_int(T.ints, k, L_FIRST), law_int(T.ints, k, L_ROWS)
+        for i in range(first, first + rows):
+            for c in range(n):
+                slope = 0.0 * like
+                for j in range(rows):
+                    gamma = w.J[(first + j) * n + c]
+                    slope += w.y_g[i * most + j] * gamma
+                    slope += w.y_gd[i * most + j] * (w.J_rate[(first + j) * n + c] + cv * gamma)
+                for row in range(n):
+                    s.K[row * n + c] += w.J[i * n + row] * slope
+    for i in range(n * n):
+        s.A[i] = scale * (s.K[i] + ca * s.M[i])
+
+
+@inlined
+def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, norms, factored, like):
+    """From (q0, v0, a0, x0) to q, v, a, x, lam at time t; x and lam enter as first guesses.
+
+    Returns (reason, iterations, whether the factors in s serve the next step). norms: of constraint values, rates and
+    second rates afterwards.
+    """
+    n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
+    scale = p.beta * h * h
+    cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
+    for k in range(m):
+        lam[k] = lam[k] * p.carry
+    scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
+    before, converged, iterations = math.inf, False, 0
+    while not converged:
+        if iterations >= p.most_iterations:
+            return NOT_CONVERGED, iterations, False
+        check = place(T, w, q, v, a, like * 0.0 + t, 0, T.ints[N_ROWS], like)
+        if any_not_less(check, 1.0):
+            return BAD_NUMBER, iterations, False
+        forces(T, w, like * 0.0 + t, like)
+        for k in range(m):
+            w.y[k] = lam[k]
+        quadratic = p.exact and not factored
+        if factored:
+            residual(T, w, s.r, like)
+        else:
+            if not newton_matrix(T, w, s, p, h, like):
+                return SINGULAR, iterations, False
+            factored = p.reuse
+        for j in range(n):
+            s.x[j] = -scale * s.r[j]
+        for k in range(m):
+            w0, w1, w2 = weights(T, p, k)
+            defect = w0 * w.values[k] + w1 * w.rates[k] + w2 * w.seconds[k] - p.compliant * lam[k] / p.alpha
+            s.x[n + k] = -defect / (w0 + w1 * cv + w2 * ca)
+        lu_solve(s.S, s.pivots_S, s.x, n + m)
+        size = 0.0
+        for j in range(n):
+            size += abs(s.x[j]) ** 2
+            x[j] = x[j] + s.x[j] / scale
+        for k in range(m):
+            lam[k] = lam[k] + s.x[n + k] / scale
+        size = math.sqrt(size)
+        iterations += 1
+        scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
+        if not size < 1.0e12:
+            return NOT_CONVERGED, iterations, False
+        shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
+        if quadratic:
+            converged = size < max(p.tolerance, BELOW_ROOT * math.sqrt(p.tolerance))
+        else:
+            converged = size * shrinks < BELOW * p.tolerance
+        if iterations > 1 and shrinks > SHRINKS_ENOUGH:
+            factored = False
+        before = size
+    reason = DONE
+    if m:
+        reason = project(T, w, s, p, t, q, v, a, norms, like)
+    if p.alpha_m == 0.0 and p.alpha_f == 0.0:
+        for j in range(n):
+            x[j] = a[j]
+    else:
+        for j in range(n):
+            x[j] = ((1.0 - p.alpha_f) * a[j] + p.alpha_f * a0[j] - p.alpha_m * x0[j]) / (1.0 - p.alpha_m)
+    return reason, iterations, factored
+
+
+@inlined
+def project(T, w, s, p, t, q, v, a, norms, like):
+    """Project velocities, then accelerations; note the norms that remain. Returns DONE or SINGULAR."""
+    n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
+    place(T, w, q, v, a, like * 0.0 + t, 0, m, like)
+    norms[0] = _norm(w.values, T.ints[N_HOLONOMIC])
+    norms[1], norms[2] = _norm(w.rates, m), _norm(w.seconds, m)
+    if p.projection == 0.0 or max(norms[1], norms[2] if p.project_accelerations else 0.0) <= p.project_above:
+        return DONE
+    row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
+    mass(T, w, s.M, like)
+    for k in range(m):
+        s.eps_newton[k] = 1.0 / p.projection
+    if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):
+        return SINGULAR
+    norms[1] = _nearest(T, w, s, p, w.rates, v)
+    place(T, w, q, v, a, like * 0.0 + t, 0, m, like)
+    norms[2] = _norm(w.seconds, m)
+    if p.project_accelerations:
+        norms[2] = _nearest(T, w, s, p, w.seconds, a)
+    return DONE
+
+
+@inlined
+def _nearest(T, w, s, p, defects, u):
+    """u := the nearest u without defects; returns the norm of what is left of them."""
+    n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
+    for j in range(n):
+        s.x[j] = 0.0
+    for k in range(m):
+        s.c[k] = -defects[k]
+        s.x[n + k] = -defects[k]
+    lu_solve(s.P, s.pivots_P, s.x, n + m)
+    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, p.passes, 0.0, s.work)
+    left = 0.0
+    for k in range(m):
+        rest = -s.c[k]
+        for j in range(n):
+            rest += w.J[k * n + j] * s.x[j]
+        left += abs(rest) ** 2
+    for j in range(n):
+        u[j] += s.x[j]
+    return math.sqrt(left)
+
+
+@inlined
+def _norm(x, count):
+    total = 0.0
+    for k in range(count):
+        total += abs(x[k]) ** 2
+    return math.sqrt(total)

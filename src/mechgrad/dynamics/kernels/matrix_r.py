@@ -1,0 +1,214 @@
+"""Independent coordinates: the position problem, and an implicit step of the Matrix R formulation.
+
+z (the free rows: joint coordinates or coordinates of points) are as many as the degrees of freedom. With
+W = [Gamma; B], Gamma of the constraints and B of the free rows, square and regular:
+
+    position        W dq = [ -value; z - z(q) ]            repeated
+    velocity        W v  = [ f'; z' ]                       rates of constraints vanish, those of free rows are z'
+    acceleration    W a  = [ c; z'' - B' v ]
+    motion          W^T [ lam; mu ] = -r(q, v, a),    mu = -R^T r = 0,    R = W^-1 [ 0; 1 ]
+
+The Newmark family of `implicit` acts on z; its Newton matrix is bh2 R^T (r_q + cv r_v + ca M) R, exact or approximate.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVERGED, SINGULAR
+from mechgrad.dynamics.kernels.implicit import BELOW, SHRINKS_ENOUGH, approximate_matrix
+from mechgrad.dynamics.kernels.motion import displace
+from mechgrad.dynamics.kernels.system import forces, linearise, place, residual
+from mechgrad.kernels.jit import inlined
+from mechgrad.kernels.lanes import any_not_less
+from mechgrad.kernels.lu import lu_factor, lu_solve, lu_solve_transposed
+from mechgrad.kinematics.kernels.rows import place_rows, row_columns
+from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
+
+POSITION_PASSES = 30
+
+
+@inlined
+def place_free(T, w, q, v, a, t, like):
+    """`place` of all rows, the free ones too."""
+    check = place(T, w, q, v, a, like * 0.0 + t, 0, T.ints[N_ROWS], like)
+    place_rows(
+        T.ints, T.numbers, w.motion, w.frames, q, v, a, like * 0.0 + t, T.ints[N_ROWS], T.ints[N_ALL], w.values, w.rates, w.seconds,
+        w.feet, like,
+    )  # fmt: skip
+    return check
+
+
+@inlined
+def factor_W(T, w, s, like):
+    """Factors of W = [Gamma; B] in the placed state, into s.P."""
+    n, m, rows = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL]
+    row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
+    row_columns(T.ints, T.numbers, w.twists, w.feet, T.ints[N_ROWS], rows, w.J, like)
+    for k in range(m):
+        for j in range(n):
+            s.P[k * n + j] = w.J[k * n + j]
+    for k in range(rows - T.ints[N_ROWS]):
+        for j in range(n):
+            s.P[(m + k) * n + j] = w.J[(T.ints[N_ROWS] + k) * n + j]
+    return lu_factor(s.P, s.pivots_P, n)
+
+
+@inlined
+def independent(T, w, s, q, v, t, z, zd, tolerance, like):
+    """Correct q and v in place so that constraints hold and the free rows are z, with rates zd. Returns a reason."""
+    n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
+    for _ in range(POSITION_PASSES):
+        check = place_free(T, w, q, v, w.zero, t, like)
+        if any_not_less(check, 1.0):
+            return BAD_NUMBER
+        if not factor_W(T, w, s, like):
+            return SINGULAR
+        for k in range(m):
+            s.x[k] = -w.values[k]
+        for k in range(free):
+            s.x[m + k] = z[k] - w.values[T.ints[N_ROWS] + k]
+        lu_solve(s.P, s.pivots_P, s.x, n)
+        size = 0.0
+        for j in range(n):
+            size += abs(s.x[j]) ** 2
+        displace(T.atoms_i, q, s.x, s.work)
+        for j in range(q.size):
+            q[j] = s.work[j]
+        if math.sqrt(size) < tolerance:
+            return correct_velocities(T, w, s, q, v, t, zd, like)
+        if not size < 1.0e12:
+            break
+    return NOT_CONVERGED
+
+
+@inlined
+def correct_velocities(T, w, s, q, v, t, zd, like):
+    """v := the velocities with rates of constraints 0 and of the free rows zd, at q. Returns a reason."""
+    n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
+    place_free(T, w, q, w.zero, w.zero, t, like)  # rates at v = 0: what time alone does
+    if not factor_W(T, w, s, like):
+        return SINGULAR
+    for k in range(m):
+        s.x[k] = -w.rates[k]
+    for k in range(free):
+        s.x[m + k] = zd[k] - w.rates[T.ints[N_ROWS] + k]
+    lu_solve(s.P, s.pivots_P, s.x, n)
+    for j in range(n):
+        v[j] = s.x[j]
+    return DONE
+
+
+@inlined
+def free_state(T, w, q, v, a, t, z, zd, zdd, like):
+    """Values, rates and second rates of the free rows."""
+    place_free(T, w, q, v, a, t, like)
+    for k in range(z.size):
+        z[k], zd[k], zdd[k] = w.values[T.ints[N_ROWS] + k], w.rates[T.ints[N_ROWS] + k], w.seconds[T.ints[N_ROWS] + k]
+
+
+@inlined
+def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, norms, factored, like):
+    """As `implicit_step`, for Matrix R. z: room for 6 x (free rows). x0, x: memory of z in their first slots."""
+    n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
+    z0, zd0, zdd0 = z[:free], z[free : 2 * free], z[2 * free : 3 * free]
+    z1, zd1, zdd1 = z[3 * free : 4 * free], z[4 * free : 5 * free], z[5 * free :]
+    scale = p.beta * h * h
+    cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
+    free_state(T, w, q0, v0, a0, t - h, z0, zd0, zdd0, like)
+    for j in range(n):
+        d[j] = h * v0[j] + 0.5 * h * h * a0[j]
+    displace(T.atoms_i, q0, d, q)
+    before, converged, iterations = math.inf, False, 0
+    while not converged:
+        if iterations >= p.most_iterations:
+            return NOT_CONVERGED, iterations, False
+        for k in range(free):
+            z1[k] = z0[k] + h * zd0[k] + h * h * ((0.5 - p.beta) * x0[k] + p.beta * x[k])
+            zd1[k] = zd0[k] + h * ((1.0 - p.gamma) * x0[k] + p.gamma * x[k])
+            zdd1[k] = ((1.0 - p.alpha_m) * x[k] + p.alpha_m * x0[k] - p.alpha_f * zdd0[k]) / (1.0 - p.alpha_f)
+        reason = independent(T, w, s, q, v, t, z1, zd1, p.tolerance, like)
+        if reason != DONE:
+            return reason, iterations, False
+        # accelerations from the factors of W at q; second rates at a = 0 are what velocities and time do
+        place_free(T, w, q, v, w.zero, t, like)
+        for k in range(m):
+            s.x[k] = -w.seconds[k]
+        for k in range(free):
+            s.x[m + k] = zdd1[k] - w.seconds[T.ints[N_ROWS] + k]
+        lu_solve(s.P, s.pivots_P, s.x, n)
+        for j in range(n):
+            a[j] = s.x[j]
+        place_free(T, w, q, v, a, t, like)
+        forces(T, w, like * 0.0 + t, like)
+        for k in range(m):
+            w.y[k] = lam[k]
+        if not factored:
+            if not _reduced_matrix(T, w, s, p, scale, cv, ca, like):
+                return SINGULAR, iterations, False
+            factored = p.reuse
+        for k in range(m):
+            w.y[k] = 0.0
+        residual(T, w, s.r, like)
+        for j in range(n):
+            s.x[j] = -s.r[j]
+        lu_solve_transposed(s.P, s.pivots_P, s.x, n)
+        for k in range(m):
+            lam[k] = s.x[k]
+        for k in range(free):
+            s.work[k] = scale * s.x[m + k]
+        lu_solve(s.S, s.pivots_S, s.work, free)
+        size = 0.0
+        for k in range(free):
+            size += abs(s.work[k]) ** 2
+            x[k] = x[k] + s.work[k] / scale
+        size = math.sqrt(size)
+        iterations += 1
+        if not size < 1.0e12:
+            return NOT_CONVERGED, iterations, False
+        # the matrix leaves out how R turns: convergence is linear
+        shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
+        converged = size * shrinks < BELOW * p.tolerance
+        if iterations > 1 and shrinks > SHRINKS_ENOUGH:
+            factored = False
+        before = size
+    norms[0] = norms[1] = norms[2] = 0.0
+    for k in range(m):
+        norms[1] += abs(w.rates[k]) ** 2
+        norms[2] += abs(w.seconds[k]) ** 2
+        if k < T.ints[N_HOLONOMIC]:
+            norms[0] += abs(w.values[k]) ** 2
+    for i in range(3):
+        norms[i] = math.sqrt(norms[i])
+    return DONE, iterations, factored
+
+
+@inlined
+def _reduced_matrix(T, w, s, p, scale, cv, ca, like):
+    """Factors of bh2 R^T (r_q + cv r_v + ca M) R into s.S; R is kept in s.C."""
+    n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
+    if p.exact:
+        linearise(T, w, s.r, s.K, s.C, s.M, like)
+        for i in range(n * n):
+            s.A[i] = scale * (s.K[i] + cv * s.C[i] + ca * s.M[i])
+    else:
+        approximate_matrix(T, w, s, scale, cv, ca, like)
+    for k in range(free):  # columns of R as rows of s.C
+        for j in range(n):
+            s.x[j] = 0.0
+        s.x[m + k] = 1.0
+        lu_solve(s.P, s.pivots_P, s.x, n)
+        for j in range(n):
+            s.C[k * n + j] = s.x[j]
+    for k in range(free):
+        for j in range(n):
+            total = 0.0 * like
+            for i in range(n):
+                total += s.A[j * n + i] * s.C[k * n + i]
+            s.x[j] = total
+        for i in range(free):
+            total = 0.0 * like
+            for j in range(n):
+                total += s.C[i * n + j] * s.x[j]
+            s.S[i * free + k] = total
+    return lu_factor(s.S, s.pivots_S, free)

@@ -1,0 +1,67 @@
+"""Bringing a state back to the constraints, mass-orthogonally: the nearest q with value = 0, then the nearest v with
+rate = 0, in the metric of the kinetic energy.
+
+    [ M  Gamma^T ; Gamma  -eps ] [ dq; . ] = [ 0; -value ]   repeated,       then once for dv with -rate
+"""
+
+from __future__ import annotations
+
+import math
+
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVERGED, REFINEMENTS, SINGULAR
+from mechgrad.dynamics.kernels.motion import displace
+from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
+from mechgrad.dynamics.kernels.system import mass, place
+from mechgrad.kernels.jit import inlined
+from mechgrad.kernels.lanes import any_not_less
+from mechgrad.kernels.lu import lu_solve
+from mechgrad.kinematics.kernels.rows import row_columns
+from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC
+
+POSITION_PASSES, CLOSE_ENOUGH = 10, 1e-12
+
+
+@inlined
+def project_state(T, w, s, q, v, t, like):
+    """Correct q and v in place. Returns DONE or a reason to end."""
+    n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
+    size, passes = math.inf, 0
+    while size > CLOSE_ENOUGH:
+        if passes == POSITION_PASSES:
+            return NOT_CONVERGED
+        passes += 1
+        check = place(T, w, q, v, w.zero, like * 0.0 + t, 0, m, like)
+        if any_not_less(check, 1.0):
+            return BAD_NUMBER
+        mass(T, w, s.M, like)
+        row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
+        if not saddle_factor(s.M, w.J, w.J, s.eps, n, m, s.P, s.pivots_P):
+            return SINGULAR
+        for k in range(m):
+            s.c[k] = -w.values[k] if k < T.ints[N_HOLONOMIC] else 0.0
+        size = _solved(w, s, n, m)
+        displace(T.atoms_i, q, s.x, s.work)
+        for j in range(q.size):
+            q[j] = s.work[j]
+    place(T, w, q, v, w.zero, like * 0.0 + t, 0, m, like)
+    for k in range(m):
+        s.c[k] = -w.rates[k]
+    _solved(w, s, n, m)
+    for j in range(n):
+        v[j] += s.x[j]
+    return DONE
+
+
+@inlined
+def _solved(w, s, n, m):
+    """s.x := the smallest change that takes the defects in s.c away; returns its norm."""
+    for j in range(n):
+        s.x[j] = 0.0
+    for k in range(m):
+        s.x[n + k] = s.c[k]
+    lu_solve(s.P, s.pivots_P, s.x, n + m)
+    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, REFINEMENTS, 0.0, s.work)
+    size = 0.0
+    for j in range(n):
+        size += abs(s.x[j]) ** 2
+    return math.sqrt(size)

@@ -1,0 +1,323 @@
+"""The equations of motion of a mechanism in one state, and their linearisation.
+
+    r(q, v, a, lam, t) = M a + h - Q + Gamma^T lam        Q = tau + loads - Gamma_L^T F  of laws F(g, g', t)
+    r_q = inertia + geometric terms + sum_k y_k (change of the gradient of row k) + Gamma_L^T (F_g Gamma_L + F_g' Gamma_L,rate)
+    r_v = inertia + Gamma_L^T F_g' Gamma_L,           r_a = M
+
+y collects the multipliers of all rows: lam of constraints, F of laws. `place` must come first; the others read what it
+left in the work record. Functions that take whole records vanish into their callers; passes take arrays. Numbers are of the kernel's scalar, slot by slot; matrices are dense, row by row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mechgrad.dynamics.kernels.laws import apply_laws, law_int
+from mechgrad.inverse.kernels.articulated import ARTICULATED
+from mechgrad.inverse.kernels.inward import DUALS, inward, inward_world_loads
+from mechgrad.inverse.kernels.mass import mass_by_chains
+from mechgrad.inverse.kernels.torques import project
+from mechgrad.inverse.kernels.wrenches import (
+    FORCE,
+    L_DYAD,
+    L_FORCE,
+    LOAD,
+    MOMENT,
+    WORLD_LOAD,
+    WRENCH,
+    apply_loads,
+    body_wrenches,
+    body_wrenches_and_moments,
+    collect_world_loads,
+    gather_loads,
+)
+from mechgrad.kernels.jit import inlined, inner
+from mechgrad.kernels.lanes import load, store, width
+from mechgrad.kernels.vec3 import add3, cross, get3, scale
+from mechgrad.kinematics.kernels.markers import MOTION, marker_motion_block
+from mechgrad.kinematics.kernels.measures import feet_of_kind
+from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward, place_world
+from mechgrad.kinematics.kernels.rows import (
+    F_G,
+    F_X,
+    FEET,
+    FOOT,
+    add_row_curvature,
+    foot_atom,
+    foot_is_point,
+    place_rows,
+    row_columns,
+    row_int,
+    row_rate_columns,
+)
+from mechgrad.model.mechanism import (
+    AT_COORDS,
+    AT_FACTORS,
+    AT_TAU,
+    L_FIRST,
+    L_ROWS,
+    LAW_WIDTH,
+    N_ALL,
+    N_ATOMS,
+    N_CONSTRAINTS,
+    N_LAWS,
+    N_ROWS,
+    N_V,
+    R_COUNT,
+    R_FIRST,
+    R_KIND,
+)
+from mechgrad.model.rows import LINEAR
+from mechgrad.model.tree import C_PARENT
+
+
+class Work(NamedTuple):
+    """Scratch of one thread: what `place` leaves, and room for the terms."""
+
+    frames: np.ndarray
+    twists: np.ndarray
+    column_rates: np.ndarray
+    motion: np.ndarray
+    wrenches: np.ndarray
+    inertia: np.ndarray
+    duals: np.ndarray
+    world: np.ndarray
+    loads: np.ndarray
+    values: np.ndarray  # of rows, their rates and second rates
+    rates: np.ndarray
+    seconds: np.ndarray
+    feet: np.ndarray
+    y: np.ndarray  # multipliers of all rows
+    y_g: np.ndarray
+    y_gd: np.ndarray
+    law_g: np.ndarray
+    law_gd: np.ndarray
+    law_F: np.ndarray
+    law_F_g: np.ndarray
+    law_F_gd: np.ndarray
+    J: np.ndarray  # (rows, n_v): Gamma, and its twin for the rates
+    J_rate: np.ndarray
+    chains: np.ndarray
+    r: np.ndarray
+    packed_q: np.ndarray
+    packed_v: np.ndarray
+    packed_a: np.ndarray
+    zero: np.ndarray
+
+
+@inlined
+def make_work(T, like):
+    """Scratch for a mechanism; places the world and the loads."""
+    n_atoms, n_v, n = T.atoms_i.shape[0], T.columns_i.shape[0], width(like)
+    rows, nnz, most, dtype = T.ints[N_ALL], T.pattern_rows.size, T.ints[LAW_WIDTH], T.atoms_f.dtype
+    chain = T.chain_start[n_v - 1] + n_v if n_v else 0
+    w = Work(
+        np.empty((n_atoms + 1) * FRAME * n, dtype),
+        np.empty(n_v * TWIST * n, dtype),
+        np.empty(n_v * RATES * n, dtype),
+        np.empty((T.markers_i.shape[0] + 1) * MOTION * n, dtype),
+        np.empty(n_atoms * WRENCH * n, dtype),
+        np.empty(n_atoms * ARTICULATED * n, dtype),
+        np.empty(n_v * DUALS * n, dtype),
+        np.empty(n_atoms * WORLD_LOAD * n, dtype),
+        np.empty(T.loads_i.shape[0] * LOAD * n, dtype),
+        np.zeros(rows * n, dtype),
+        np.zeros(rows * n, dtype),
+        np.zeros(rows * n, dtype),
+        np.zeros(rows * FEET * n, dtype),
+        np.zeros(rows * n, dtype),
+        np.zeros(rows * most * n, dtype),
+        np.zeros(rows * most * n, dtype),
+        np.zeros(most, dtype),
+        np.zeros(most, dtype),
+        np.zeros(most, dtype),
+        np.zeros(most * most, dtype),
+        np.zeros(most * most, dtype),
+        np.zeros(rows * n_v * n, dtype),
+        np.zeros(rows * n_v * n, dtype),
+        np.empty(chain * n, dtype),
+        np.empty(n_v * n, dtype),
+        np.empty(nnz * n, dtype),
+        np.empty(nnz * n, dtype),
+        np.empty(nnz * n, dtype),
+        np.zeros(n_v * n, dtype),
+    )
+    place_world(w.frames, n_atoms, T.atoms_f[n_atoms, 0], T.atoms_f[n_atoms, 1], T.atoms_f[n_atoms, 2], like)
+    if T.loads_i.shape[0]:
+        gather_loads(T.loads_f, 0, w.loads, like)
+    return w
+
+
+@inlined
+def place(T, w, q, v, a, t, first, last, like):
+    """Frames, markers and the rows first .. last - 1 of a state. Returns 0, or NaN where a number is bad."""
+    check = outward(T.atoms_i, T.atoms_f, q, v, a, w.frames, w.twists, like)
+    if last > first:
+        marker_motion_block(T.markers_i, T.markers_f, w.frames, w.motion, like)
+        place_rows(
+            T.ints, T.numbers, w.motion, w.frames, q, v, a, t, first, last, w.values, w.rates, w.seconds, w.feet, like
+        )  # fmt: skip
+    return check
+
+
+@inlined
+def forces(T, w, t, like):
+    """Multipliers y of the rows of laws, with partials."""
+    if T.ints[N_LAWS]:
+        apply_laws(
+            T.ints, T.numbers, t, w.values, w.rates, w.y, w.y_g, w.y_gd, w.law_g, w.law_gd, w.law_F, w.law_F_g,
+            w.law_F_gd, like,
+        )  # fmt: skip
+
+
+@inner
+def push_rows(I, feet, y, wrenches, first, like):
+    """Add what the rows from `first` on, times y, do to the wrenches that bodies need."""
+    n_atoms = I[N_ATOMS]
+    for k in range(first, I[N_ROWS]):
+        multiplier = load(y, k, like)
+        for f in range(feet_of_kind(row_int(I, k, R_KIND))):
+            atom, o = foot_atom(I, k, f), k * FEET + f * FOOT
+            if atom < n_atoms:
+                force = scale(multiplier, get3(feet, o + F_G, like))
+                add3(wrenches, atom * WRENCH + MOMENT, cross(get3(feet, o + F_X, like), force), like)
+                if foot_is_point(I, k, f):
+                    add3(wrenches, atom * WRENCH + FORCE, force, like)
+
+
+@inner
+def push_coordinates(I, F, y, r, first, like):
+    """r += y times the factors of LINEAR rows from `first` on, and -= tau."""
+    for j in range(I[N_V]):
+        store(r, j, load(r, j, like) - F[I[AT_TAU] + j])
+    for k in range(first, I[N_ROWS]):
+        if row_int(I, k, R_KIND) == LINEAR:
+            start = row_int(I, k, R_FIRST)
+            for c in range(start, start + row_int(I, k, R_COUNT)):
+                j = I[I[AT_COORDS] + 2 * c + 1]
+                store(r, j, load(r, j, like) + load(y, k, like) * F[I[AT_FACTORS] + c])
+
+
+@inlined
+def residual(T, w, r, like):
+    """r of the placed state with the multipliers in w.y."""
+    body_wrenches(T.atoms_i, T.atoms_f, w.frames, w.wrenches, like)
+    if T.loads_i.shape[0]:
+        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
+    push_rows(T.ints, w.feet, w.y, w.wrenches, 0, like)
+    project(T.atoms_i, w.twists, w.wrenches, r, like)
+    push_coordinates(T.ints, T.numbers, w.y, r, 0, like)
+
+
+@inlined
+def mass(T, w, M, like):
+    """Dense M of the placed state."""
+    mass_by_chains(T.atoms_i, T.atoms_f, T.columns_i, T.chain_start, w.frames, w.twists, w.inertia, w.chains, like)
+    dense_mass(T.columns_i, T.chain_start, w.chains, M, like)
+
+
+@inner
+def dense_mass(columns_i, chain_start, chains, M, like):
+    """M stored by chains, as a dense matrix."""
+    n_v = columns_i.shape[0]
+    zero = like * 0.0
+    for i in range(n_v * n_v):
+        store(M, i, zero)
+    for j in range(n_v):
+        slot, c = chain_start[j], j
+        while c >= 0:
+            value = load(chains, slot, like)
+            store(M, j * n_v + c, value)
+            store(M, c * n_v + j, value)
+            c = columns_i[c, C_PARENT]
+            slot += 1
+
+
+@inner
+def rows_as_loads(I, feet, y, world, like):
+    """Add the rows, times y, to the loads of constant direction (opposite sign: y resists)."""
+    n_atoms = I[N_ATOMS]
+    for k in range(I[N_ROWS]):
+        multiplier = load(y, k, like) * -1.0
+        for f in range(feet_of_kind(row_int(I, k, R_KIND))):
+            atom, o = foot_atom(I, k, f), k * FEET + f * FOOT
+            if atom < n_atoms:
+                x, force = get3(feet, o + F_X, like), scale(multiplier, get3(feet, o + F_G, like))
+                at = atom * WORLD_LOAD
+                if foot_is_point(I, k, f):
+                    add3(world, at + L_FORCE, force, like)
+                add3(world, at + L_DYAD, scale(force[0], x), like)
+                add3(world, at + L_DYAD + 3, scale(force[1], x), like)
+                add3(world, at + L_DYAD + 6, scale(force[2], x), like)
+
+
+@inlined
+def linearise(T, w, r, K, C, M, like):
+    """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in w.y."""
+    column_rates(T.atoms_i, T.columns_i, w.frames, w.twists, w.column_rates, like)
+    body_wrenches_and_moments(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, like)
+    if T.loads_i.shape[0]:
+        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
+    push_rows(T.ints, w.feet, w.y, w.wrenches, 0, like)
+    inward(
+        T.atoms_i, T.atoms_f, T.columns_i, T.pairs, w.twists, w.column_rates, w.wrenches, w.inertia, w.duals, r,
+        w.packed_q, w.packed_v, w.packed_a, like,
+    )  # fmt: skip
+    push_coordinates(T.ints, T.numbers, w.y, r, 0, like)
+    if T.loads_i.shape[0] or T.ints[N_ROWS]:
+        collect_world_loads(T.loads_i, w.loads, w.frames, w.world, T.atoms_i.shape[0], like)
+        rows_as_loads(T.ints, w.feet, w.y, w.world, like)
+        inward_world_loads(T.atoms_i, T.columns_i, T.pairs, w.twists, w.world, w.duals, w.packed_q, like)
+    unpack(T.pattern_rows, T.pattern_cols, w.packed_q, w.packed_v, w.packed_a, K, C, M, T.columns_i.shape[0], like)
+    if T.ints[N_ROWS]:
+        add_row_curvature(T.ints, T.numbers, w.motion, w.twists, w.feet, w.y, K, like)
+        law_columns(T, w, like)
+        add_law_partials(T.ints, w.J, w.J_rate, w.y_g, w.y_gd, K, C, like)
+
+
+@inner
+def unpack(rows, cols, packed_q, packed_v, packed_a, K, C, M, n_v, like):
+    """Packed derivatives as dense matrices."""
+    zero = like * 0.0
+    for i in range(n_v * n_v):
+        store(K, i, zero)
+        store(C, i, zero)
+        store(M, i, zero)
+    for e in range(rows.size):
+        at = rows[e] * n_v + cols[e]
+        store(K, at, load(packed_q, e, like))
+        store(C, at, load(packed_v, e, like))
+        store(M, at, load(packed_a, e, like))
+
+
+@inlined
+def law_columns(T, w, like):
+    """Gamma of the rows of laws and its twin for the rates."""
+    first, last = T.ints[N_CONSTRAINTS], T.ints[N_ROWS]
+    if last > first:
+        row_columns(T.ints, T.numbers, w.twists, w.feet, first, last, w.J, like)
+        row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, first, last, w.J_rate, like)
+
+
+@inner
+def add_law_partials(I, J, J_rate, y_g, y_gd, K, C, like):
+    """K += Gamma^T (F_g Gamma + F_g' Gamma_rate), C += Gamma^T F_g' Gamma over all laws."""
+    n_v, most = I[N_V], I[LAW_WIDTH]
+    for k in range(I[N_LAWS]):
+        start, rows = law_int(I, k, L_FIRST), law_int(I, k, L_ROWS)
+        for i in range(start, start + rows):
+            for c in range(n_v):
+                by_q, by_v = like * 0.0, like * 0.0
+                for j in range(rows):
+                    g = load(J, (start + j) * n_v + c, like)
+                    damping = load(y_gd, i * most + j, like)
+                    by_q = by_q + load(y_g, i * most + j, like) * g
+                    by_q = by_q + damping * load(J_rate, (start + j) * n_v + c, like)
+                    by_v = by_v + damping * g
+                for row in range(n_v):
+                    push = load(J, i * n_v + row, like)
+                    at = row * n_v + c
+                    store(K, at, load(K, at, like) + push * by_q)
+                    store(C, at, load(C, at, like) + push * by_v)

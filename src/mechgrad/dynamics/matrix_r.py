@@ -1,0 +1,60 @@
+"""Matrix R: motion in independent coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from mechgrad.dynamics.formulations import Explicit, Formulation, check_positive, implicit_settings, newton_numbers
+from mechgrad.dynamics.index1 import REGULAR
+from mechgrad.dynamics.kernels.solver import Settings
+
+
+@final
+@dataclass(frozen=True)
+class MatrixR(Formulation):
+    """The equations of motion projected on the motions that constraints allow.
+
+        v = R z' + ..,     R^T (M a + h - Q) = 0,      [Gamma; B] R = [0; 1]
+
+    Attributes
+    ----------
+    independent : sequence of str, or None
+        As many as there are degrees of freedom: joint coordinates (constant B), or world coordinates of points such as
+        "P2.x" (B changes with the configuration; implicit schemes only). None: joint coordinates that are best
+        conditioned at the start.
+    tolerance : float
+        Of the increments of the independent coordinates, 2-norm.
+
+    Constraints hold to rounding at all three levels. The choice of coordinates must stay valid along the motion: where
+    it ceases to, the march ends and says so. Holonomic constraints only.
+
+    >>> MatrixR(["A", "1"]).independent
+    ('A', '1')
+    """
+
+    name: ClassVar[str] = "Matrix R"
+    for_trees: ClassVar[bool] = False
+    independent: Sequence[str] | None = None
+    tolerance: float = 1e-10
+    most_iterations: int = 50
+    tangent: str = "exact"
+    reuse: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(self, tolerance=self.tolerance)
+        newton_numbers(self.tangent, self.reuse, 0)
+        if self.independent is not None:
+            object.__setattr__(self, "independent", tuple(self.independent))
+
+    def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings:
+        return implicit_settings(
+            numbers,
+            tolerance=self.tolerance,
+            most_iterations=self.most_iterations,
+            **newton_numbers(self.tangent, self.reuse, size),
+        )
+
+    def explicit(self) -> Explicit:
+        return Explicit(REGULAR, 0.0, 0.0, 0.0, 2)

@@ -1,0 +1,174 @@
+"""A model made ready for its equations of motion: the record of arrays, user laws, constant forces and loads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mechgrad.dynamics.index1 import REGULAR
+from mechgrad.dynamics.kernels import states as _kernels
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, SINGULAR
+from mechgrad.dynamics.laws import UserLaws
+from mechgrad.errors import AssemblyError, InputError
+from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
+from mechgrad.kinematics.batch import tree_of
+from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows, mechanism_of, row_report
+from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
+from mechgrad.model.rows import Row
+from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+RANK = 1e-9  # relative size of a singular value of Gamma that counts as zero
+INDEX_1 = np.array([REGULAR, 0.0, 0.0, 0.0])
+
+
+class System:
+    """A model, constant generalized forces and loads, as marches read them.
+
+    Attributes
+    ----------
+    model : Model
+    T : Mechanism
+    tau, loads : what was given
+    names : of the constraint rows that act, in the order of the multipliers
+    dtype : float or complex
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tau: ArrayLike | None = None,
+        loads: Sequence[Load] | None = None,
+        *,
+        dtype: type | None = None,
+        rows: IntArray | None = None,
+        free: Sequence[Row] = (),
+    ) -> None:
+        tree, elements = tree_of(model), elements_of(model)
+        is_complex = dtype is complex or tree.dtype is complex or elements.dtype is complex or loads_are_complex(loads)
+        forces = np.zeros(model.n_v) if tau is None else np.asarray(tau)
+        is_complex |= bool(np.iscomplexobj(forces))
+        if forces.shape != (model.n_v,) or not np.all(np.isfinite(forces)):
+            raise InputError(
+                f"tau has shape {forces.shape}; give {model.n_v} finite numbers, in the order of model.v_names."
+            )
+        self.model, self.tau, self.loads = model, forces, tuple(loads or ())
+        self.dtype: type = complex if is_complex else float
+        table = compile_loads(model, tree, loads, 1, self.dtype)
+        self.users = UserLaws(elements.user)
+        kept = row_report(model).kept if rows is None else rows
+        self.rows = kept
+        self.T = mechanism_of(
+            model, rows=kept, free=free, tau=forces, loads=(table.indices, table.rows(slice(0, 1))),
+            users=self.users.addresses, dtype=self.dtype,
+        )  # fmt: skip
+        self.names = tuple(elements.row_names[k] for k in kept)
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of constraint rows that act."""
+        return int(self.T.ints[N_CONSTRAINTS])
+
+    @property
+    def n_holonomic(self) -> int:
+        """Number of those at position level, which come first."""
+        return int(self.T.ints[N_HOLONOMIC])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that act, those of force laws too."""
+        return int(self.T.ints[N_ROWS])
+
+    def constraints(self, q: Array, v: Array | None = None, a: Array | None = None, t: ArrayLike = 0.0) -> RowValues:
+        """Values, rates, second rates and Jacobians of the constraint rows at samples (nt, n)."""
+        times = np.broadcast_to(np.asarray(t, float), (len(q),))
+        return evaluate_rows(self.T, q, v, a, times, 0, self.n_constraints)
+
+    def accelerations(
+        self, q: Array, v: Array, t: FloatArray, numbers: Array = INDEX_1
+    ) -> tuple[Array, Array, int, int]:
+        """a, lam of samples (nt, n); and (row, reason) of the first without a solution, or (-1, DONE)."""
+        a = np.full((len(q), self.model.n_v), np.nan, self.dtype)
+        lam = np.full((len(q), self.n_constraints), np.nan, self.dtype)
+        # copies: contiguous and writeable whatever was given, so that one machine code serves
+        q, v = (np.array(x, self.dtype, order="C") for x in (q, v))
+        row, reason = _kernels.state_accelerations(self.T, numbers, q, v, np.array(t, float), a, lam)
+        self.users.raise_pending()
+        return a, lam, row, reason
+
+    def redundant(self, q: Array, t: float = 0.0) -> tuple[str, ...]:
+        """Names of constraint rows that depend on others in this configuration."""
+        J = self.constraints(q[None].real, t=t).J[0].real
+        if not J.size:
+            return ()
+        from scipy.linalg import qr
+
+        size = np.linalg.norm(J, axis=1)
+        unit = J / np.where(size > 0, size, 1.0)[:, None]
+        _, R, order = qr(unit.T, mode="economic", pivoting=True)
+        diagonal = np.abs(np.diag(R))
+        rank = int(np.sum(diagonal > RANK * max(diagonal[0], 1e-300))) if diagonal.size else 0
+        return tuple(self.names[k] for k in sorted(order[rank:]))
+
+    def check_start(self, q: Array, v: Array, t: float, tolerance: float = 1e-6) -> None:
+        """Raise unless a state meets the constraints."""
+        if not self.n_constraints:
+            return
+        rows = self.constraints(q[None], v[None], t=t)
+        for what, values, count in (("value", rows.values[0], self.n_holonomic), ("rate", rows.rates[0], len(self.names))):
+            miss = np.abs(values[:count])
+            if count and not miss.max() <= tolerance:
+                k = int(np.nanargmax(miss)) if np.isfinite(miss).any() else 0
+                raise AssemblyError(
+                    f"the start does not meet constraint {self.names[k]!r} of model {self.model.name!r}: its {what} is "
+                    f"{miss[k]:.3g}, which should be 0. Use mg.assemble(model, at={{...}}) to find a start that closes all "
+                    "loops."
+                )
+
+
+def state_accelerations(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    t: ArrayLike = 0.0,
+    tau: ArrayLike | None = None,
+    loads: Sequence[Load] | None = None,
+) -> tuple[Array, Array]:
+    """Accelerations and multipliers of any mechanism: loops, constraints and forces included.
+
+        M a + h + Gamma^T lam = Q,       second rate of every constraint = 0
+
+    Parameters
+    ----------
+    q, v : (n,) or (nt, n); v is zero if left out
+    t : time [s], one or one per state
+
+    Returns
+    -------
+    a : (n_v,) or (nt, n_v) [rad/s^2, m/s^2]
+    lam : (m,) or (nt, m), minimum norm where constraint rows depend on each other
+
+    >>> a, lam = state_accelerations(model, [0.5])
+    >>> a.shape, lam.shape
+    ((1,), (0,))
+    """
+    system = System(model, tau, loads, dtype=complex if np.iscomplexobj(q) or np.iscomplexobj(v) else None)
+    Q = np.atleast_2d(np.asarray(q))
+    V = np.zeros((len(Q), model.n_v)) if v is None else np.atleast_2d(np.asarray(v))
+    if Q.shape[1:] != (model.n_q,) or V.shape != (len(Q), model.n_v):
+        raise InputError(f"q {np.shape(q)}, v {np.shape(v)}: model {model.name!r} needs n_q = {model.n_q}, n_v = {model.n_v}.")
+    a, lam, row, reason = system.accelerations(Q, V, np.broadcast_to(np.asarray(t, float), (len(Q),)))
+    if reason == BAD_NUMBER:
+        raise InputError(f"state {row} holds a number that is not finite, or the forces on it do.")
+    if reason == SINGULAR:
+        raise InputError(
+            f"state {row} of model {model.name!r} has no unique accelerations: some coordinate moves no inertia, or the "
+            "constraints leave it undetermined."
+        )
+    assert reason == DONE
+    return (a[0], lam[0]) if np.ndim(q) == 1 else (a, lam)

@@ -1,0 +1,150 @@
+"""Explicit marches: order eight with error control, and order four with fixed steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.errors import InputError
+from mechgrad.integrators import dop853
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER
+from mechgrad.integrators.job import DONE, MOST_STEPS, REASONS, Job, bisected, crossing
+from mechgrad.integrators.kernels import explicit as _kernels
+from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.typing import Array
+
+RK4_A = np.zeros((4, 4))
+RK4_A[1, 0], RK4_A[2, 1], RK4_A[3, 2] = 0.5, 0.5, 1.0
+RK4_B = np.array([1, 2, 2, 1]) / 6.0
+RK4_C = np.array([0.0, 0.5, 0.5, 1.0])
+for _table in (RK4_A, RK4_B, RK4_C):
+    _table.setflags(write=False)
+
+
+def _numbers(job: Job) -> tuple[Array, int]:
+    """Numbers of the acceleration problem, and what follows a step."""
+    explicit = job.formulation.explicit()
+    if explicit is None:
+        raise InputError(f"{job.formulation.name} has no explicit method; choose a scheme of the Newmark family.")
+    after = explicit.after if job.system.n_constraints else 0
+    return np.array(explicit[:4], float), after
+
+
+def first_step(job: Job, numbers: Array) -> float:
+    """A cautious first step: a hundredth of the time in which the velocities change by their tolerance-free size."""
+    a, _, _, _ = job.system.accelerations(job.q, job.v, np.array([job.t0]), numbers)
+    size, speed, change = (float(np.max(np.abs(x), initial=0.0)) for x in (job.q, job.v, np.nan_to_num(a)))
+    guess = 0.01 * min(max(size, 0.1) / max(speed, 1e-6), max(speed, 0.1) / max(change, 1e-6))
+    return min(max(guess, 1e-8 * job.duration), 0.1 * job.duration)
+
+
+def adaptive(job: Job) -> Trajectory:
+    """The method of order eight."""
+    if not job.single or job.q.dtype == complex:
+        raise InputError("scheme 'dop853' takes one real start; give a step (scheme 'rk4') for batches.")
+    samples = job.samples or 201
+    if samples < 2:
+        raise InputError(f"samples is {samples}; give at least 2.")
+    f, after = _numbers(job)
+    T = job.system.T
+    t = job.t0 + np.linspace(0.0, job.duration, samples)
+    Q, V = np.empty((samples, job.q.shape[1])), np.empty((samples, job.v.shape[1]))
+    Q[0], V[0] = job.q[0], job.v[0]
+    h = first_step(job, f) if job.step is None else job.step
+    done, steps, rejected = 1, 0, 0
+
+    def march(t0: float, t1: float, h: float, q: Array, v: Array, t_out: Array, Q: Array, V: Array) -> tuple[int, ...]:
+        return _kernels.adaptive_one(  # type: ignore[no-any-return]
+            T, f, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol, job.atol, MOST_STEPS,
+            after, t_out, q, v, Q, V, 0.0,
+        )  # fmt: skip
+
+    for first, last in job.parts(samples):
+        here = slice(first + 1, last + 1)
+        got, reason, s, r, h, at = march(
+            t[first], t[last], h, Q[first].copy(), V[first].copy(), t[here], Q[here], V[here]
+        )
+        done, steps, rejected = done + got, steps + s, rejected + r
+        if reason != DONE:
+            partial = job.trajectory(
+                t[:done], Q[:done], V[:done], steps=steps, rejected=rejected, ended=REASONS[reason]
+            )
+            raise job.failed(reason, at, partial, "Loosen rtol and atol, or look at what happens there.")
+        if job.stop is not None:
+            crossed = crossing(job.stop, t[first:done], Q[first:done], V[first:done])
+            if crossed is not None:
+                return stopped(job, t, Q, V, first + crossed, march, steps, rejected)
+        job.report(last / (samples - 1), t[last])
+    return job.trajectory(t, Q, V, steps=steps, rejected=rejected, ended="duration")
+
+
+def stopped(
+    job: Job, t: Array, Q: Array, V: Array, k: int, march: object, steps: int, rejected: int
+) -> Trajectory:
+    """The motion until the stop condition changes sign between instants k and k + 1."""
+    assert job.stop is not None and callable(march)
+
+    def advance(time: float) -> tuple[Array, Array]:
+        q, v = np.empty((1, Q.shape[1])), np.empty((1, V.shape[1]))
+        march(t[k], time, time - t[k], Q[k].copy(), V[k].copy(), np.array([time]), q, v)
+        return q[0], v[0]
+
+    low, state = bisected(job.stop, t, Q, V, k, advance)
+    times, q, v = t[: k + 1], Q[: k + 1], V[: k + 1]
+    if state is not None:
+        times, q, v = np.append(times, low), np.vstack([q, state[0]]), np.vstack([v, state[1]])
+    return job.trajectory(times, q, v, steps=steps, rejected=rejected, ended="stop")
+
+
+def fixed(job: Job) -> Trajectory:
+    """The classical method of order four; batches of mechanisms without constraints run in SIMD lanes."""
+    f, after = _numbers(job)
+    outputs, every, h = job.steps()
+    t = job.t0 + np.linspace(0.0, job.duration, outputs)
+    q, v = job.q, job.v
+    T = job.system.T
+    if not job.single and job.system.n_constraints:
+        raise InputError("a batch of starts needs a mechanism without constraints; call simulate once per start.")
+    Q = np.empty((outputs, len(q), q.shape[1]), q.dtype)
+    V = np.empty((outputs, len(q), v.shape[1]), q.dtype)
+
+    def kernel(h: float, t0: float, Q: Array, V: Array) -> tuple[int, int]:
+        arguments = T, f, RK4_A, RK4_B, RK4_C, h, t0, every, after, Q, V
+        if job.single or q.dtype == complex:
+            return _kernels.fixed_one(*arguments, 0j if q.dtype == complex else 0.0)  # type: ignore[no-any-return]
+        return _kernels.fixed_lanes(*arguments)  # type: ignore[no-any-return]
+
+    Q[0], V[0] = q, v
+    for first, last in job.parts(outputs):
+        here = slice(first, last + 1)
+        got, reason = kernel(h, t[first], Q[here], V[here])
+        end = first + got
+        finite = reason == DONE and bool(np.all(np.isfinite(V[end - 1])))
+        if not finite:
+            reason = BAD_NUMBER if reason == DONE else reason
+            whole = end if job.single else 0
+            clean = bool(np.all(np.isfinite(V[:whole])))
+            partial = job.trajectory(
+                t[:whole], *_shaped(Q[:whole], V[:whole], job.single), steps=whole * every, rejected=0,
+                ended=REASONS[reason], finite=clean,
+            )  # fmt: skip
+            raise job.failed(reason, t[min(end, outputs - 1)], partial, "Take a shorter step, or scheme='dop853'.")
+        if job.stop is not None:
+            crossed = crossing(job.stop, t[here], Q[here, 0], V[here, 0])
+            if crossed is not None:
+                k = first + crossed
+
+                def march(t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array) -> None:
+                    two_q, two_v = np.stack([q, q])[:, None], np.stack([v, v])[:, None]
+                    kernel((t1 - t0) / every, t0, two_q, two_v)
+                    Q1[0], V1[0] = two_q[1, 0], two_v[1, 0]
+
+                return stopped(job, t, Q[:, 0], V[:, 0], k, march, k * every, 0)
+        job.report(last / (outputs - 1), t[last])
+    return job.trajectory(t, *_shaped(Q, V, job.single), steps=every * (outputs - 1), rejected=0, ended="duration")
+
+
+def _shaped(Q: Array, V: Array, single: bool) -> tuple[Array, Array]:
+    """(nt, n) for one start, (batch, nt, n) for many."""
+    if single:
+        return Q[:, 0], V[:, 0]
+    return np.ascontiguousarray(Q.swapaxes(0, 1)), np.ascontiguousarray(V.swapaxes(0, 1))

@@ -1,0 +1,144 @@
+"""Implicit marches: the Newmark family with fixed steps, or with steps that control their error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.errors import InputError
+from mechgrad.integrators.explicit import first_step
+from mechgrad.integrators.job import DONE, MOST_STEPS, REASONS, Job, bisected, crossing
+from mechgrad.integrators.kernels import implicit as _kernels
+from mechgrad.integrators.schemes import NewmarkFamily
+from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.dynamics.system import INDEX_1
+from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.model.mechanism import N_ALL
+from mechgrad.typing import Array
+
+
+class _Run:
+    """Arrays of one march and how to advance them."""
+
+    def __init__(self, job: Job, outputs: int) -> None:
+        if not job.single:
+            raise InputError("implicit schemes take one start; call simulate once per start, or use scheme 'rk4'.")
+        assert isinstance(job.scheme, NewmarkFamily)
+        self.job, system = job, job.system
+        n, m = system.model.n_v, system.n_constraints
+        redundant = bool(system.redundant(job.q[0], job.t0))
+        settings = job.formulation.settings(job.scheme.numbers, n + m, redundant)
+        assert settings is not None
+        self.settings = settings
+        dtype = job.q.dtype
+        self.arrays: list[Array] = [np.empty((outputs, job.q.shape[1]), dtype)]
+        self.arrays += [np.empty((outputs, k), dtype) for k in (n, n, n, m)]
+        self.arrays += [np.zeros((outputs, 3)), np.zeros(outputs, np.int64)]
+        Q, V, A, X, L, norms, _ = self.arrays
+        Q[0], V[0] = job.q[0], job.v[0]
+        A[0], L[0] = self._start()
+        X[0] = self._memory(Q[0], V[0], A[0])
+        norms[0] = job.norms(np.array([job.t0]), Q[:1], V[:1], A[:1])[0]
+        if job.formulation.fixed_point:
+            if m:
+                raise InputError(f"{job.formulation.name} is for open trees.")
+            self.kernel: Any = _kernels.march_fixed_point
+        else:
+            self.kernel = _kernels.march_independent if isinstance(job.formulation, MatrixR) else _kernels.march
+
+    def _start(self) -> tuple[Array, Array]:
+        job = self.job
+        a, lam, _, reason = job.system.accelerations(job.q, job.v, np.array([job.t0]), INDEX_1)
+        if reason != DONE:
+            empty = job.q[:0], job.v[:0]
+            partial = job.trajectory(
+                np.zeros(0), *empty, a=job.v[:0], multipliers=lam[:0], norms=np.zeros((0, 3)),
+                iterations=np.zeros(0, np.int64), steps=0, rejected=0, ended=REASONS[reason],
+            )  # fmt: skip
+            raise job.failed(reason, job.t0, partial, "Look at the start.")
+        return a[0], lam[0]
+
+    def _memory(self, q: Array, v: Array, a: Array) -> Array:
+        """The memory of the scheme at the start: accelerations, or those of the independent coordinates."""
+        system = self.job.system
+        if not isinstance(self.job.formulation, MatrixR):
+            return a
+        first, last = system.n_rows, int(system.T.ints[N_ALL])
+        rows = evaluate_rows(system.T, q[None], v[None], a[None], np.array([self.job.t0]), first, last)
+        x = np.zeros_like(a)
+        x[: last - first] = rows.seconds[0]
+        return x
+
+    def advance(self, first: int, last: int, t: Array, every: int, h: float) -> tuple[int, int, float]:
+        """From output `first` to `last`: (outputs written, reason, time)."""
+        here = slice(first, last + 1)
+        got, reason, at = self.kernel(self.job.system.T, self.settings, h, t[first], every, *(x[here] for x in self.arrays))
+        return int(got), int(reason), float(at)
+
+    def trajectory(self, t: Array, count: int, steps: int, rejected: int, ended: str) -> Trajectory:
+        """The result of the first `count` outputs."""
+        Q, V, A, _, L, norms, iterations = (x[:count] for x in self.arrays)
+        return self.job.trajectory(
+            t[:count], Q, V, a=A, multipliers=L, norms=norms, iterations=iterations, steps=steps, rejected=rejected,
+            ended=ended,
+        )  # fmt: skip
+
+    def stopped(self, t: Array, k: int, every: int, steps: int) -> Trajectory:
+        """The motion until the stop condition changes sign between outputs k and k + 1."""
+        assert self.job.stop is not None
+
+        def advance(time: float) -> tuple[Array, ...]:
+            two = [np.concatenate([x[k : k + 1], x[k : k + 1]]) for x in self.arrays]
+            self.kernel(self.job.system.T, self.settings, (time - t[k]) / every, t[k], every, *two)
+            return tuple(x[1] for x in two)
+
+        low, state = bisected(self.job.stop, t, self.arrays[0], self.arrays[1], k, advance)
+        count, times = k + 1, t[: k + 1]
+        if state is not None:
+            self.arrays = [np.concatenate([x[:count], y[None]]) for x, y in zip(self.arrays, state, strict=True)]
+            count, times = count + 1, np.append(times, low)
+        return self.trajectory(times, count, steps, 0, "stop")
+
+
+def fixed(job: Job) -> Trajectory:
+    """Steps of one length."""
+    outputs, every, h = job.steps()
+    run = _Run(job, outputs)
+    t = job.t0 + np.linspace(0.0, job.duration, outputs)
+    for first, last in job.parts(outputs):
+        got, reason, at = run.advance(first, last, t, every, h)
+        end = first + got
+        if reason != DONE:
+            partial = run.trajectory(t, end, (end - 1) * every, 0, REASONS[reason])
+            raise job.failed(reason, at, partial, "Take a shorter step, or look at what happens there.")
+        if job.stop is not None:
+            crossed = crossing(job.stop, t[first:end], run.arrays[0][first:end], run.arrays[1][first:end])
+            if crossed is not None:
+                return run.stopped(t, first + crossed, every, (first + crossed) * every)
+        job.report(last / (outputs - 1), t[last])
+    return run.trajectory(t, outputs, every * (outputs - 1), 0, "duration")
+
+
+def controlled(job: Job) -> Trajectory:
+    """Steps that keep their local error within rtol and atol; results by cubic interpolation."""
+    if isinstance(job.formulation, MatrixR) or job.formulation.fixed_point:
+        raise InputError(f"{job.formulation.name} has no step control with implicit schemes; give a step.")
+    if job.q.dtype == complex:
+        raise InputError("step control takes real numbers; give a step.")
+    if job.stop is not None:
+        raise InputError("a stop condition with an implicit scheme needs a fixed step; give one.")
+    samples = job.samples or 201
+    if samples < 2:
+        raise InputError(f"samples is {samples}; give at least 2.")
+    run = _Run(job, samples)
+    t = job.t0 + np.linspace(0.0, job.duration, samples)
+    h = first_step(job, INDEX_1)
+    got, reason, at, steps, rejected, _ = _kernels.march_controlled(
+        job.system.T, run.settings, h, job.t0, job.t0 + job.duration, job.rtol, job.atol, MOST_STEPS, t[1:], *run.arrays
+    )
+    if reason != DONE:
+        partial = run.trajectory(t, got, steps, rejected, REASONS[reason])
+        raise job.failed(reason, at, partial, "Loosen rtol and atol, or look at what happens there.")
+    return run.trajectory(t, samples, steps, rejected, "duration")

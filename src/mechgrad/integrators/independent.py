@@ -1,0 +1,74 @@
+"""Independent rows and coordinates for Matrix R, chosen where the motion starts."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import null_space, qr
+
+from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.dynamics.system import RANK, System
+from mechgrad.errors import InputError, unknown_name
+from mechgrad.kinematics.markers import _locate
+from mechgrad.kinematics.batch import tree_of
+from mechgrad.model.rows import LINEAR, POINT, Row, point
+from mechgrad.typing import Array, IntArray
+
+
+def _gamma(system: System, q: Array, t: float) -> Array:
+    J: Array = system.constraints(q[None].real.astype(system.dtype), t=t).J[0].real
+    return J
+
+
+def independent_rows(system: System, q: Array, t: float) -> IntArray:
+    """Positions (among all constraint rows of the model) of as many rows as the rank of Gamma at q."""
+    J = _gamma(system, q, t)
+    size = np.linalg.norm(J, axis=1)
+    _, R, order = qr((J / np.where(size > 0, size, 1.0)[:, None]).T, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int(np.sum(diagonal > RANK * diagonal[0]))
+    return np.asarray(system.rows[np.sort(order[:rank])])
+
+
+def free_rows(system: System, form: MatrixR, q: Array, t: float, rank: int) -> list[Row]:
+    """The rows of the independent coordinates; raises where they do not determine the motion."""
+    model = system.model
+    freedom = model.n_v - rank
+    if not freedom:
+        raise InputError(
+            f"model {model.name!r} has no degree of freedom left; there is no motion to integrate. "
+            "Use mg.kinematic_motion for driven mechanisms."
+        )
+    N = null_space(_gamma(system, q, t), rcond=RANK)
+    layout = model._layout
+    plain = dict(zip(layout.plain_v.tolist(), layout.plain_q.tolist(), strict=True))
+    if form.independent is None:
+        columns = np.array(sorted(plain))
+        _, R, order = qr(N[columns].T, mode="economic", pivoting=True)
+        if np.abs(np.diag(R)).min(initial=np.inf) < 1e-6 or len(columns) < freedom:
+            raise InputError(
+                f"no {freedom} joint coordinates of model {model.name!r} determine its motion at the start (balls have "
+                "none that could). Name coordinates of points: MatrixR(['P.x', ...])."
+            )
+        return [_coordinate(model.q_names[plain[int(columns[k])]]) for k in np.sort(order[:freedom])]
+    if len(form.independent) != freedom:
+        raise InputError(
+            f"MatrixR names {len(form.independent)} independent coordinates, and model {model.name!r} has {freedom} "
+            "degrees of freedom at the start."
+        )
+    known = [model.q_names[i] for i in plain.values()]
+    rows = []
+    for name in form.independent:
+        if name in known:
+            rows.append(_coordinate(name))
+            continue
+        marker, _, axis = name.rpartition(".")
+        if axis not in ("x", "y", "z") or not marker:
+            raise unknown_name("independent coordinate", name, known, f"model {model.name!r}")
+        body, _, local = _locate(model, tree_of(model), marker)
+        direction = tuple(float(axis == letter) for letter in "xyz")
+        rows.append(Row(POINT, (point(body, local), point("ground", np.zeros(3))), direction=direction, label=name))
+    return rows
+
+
+def _coordinate(name: str) -> Row:
+    return Row(LINEAR, coordinates=((name, 1.0),), label=name)

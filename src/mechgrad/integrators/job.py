@@ -1,0 +1,172 @@
+"""What all marches share: the task, its parts, stop conditions, reports and what is kept of a failure."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mechgrad.dynamics.formulations import Formulation
+from mechgrad.dynamics.kernels.accelerations import (
+    BAD_NUMBER,
+    DONE,
+    NOT_CONVERGED,
+    SINGULAR,
+    TOO_MANY,
+    TOO_SMALL,
+)
+from mechgrad.dynamics.system import System
+from mechgrad.errors import InputError
+from mechgrad.integrators.schemes import Scheme
+from mechgrad.integrators.trajectory import StepFailed, Trajectory
+from mechgrad.typing import Array, ArrayLike
+
+Stop = Callable[[Array, Array, Array], ArrayLike]
+
+MOST_STEPS = 10_000_000
+PARTS = 20  # of a march between two looks at a stop condition or a report
+
+REASONS = {
+    BAD_NUMBER: "a number is not finite any more",
+    SINGULAR: "the equations are singular: some coordinate moves no inertia, or constraints lose their rank",
+    TOO_SMALL: "the step became too small for the tolerance",
+    TOO_MANY: f"more than {MOST_STEPS} steps",
+    NOT_CONVERGED: "the iteration of a step did not converge",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One motion (or a batch) to be computed."""
+
+    system: System
+    formulation: Formulation
+    scheme: Scheme
+    q: Array  # (batch, n_q)
+    v: Array
+    t0: float
+    duration: float
+    step: float | None
+    samples: int | None
+    rtol: float
+    atol: float
+    stop: Stop | None
+    progress: bool
+    single: bool
+
+    def steps(self) -> tuple[int, int, float]:
+        """(outputs, steps between two of them, step) of a march with fixed steps."""
+        assert self.step is not None
+        n_steps = max(1, round(self.duration / self.step))
+        if abs(n_steps * self.step - self.duration) > 1e-9 * self.duration:
+            raise InputError(
+                f"{self.duration} s are not a whole number of steps of {self.step} s; take {self.duration / n_steps:.12g} s, "
+                "or another duration."
+            )
+        outputs = n_steps + 1 if self.samples is None else self.samples
+        if outputs < 2 or n_steps % (outputs - 1):
+            raise InputError(
+                f"{n_steps} steps cannot give {outputs} evenly spaced samples; choose samples - 1 that divides them."
+            )
+        return outputs, n_steps // (outputs - 1), self.duration / n_steps
+
+    def parts(self, outputs: int) -> list[tuple[int, int]]:
+        """First and last output of each part of the march."""
+        parts = PARTS if self.single and (self.stop is not None or self.progress) else 1
+        ends = [part * (outputs - 1) // parts for part in range(parts + 1)]
+        return [(a, b) for a, b in zip(ends, ends[1:], strict=False) if b > a]
+
+    def report(self, share: float, t: float) -> None:
+        """Say how far the march has come."""
+        if self.progress:
+            sys.stdout.write(f"\r  {100 * share:3.0f} %  t = {t:.4g} s" + ("\n" if share >= 1 else ""))
+            sys.stdout.flush()
+
+    def trajectory(self, t: Array, q: Array, v: Array, *, ended: str, finite: bool = True, **more: Any) -> Trajectory:
+        """The result; accelerations and multipliers are computed here unless they are given."""
+        system = self.system
+        if "a" not in more:
+            flat_q, flat_v = q.reshape(-1, q.shape[-1]), v.reshape(-1, v.shape[-1])
+            a = np.full((len(flat_q), system.model.n_v), np.nan, q.dtype)
+            lam = np.full((len(flat_q), system.n_constraints), np.nan, q.dtype)
+            if len(flat_q) and finite:
+                explicit = self.formulation.explicit()
+                assert explicit is not None
+                times = np.broadcast_to(t, q.shape[:-1]).ravel()
+                a, lam, _, _ = system.accelerations(flat_q, flat_v, times, np.array(explicit[:4], float))
+            more |= {"a": a.reshape(v.shape), "multipliers": lam.reshape(*v.shape[:-1], -1)}
+        if "norms" not in more:
+            more["norms"] = self.norms(t, q, v, more["a"])
+        return Trajectory(
+            model=system.model, t=t, q=q, v=v, tau=system.tau, loads=system.loads, ended=ended, system=system,
+            formulation=self.formulation.name, scheme=self.scheme, **more,
+        )  # fmt: skip
+
+    def norms(self, t: Array, q: Array, v: Array, a: Array) -> Array:
+        """Norms of constraint values, rates and second rates, (nt, 3)."""
+        system = self.system
+        if not system.n_constraints or not len(q):
+            return np.zeros((*q.shape[:-1], 3))
+        rows = system.constraints(q, v, a, t)
+        values = rows.values[:, : system.n_holonomic]
+        return np.stack([np.linalg.norm(x, axis=1) for x in (values, rows.rates, rows.seconds)], axis=1)
+
+    def failed(self, reason: int, t: float, trajectory: Trajectory, hint: str) -> StepFailed:
+        """The error that ends a march; raises what a user law did instead, if one failed."""
+        self.system.users.raise_pending()
+        if reason == NOT_CONVERGED:
+            hint = "Take a shorter step, another start, or look for a lock-up or a hard impact there."
+        elif reason == SINGULAR and self.system.n_constraints:
+            hint = (
+                "mg.mobility(model, q) names the constraints that depend on each other there. ALI3P steps over many "
+                "singular configurations; with MatrixR choose other independent coordinates."
+            )
+        return StepFailed(
+            f"the motion of {self.system.model.name!r} ends at t = {t:.6g} s: {REASONS[reason]}. {hint} The motion until "
+            "then is in `.trajectory` of this error.",
+            trajectory,
+        )
+
+
+def signs(stop: Stop, t: Array, q: Array, v: Array) -> Array:
+    """Values of a stop condition, checked."""
+    values = np.asarray(stop(t, q, v), float)
+    if values.shape != t.shape:
+        raise InputError(f"stop returned shape {values.shape} for {t.size} instants; it must return ({t.size},).")
+    if not np.all(np.isfinite(values)):
+        raise InputError(f"stop returned {values[~np.isfinite(values)][0]} at t = {t[~np.isfinite(values)][0]:g} s.")
+    return values
+
+
+def crossing(stop: Stop, t: Array, q: Array, v: Array) -> int | None:
+    """The first instant after which the sign differs from that before."""
+    values = signs(stop, t, q, v)
+    changes = np.flatnonzero((values[:-1] != 0) & (np.sign(values[:-1]) != np.sign(values[1:])))
+    return int(changes[0]) if changes.size else None
+
+
+def bisected(stop: Stop, t: Array, q: Array, v: Array, k: int, advance: Callable[[float], tuple[Any, ...]]) -> Any:
+    """Where a stop condition changes sign between instants k and k + 1: what `advance(time)` gives just before.
+
+    advance: from instant k to a time in between, returns (q, v, ...) there.
+    """
+    low, high = float(t[k]), float(t[k + 1])
+    before = signs(stop, t[k : k + 1], q[k : k + 1], v[k : k + 1])[0]
+    best: tuple[Any, ...] | None = None
+    start = low
+    while high - low > 1e-13 * max(abs(high), float(t[-1])):
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            break
+        state = advance(middle)
+        if np.sign(signs(stop, np.array([middle]), state[0][None], state[1][None])[0]) == np.sign(before):
+            low, best = middle, state
+        else:
+            high = middle
+    return (low, best) if best is not None else (start, None)
+
+
+__all__ = ["DONE", "MOST_STEPS", "REASONS", "Job", "Stop", "bisected", "crossing", "signs"]

@@ -1,0 +1,162 @@
+"""How time is stepped: the Newmark family, the classical Runge-Kutta method and the one of order eight.
+
+Implicit schemes are four numbers. With h the step and x a memory of accelerations,
+
+    (1 - alpha_m) x1 + alpha_m x0 = (1 - alpha_f) a1 + alpha_f a0
+    q1 = q0 moved by  h v0 + h^2 ((1/2 - beta) x0 + beta x1),       v1 = v0 + h ((1 - gamma) x0 + gamma x1)
+
+and the equations of motion hold at the new time. Newmark: alpha_m = alpha_f = 0, x = a.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from mechgrad.errors import InputError, unknown_name
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """What every scheme is: a way to advance by one step."""
+
+    implicit: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class NewmarkFamily(Scheme):
+    """An implicit scheme by its four numbers (beta, gamma, alpha_m, alpha_f)."""
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        """(beta, gamma, alpha_m, alpha_f)"""
+        raise TypeError(f"{type(self).__name__} states no numbers")  # pragma: no cover - every scheme does
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Newmark(NewmarkFamily):
+    """Newmark's scheme; beta = 1/4, gamma = 1/2 is the trapezoidal rule.
+
+    Second order for gamma = 1/2; gamma > 1/2 damps, to first order.
+
+    >>> Newmark().numbers
+    (0.25, 0.5, 0.0, 0.0)
+    """
+
+    beta: float = 0.25
+    gamma: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.beta <= 0.5 and 0.5 <= self.gamma <= 1.0):
+            raise InputError(
+                f"Newmark(beta={self.beta}, gamma={self.gamma}): take 0 < beta <= 1/2 and 1/2 <= gamma <= 1; it is "
+                "unconditionally stable for 2 beta >= gamma."
+            )
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        return self.beta, self.gamma, 0.0, 0.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Trapezoidal(NewmarkFamily):
+    """The trapezoidal rule: second order, no damping.
+
+    >>> Trapezoidal().numbers
+    (0.25, 0.5, 0.0, 0.0)
+    """
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        return 0.25, 0.5, 0.0, 0.0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class HHT(NewmarkFamily):
+    """Hilber, Hughes and Taylor: second order, damps high frequencies by `damping` in [0, 1/3].
+
+        alpha_f = damping, alpha_m = 0, beta = (1 + damping)^2 / 4, gamma = 1/2 + damping
+
+    >>> HHT(0.05).numbers
+    (0.275625, 0.55, 0.0, 0.05)
+    """
+
+    damping: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.damping <= 1.0 / 3.0:
+            raise InputError(f"HHT(damping={self.damping}): take a damping from 0 (none) to 1/3.")
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        d = self.damping
+        return (1.0 + d) ** 2 / 4.0, 0.5 + d, 0.0, d
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GeneralizedAlpha(NewmarkFamily):
+    """Chung and Hulbert: second order, `radius` in [0, 1] is the spectral radius at infinite frequency.
+
+        alpha_m = (2 radius - 1) / (radius + 1),   alpha_f = radius / (radius + 1)
+        gamma = 1/2 + alpha_f - alpha_m,           beta = (1/2 + gamma)^2 / 4
+
+    radius = 1 does not damp, 0 annihilates what a step cannot resolve.
+
+    >>> GeneralizedAlpha(1.0).numbers
+    (0.25, 0.5, 0.5, 0.5)
+    """
+
+    radius: float = 0.8
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.radius <= 1.0:
+            raise InputError(f"GeneralizedAlpha(radius={self.radius}): take a radius from 0 (most damping) to 1 (none).")
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        m, f = (2.0 * self.radius - 1.0) / (self.radius + 1.0), self.radius / (self.radius + 1.0)
+        gamma = 0.5 + f - m
+        return (0.5 + gamma) ** 2 / 4.0, gamma, m, f
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RK4(Scheme):
+    """The classical explicit Runge-Kutta method of order four, with a fixed step."""
+
+    implicit: ClassVar[bool] = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DOP853(Scheme):
+    """Dormand and Prince's explicit method of order eight, with error control and interpolation."""
+
+    implicit: ClassVar[bool] = False
+
+
+SCHEMES: dict[str, Scheme] = {
+    "dop853": DOP853(),
+    "rk4": RK4(),
+    "trapezoidal": Trapezoidal(),
+    "newmark": Newmark(),
+    "hht": HHT(),
+    "generalized-alpha": GeneralizedAlpha(),
+}
+
+
+def as_scheme(given: str | Scheme) -> Scheme:
+    """A scheme from its name or from itself.
+
+    >>> as_scheme("hht")
+    HHT(damping=0.05)
+    """
+    if isinstance(given, Scheme):
+        return given
+    if given not in SCHEMES:
+        raise unknown_name("scheme", str(given), SCHEMES)
+    return SCHEMES[given]

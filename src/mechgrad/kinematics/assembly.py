@@ -1,0 +1,327 @@
+"""Putting a mechanism together: positions, velocities and accelerations that its constraints allow.
+
+    positions       Phi(q, t) = 0,           h(q) = given
+    velocities      Gamma v = -Phi_t,        H v = given rates
+    accelerations   Gamma a = c(q, v, t),    H a + H' v = given second rates
+
+h are the quantities that are held (`mechgrad.kinematics.held`), H = dh/dq. The first is solved by Newton's method, all
+linear equations by least squares with the shortest solution: redundant rows do no harm, and what is left free moves as
+little as possible. Constraints at velocity level (rolling) ask nothing of positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+
+from mechgrad.errors import AssemblyError, InputError
+from mechgrad.kinematics.held import Equations, Quantity, checked_state, find_values, finite_number
+from mechgrad.typing import Array, ArrayLike, Number
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+RANK = 1e-7
+"""Singular values below this part of the largest count as zero: a configuration next to a singular one is found to
+about the root of rounding only, since its constraints are flat there."""
+
+LINEAR_MISS = 1e-8  # of the largest term: what rates may miss by, when positions are known to 1e-12
+LARGEST_TURN = 0.5  # of one step [rad]: beyond, the linear picture of a rotation is worth nothing
+STEPS, HALVINGS, STARTS = 60, 12, 25
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A state that meets the constraints.
+
+    Attributes
+    ----------
+    model : Model
+    q, v : (n_q,), (n_v,)
+    t : float
+        Time [s], for constraints that depend on it.
+    held, held_rates : tuple of str
+        What was held at position and at velocity level; if that fixes all degrees of freedom, q and v are smooth
+        functions of its values and of the numbers of the model.
+    position_error, velocity_error : float
+        Largest miss among the constraints and the held quantities [m or 1; m/s or 1/s].
+
+    >>> assemble(pendulum, {"pin": 0.5}, {"pin": 2.0}).v
+    array([2.])
+    """
+
+    model: Model
+    q: Array
+    v: Array
+    t: float
+    held: tuple[str, ...]
+    held_rates: tuple[str, ...]
+    position_error: float
+    velocity_error: float
+
+
+def assemble(
+    model: Model,
+    at: Mapping[Any, Number] | None = None,
+    rates: Mapping[Any, Number] | None = None,
+    *,
+    guess: ArrayLike | None = None,
+    time: float = 0.0,
+    tolerance: float = 1e-12,
+) -> State:
+    """Find a configuration and velocities that meet all constraints and have some quantities as given.
+
+        Phi(q, t) = 0,  h(q) = at;      Gamma v = -Phi_t,  H v = rates
+
+    Parameters
+    ----------
+    at : mapping from names to values
+        Coordinates of hinges and sliders ("crank"), world coordinates of points ("P2.x" or ("P2", "x")), components
+        of vectors ("axis1.x"); [rad], [m].
+    rates : mapping from names to values
+        The same names, or those of `model.v_names`. Whatever `at` holds has rate zero unless it is given here.
+    guess : (n_q,), optional
+        Where the search starts, `model.neutral()` if left out; coordinates in `at` start with their value. Of
+        several ways to put the mechanism together it decides which one is found.
+    time : float
+        [s], for drivers.
+    tolerance : float
+        Largest miss of a row [m or 1], for lengths up to a metre; it grows with them.
+
+    If less is held than the mechanism has degrees of freedom, every step is the shortest possible: the result is a
+    configuration near the guess, and the velocities are the smallest. With complex numbers in the model or in `at`,
+    the imaginary parts of q and v are exact where all degrees of freedom are held.
+
+    Raises
+    ------
+    AssemblyError
+        If the loops cannot be closed or the values cannot be had together; the rows that miss most are named.
+
+    >>> bars = [mg.Revolute("A", "ground", "crank"), mg.Revolute("B", "ground", "rocker", (1, 0, 0))]
+    >>> ends = [mg.Point("tip", "crank", (0, 1, 0)), mg.Point("top", "rocker", (0, 1, 0))]
+    >>> rod = mg.FixedDistance("rod", "tip", "top", 1.0)
+    >>> four_bar = mg.Model("four-bar", [mg.Body("crank"), mg.Body("rocker")], bars, ends, constraints=[rod])
+    >>> state = assemble(four_bar, {"A": 0.3}, {"A": 2.0})
+    >>> state.q.round(9), state.v.round(9)
+    (array([0.3, 0.3]), array([2., 2.]))
+    """
+    held = find_values(model, at)
+    values = [finite_number(value, f"at[{name!r}]") for name, (_, value) in held.items()]
+    start = model.neutral() if guess is None else checked_state(model, "guess", guess, model.n_q)
+    equations = Equations.of(model, (quantity for quantity, _ in held.values()), start, *values)
+    target: Array = np.array(values, equations.dtype)
+    attempt = find_positions(equations, target, start, time, tolerance, STARTS)
+    if not attempt.closed:
+        raise _not_assembled(equations, attempt, time)
+    moving = {**{name: (quantity, 0.0) for name, (quantity, _) in held.items()}, **find_values(model, rates, rate=True)}
+    v, miss = _velocities(model, attempt.q, moving, time)
+    return State(model, attempt.q, v, time, tuple(held), tuple(moving), attempt.size, miss)
+
+
+def solve_velocities(model: Model, q: ArrayLike, rates: Mapping[Any, Number] | None = None, time: float = 0.0) -> Array:
+    """Velocities v (n_v,) that the constraints allow at q, with some rates as given; the smallest if some are free.
+
+        Gamma(q) v = -Phi_t,    H v = rates
+
+    Names are those of `assemble`, or of `model.v_names`. Raises AssemblyError if no velocities do.
+
+    >>> solve_velocities(double_pendulum(), [0.0, 0.0], {"tip.x": 4.0}).round(9)
+    array([-1.6, -0.8])
+    """
+    return _velocities(model, checked_state(model, "q", q, model.n_q), find_values(model, rates, rate=True), time)[0]
+
+
+def solve_accelerations(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    accelerations: Mapping[Any, Number] | None = None,
+    time: float = 0.0,
+) -> Array:
+    """Accelerations a (n_v,) that the constraints allow at (q, v), with some second rates as given.
+
+        Gamma(q) a = c(q, v, t),    H a + H' v = accelerations
+
+    Geometry only, no forces: what is left free has the smallest accelerations. Names as for `solve_velocities`.
+    Raises AssemblyError if no accelerations do.
+
+    >>> solve_accelerations(double_pendulum(), [0.0, 0.0], [1.0, 0.0], {"shoulder": 0.0, "tip.x": -3.0}).round(9)
+    array([0., 3.])
+    """
+    q, v = checked_state(model, "q", q, model.n_q), checked_state(model, "v", v, model.n_v)
+    held = find_values(model, accelerations, rate=True)
+    values = [finite_number(value, f"{name!r}: acceleration") for name, (_, value) in held.items()]
+    equations = Equations.of(model, (quantity for quantity, _ in held.values()), q, v, *values)
+    a, _, _ = linear_rates(equations, q, v, time, np.array(values, equations.dtype))
+    return a
+
+
+def _velocities(model: Model, q: Array, held: dict[str, tuple[Quantity, Any]], time: float) -> tuple[Array, float]:
+    values = [finite_number(value, f"rates[{name!r}]") for name, (_, value) in held.items()]
+    equations = Equations.of(model, (quantity for quantity, _ in held.values()), q, *values)
+    v, miss, _ = linear_rates(equations, q, None, time, np.array(values, equations.dtype))
+    return v, miss
+
+
+# ---- positions
+
+
+class Attempt(NamedTuple):
+    """Where a search ended: q, the misses of all rows that count, the largest of them, whether that is close enough."""
+
+    q: Array
+    miss: Array
+    size: float
+    closed: bool
+    starts: int = 1
+
+
+def find_positions(
+    equations: Equations, target: Array, guess: Array, time: float, tolerance: float, starts: int
+) -> Attempt:
+    """The best of several searches from a guess and around it, the first that succeeds."""
+    model, reach = equations.model, equations.reach(target)
+    rng = np.random.default_rng(0)
+    turns = _turning(model)
+    best = None
+    for k in range(starts):
+        q: Array = guess.astype(equations.dtype)
+        if k:
+            spread = np.where(turns, np.pi, reach) * k / starts
+            q = model.integrate(q, spread * rng.uniform(-1.0, 1.0, model.n_v))
+        for i, quantity in enumerate(equations.held):
+            if quantity.q_at >= 0:
+                q[quantity.q_at] = target[i]
+        attempt = newton(equations, target, q, time, tolerance * reach)
+        if best is None or attempt.closed or attempt.size < best.size:
+            best = attempt
+        if attempt.closed:
+            break
+    if best is None:
+        raise InputError(f"starts is {starts}; at least one is needed.")
+    return best._replace(starts=k + 1)
+
+
+def newton(equations: Equations, target: Array, q: Array, time: float, tolerance: float) -> Attempt:
+    """One damped search from q; it also ends where no step makes the misses smaller, with the least squares."""
+    model, rows = equations.model, equations.finite_rows
+    turns = _turning(model)
+    wanted = np.concatenate([np.zeros(equations.n_holonomic), target])
+
+    def misses(q: Array) -> tuple[Array, Array]:
+        at = equations.at(q, None, time)
+        return at.values[rows] - wanted, at.J[rows]
+
+    r, J = misses(q)
+    for _ in range(STEPS):
+        size = _largest(r)
+        step = -least_squares(J, r)[0]
+        turn = np.abs(step.real[turns]).max(initial=0.0)
+        step = step * min(1.0, LARGEST_TURN / turn) if turn > 0.0 else step
+        for halving in range(1 if size <= tolerance else HALVINGS):
+            trial = model.integrate(q, step * 0.5**halving)
+            r_trial, J_trial = misses(trial)
+            if _squares(r_trial) < (1.0 - 1e-4 * 0.5**halving) * _squares(r):
+                break
+        else:
+            break
+        q, r, J = trial, r_trial, J_trial
+        if size <= tolerance and _largest(r) > 0.5 * size:
+            break
+    if equations.dtype is complex and _largest(r) <= tolerance:
+        for _ in range(2):  # imaginary parts follow the real ones a step behind
+            q = model.integrate(q, -least_squares(J, r)[0])
+            r, J = misses(q)
+    size = _largest(r)
+    return Attempt(q, r, size, size <= tolerance)
+
+
+def least_squares(A: Array, b: Array) -> tuple[Array, int]:
+    """The shortest x with the smallest |A x - b|, and the rank of A.
+
+    The decomposition is that of the real part; imaginary parts follow by correction, which is exact for those of a
+    complex step if A has full rank.
+    """
+    if not A.size:
+        return np.zeros(A.shape[1], np.result_type(A, b)), 0
+    U, s, Vt = np.linalg.svd(A.real, full_matrices=False)
+    kept = s > RANK * s[0]
+    pseudo_inverse = (Vt[kept].T / s[kept]) @ U[:, kept].T
+    x = pseudo_inverse @ b
+    for _ in range(2):
+        x = x + pseudo_inverse @ (b - A @ x)
+    return x, int(kept.sum())
+
+
+def _turning(model: Model) -> Array:
+    """Which velocities are angular."""
+    return model.shared(
+        "turning", lambda m: np.array([u == "rad/s" for joint in m.tree_joints for u in joint.v_units], bool)
+    )
+
+
+def _largest(r: Array) -> float:
+    return float(np.abs(r.real).max(initial=0.0))
+
+
+def _squares(r: Array) -> float:
+    return float(r.real @ r.real)
+
+
+# ---- velocities and accelerations
+
+
+def linear_rates(
+    equations: Equations, q: Array, v: Array | None, time: float, target: Array
+) -> tuple[Array, float, int]:
+    """Velocities (v is None) or accelerations that meet all rows, their largest miss, and the rank of the rows."""
+    at = equations.at(q.astype(equations.dtype), None if v is None else v.astype(equations.dtype), time)
+    b = -(at.rates if v is None else at.seconds)
+    b[equations.n_constraints :] += target
+    x, rank = least_squares(at.J, b)
+    miss = (at.J @ x - b).real
+    scale = max(1.0, _largest(b), float((np.abs(at.J.real) @ np.abs(x.real)).max(initial=0.0)))
+    if _largest(miss) > LINEAR_MISS * scale:
+        level, unit = ("velocities", "m/s or 1/s") if v is None else ("accelerations", "m/s^2 or 1/s^2")
+        raise AssemblyError(
+            f"no {level} of model {equations.model.name!r} meet all constraints and held rates at t = {time:g} s: the "
+            f"nearest miss {worst_rows(equations.names, miss)} [{unit}]. Hold fewer quantities or give other values; "
+            "at a dead point, hold another coordinate."
+        )
+    return x, _largest(miss), rank
+
+
+# ---- messages
+
+
+def worst_rows(names: tuple[str, ...] | list[str], miss: Array, count: int = 3) -> str:
+    """The rows that miss most, with how far."""
+    first = np.argsort(-np.abs(miss.real))[:count]
+    order = [k for k in first if abs(miss.real[k]) > 0.01 * _largest(miss)]
+    return ", ".join(f"{names[k]!r} by {miss.real[k]:.3g}" for k in order)
+
+
+def _not_assembled(equations: Equations, attempt: Attempt, time: float) -> AssemblyError:
+    model, n = equations.model, equations.n_holonomic
+    names = [equations.names[k] for k in equations.finite_rows]
+    J = equations.at(attempt.q, None, time).J.real[:n]
+    freedoms = model.n_v - least_squares(J, np.zeros(n))[1]
+    text = (
+        f"model {model.name!r} cannot be put together at t = {time:g} s: the nearest of {attempt.starts} attempts "
+        f"misses {worst_rows(names, attempt.miss)} [m or 1]."
+    )
+    if not equations.held:
+        return AssemblyError(f"{text} Check the lengths of the bodies in the loops, or give a guess closer to closing.")
+    held = ", ".join(quantity.name for quantity in equations.held)
+    return AssemblyError(
+        f"{text} Held: {held}; the mechanism has {freedoms} degree(s) of freedom there. "
+        + (
+            "Hold fewer quantities."
+            if len(equations.held) > freedoms
+            else "The values may be out of reach: give others, or a guess closer to them."
+        )
+    )

@@ -1,0 +1,235 @@
+"""Motions that geometry alone decides: drivers fix all degrees of freedom, and each instant follows from the last.
+
+    Phi(q, t) = 0,  h(q) = f(t);    Gamma v = -Phi_t,  H v = f';    Gamma a = c,  H a + H' v = f''
+
+From one instant to the next, q + dt v + dt^2/2 a predicts and Newton's method corrects. Where the correction is not
+small against the prediction, the step is halved: this is what keeps a mechanism in the way it was put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+
+from mechgrad.errors import AssemblyError, InputError
+from mechgrad.kinematics.assembly import assemble, linear_rates, newton, worst_rows
+from mechgrad.kinematics.held import Equations, find_values
+from mechgrad.kinematics.markers import MarkerMotion, marker_motion
+from mechgrad.kinematics.mobility import independent_quantities, null_space
+from mechgrad.model.functions import Function, Spline, as_function
+from mechgrad.typing import Array, ArrayLike, FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+HALVINGS = 12
+CORRECTION = 0.3  # largest correction [rad or m] that still is one and not a jump, as a part of the step's length
+ALWAYS_SMALL = 1e-3  # [rad or m]: corrections below this are accepted from any prediction
+COMPLEX_STEP = 1e-30
+STENCIL = 1e-3  # [s]: second derivatives of plain callables, error of the order STENCIL^4 f''''''
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class GuidedMotion:
+    """A motion that drivers decide.
+
+    Attributes
+    ----------
+    model : Model
+    t : (nt,) [s]
+    q, v, a : (nt, n_q), (nt, n_v), (nt, n_v)
+    held : tuple of str
+        What was driven besides the constraints of the model.
+    norms : (nt, 3)
+        Largest miss of the rows in positions, velocities and accelerations.
+
+    >>> kinematic_motion(pendulum, [0.0, 1.0], {"pin": mg.Polynomial((0, 2))}).markers(["bob.com"]).velocity[0, 0]
+    array([-2.,  0.,  0.])
+    """
+
+    model: Model
+    t: FloatArray
+    q: Array
+    v: Array
+    a: Array
+    held: tuple[str, ...]
+    norms: FloatArray
+
+    def markers(self, names: Sequence[str]) -> MarkerMotion:
+        """Motion of points, vectors and spins, (nt, markers, 3) each."""
+        return marker_motion(self.model, names, self.q, self.v, self.a)
+
+
+Drive = Callable[[float], tuple[Any, Any, Any]]
+"""Value, rate and second rate at a time."""
+
+
+def kinematic_motion(
+    model: Model,
+    times: ArrayLike,
+    at: Mapping[Any, Any] | None = None,
+    *,
+    guess: ArrayLike | None = None,
+    tolerance: float = 1e-12,
+) -> GuidedMotion:
+    """Positions, velocities and accelerations over time of a mechanism whose drivers fix all degrees of freedom.
+
+        Phi(q, t) = 0,    h(q) = at(t)        and their first and second rates
+
+    Parameters
+    ----------
+    times : (nt,)
+        Increasing [s].
+    at : mapping from names (as in `assemble`) to how they move, besides `Driver` and `GuidedPoint` of the model
+        A `Function`; a number; (nt,) values at the times, joined by a cubic spline; or a callable of the time that
+        returns (value, rate, second rate), or the value alone if it accepts complex numbers (its second rate is then
+        good to about ten digits).
+    guess : (n_q,), optional
+        Where the search for the first instant starts; it decides how the mechanism is put together.
+    tolerance : float
+        Largest miss of a row [m or 1], for lengths up to a metre.
+
+    Raises
+    ------
+    AssemblyError
+        If some freedom is not driven, if the drivers cannot be followed, or at a dead point, where velocities are not
+        determined.
+
+    >>> crank = mg.Driver("motor", "pin", mg.Harmonic(0.5, frequency=1.0))
+    >>> driven = mg.Model("driven", pendulum.bodies, pendulum.joints, constraints=[crank])
+    >>> kinematic_motion(driven, [0.0, 0.25]).q.ravel()
+    array([0. , 0.5])
+    """
+    t = np.array(times, float)
+    if t.ndim != 1 or not len(t) or not np.isfinite(t).all() or (np.diff(t) <= 0.0).any():
+        raise InputError(f"times has shape {t.shape}; give increasing, finite instants, at least one.")
+    held = find_values(model, at)
+    drives = [_as_drive(given, t, name) for name, (_, given) in held.items()]
+    values = {name: drive(float(t[0]))[0] for name, drive in zip(held, drives, strict=True)}
+    equations = Equations.of(model, (quantity for quantity, _ in held.values()), *values.values())
+    guide = _Guide(model, drives, equations, tolerance)
+    start = assemble(model, values, guess=guess, time=float(t[0]), tolerance=tolerance)
+    guide.check_determined(start.q, float(t[0]))
+    instants = [guide.rates(start.q, float(t[0]), start.position_error)]
+    for instant in t[1:]:
+        instants.append(guide.advance(instants[-1], float(instant)))
+    q, v, a = (np.array([getattr(x, name) for x in instants]) for name in ("q", "v", "a"))
+    return GuidedMotion(model, t, q, v, a, tuple(held), np.array([x.norms for x in instants]))
+
+
+class _Instant(NamedTuple):
+    t: float
+    q: Array
+    v: Array
+    a: Array
+    norms: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Guide:
+    """Carries a motion from one instant to another."""
+
+    model: Model
+    drives: list[Drive]
+    equations: Equations
+    tolerance: float
+
+    def target(self, t: float, order: int) -> Array:
+        return np.array([drive(t)[order] for drive in self.drives], self.equations.dtype)
+
+    def check_determined(self, q: Array, t: float) -> None:
+        """Raise unless drivers and constraints fix all positions."""
+        equations = self.equations
+        J = equations.at(q.astype(equations.dtype), None, t).J[equations.finite_rows]
+        free = null_space(J)
+        if free.shape[1]:
+            names = ", ".join(independent_quantities(self.model, q.real, free, t))
+            raise AssemblyError(
+                f"model {self.model.name!r} keeps {free.shape[1]} degree(s) of freedom at t = {t:g} s beside its "
+                f"constraints and drivers. Drive them as well, for example {names}; or simulate the motion."
+            )
+
+    def rates(self, q: Array, t: float, miss: float) -> _Instant:
+        """Velocities and accelerations at a configuration."""
+        v, miss_v, rank = linear_rates(self.equations, q, None, t, self.target(t, 1))
+        if rank < self.model.n_v:
+            raise AssemblyError(
+                f"model {self.model.name!r} is at a dead point or change point at t = {t:g} s: its drivers leave "
+                f"{self.model.n_v - rank} velocities open. Shift the instants, or drive another coordinate."
+            )
+        a, miss_a, _ = linear_rates(self.equations, q, v, t, self.target(t, 2))
+        return _Instant(t, q, v, a, (miss, miss_v, miss_a))
+
+    def advance(self, last: _Instant, end: float) -> _Instant:
+        """The instant at `end`, by steps that are halved while their correction is too large."""
+        h, halvings = end - last.t, 0
+        while last.t < end:
+            t = end if last.t + 1.001 * h >= end else last.t + h
+            step = self._step(last, t)
+            if isinstance(step, str):
+                halvings, h = halvings + 1, 0.5 * h
+                if halvings > HALVINGS:
+                    raise AssemblyError(
+                        f"model {self.model.name!r} cannot follow its drivers beyond t = {last.t:.6g} s: {step} "
+                        "Drive it within its reach, and around dead points."
+                    )
+                continue
+            last, halvings, h = step, max(halvings - 1, 0), 2.0 * h
+        return last
+
+    def _step(self, last: _Instant, t: float) -> _Instant | str:
+        """The instant at t, or why a shorter step is needed."""
+        h, equations = t - last.t, self.equations
+        target = self.target(t, 0)
+        move = h * last.v + 0.5 * h * h * last.a
+        predicted = self.model.integrate(last.q, move)
+        found = newton(equations, target, predicted, t, self.tolerance * equations.reach(target))
+        if not found.closed:
+            names = [equations.names[k] for k in equations.finite_rows]
+            return f"the nearest configuration misses {worst_rows(names, found.miss)} [m or 1]."
+        jump = float(np.abs((found.q - predicted).real).max(initial=0.0))
+        if jump > max(CORRECTION * np.abs(move.real).max(initial=0.0), ALWAYS_SMALL):
+            return f"the configuration would jump by {jump:.2g} [rad or m]."
+        return self.rates(found.q, t, found.size)
+
+
+def _as_drive(given: Any, t: FloatArray, name: str) -> Drive:
+    if isinstance(given, Function):
+        return _of_function(given)
+    if callable(given):
+        return lambda instant: _differentiated(given, instant, name)
+    values = np.asarray(given)
+    if values.ndim == 0:
+        return _of_function(as_function(values[()], f"at[{name!r}]"))
+    if values.shape != t.shape:
+        raise InputError(
+            f"at[{name!r}] has shape {values.shape}, but there are {len(t)} times. Give one value per time, a number, "
+            "a Function, or a callable."
+        )
+    return _of_function(Spline(t, values, ends="not-a-knot" if len(t) >= 4 else "natural"))
+
+
+def _of_function(f: Function) -> Drive:
+    return lambda t: (f(t), f.rate(t), f.second(t))
+
+
+def _differentiated(f: Callable[[Any], Any], t: float, name: str) -> tuple[Any, Any, Any]:
+    value = f(t)
+    if np.shape(value) == (3,):
+        return value[0], value[1], value[2]
+
+    def rate(at: float) -> float:
+        return float(np.imag(f(complex(at, COMPLEX_STEP))) / COMPLEX_STEP)
+
+    try:
+        beside = [rate(t + k * STENCIL) for k in (-2, -1, 1, 2)]
+        return value, rate(t), (beside[0] - 8.0 * beside[1] + 8.0 * beside[2] - beside[3]) / (12.0 * STENCIL)
+    except TypeError as error:
+        raise InputError(
+            f"at[{name!r}] does not accept complex times ({error}), which is how its rate is found. Use functions of "
+            "NumPy in it, or return (value, rate, second rate)."
+        ) from error

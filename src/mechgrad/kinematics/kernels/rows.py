@@ -1,0 +1,369 @@
+"""Rows of constraints and laws in a state: values, rates, Jacobians and curvature (`model.rows` says what rows are).
+
+Every row pushes on a few *feet*: its markers, or the two bodies in contact. A foot is a covector (x cross g, g) of the
+atom that carries it (only its first half for a direction), so that with the twists S = (s, m) of the columns beyond
+the ground
+
+    Gamma_c  = sum over feet that c moves of   s . (x cross g) + m . g
+    rate     = sum over feet of                V_w . (x cross g) + V_v . g
+    rate_q,c = Psid_c . (x cross g, g) + S_c . (xdot cross g + x cross gdot, gdot)          for holonomic rows
+    second   = Gamma a + sum over feet of      g . xddot|a=0 + gdot . xdot
+
+The generalized force of multipliers y is Gamma^T y. Its derivative by q has a geometric part, that of forces y g of
+constant direction at material points (`inverse.kernels.inward`), and the part added here: the change of g, and of x
+where a contact point wanders.
+"""
+
+from __future__ import annotations
+
+from mechgrad.kernels.jit import inlined, inner
+from mechgrad.kernels.lanes import load, store
+from mechgrad.kernels.vec3 import add, cross, dot, get3, put3, scale, sub, zero3
+from mechgrad.kinematics.kernels.markers import MOTION
+from mechgrad.kinematics.kernels.markers import POINT as IS_POINT
+from mechgrad.kinematics.kernels.measures import (
+    contact,
+    contact_variation,
+    evaluate,
+    feet_of_kind,
+    gradient,
+    variation,
+    whole_turns,
+)
+from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, TWIST, V, W, twist_rates
+from mechgrad.model.mechanism import (
+    AT_COLUMNS,
+    AT_COORDS,
+    AT_FACTORS,
+    AT_MARKERS,
+    AT_MOVES,
+    AT_ROW_NUMBERS,
+    AT_ROWS,
+    COLUMN_LINE,
+    MARKER_LINE,
+    N_ATOMS,
+    N_ROWS,
+    N_V,
+    R_CONSTANT,
+    R_COUNT,
+    R_DIRECTION,
+    R_FIRST,
+    R_FUNCTION,
+    R_KIND,
+    R_MARKER,
+    R_RADIUS,
+    ROW,
+    ROW_NUMBERS,
+)
+from mechgrad.model.rows import ANGLE, LINEAR, POINT, SLIP
+
+# slots of a foot: position, its rate, gradient, its rate; four feet per row
+F_X, F_XD, F_G, F_GD = 0, 3, 6, 9
+FOOT = 12
+FEET = 48
+
+
+@inlined
+def row_int(I, k, what):
+    """An integer of row k."""
+    return I[I[AT_ROWS] + k * ROW + what]
+
+
+@inlined
+def row_number(I, F, k, what):
+    """A number of row k."""
+    return F[I[AT_ROW_NUMBERS] + k * ROW_NUMBERS + what]
+
+
+@inlined
+def marker_int(I, marker, what):
+    """Atom (0), kind (1) or last column (2) of a marker."""
+    return I[I[AT_MARKERS] + marker * MARKER_LINE + what]
+
+
+@inlined
+def column_parent(I, j):
+    """The column before column j on the way to the ground, or -1."""
+    return I[I[AT_COLUMNS] + j * COLUMN_LINE]
+
+
+@inlined
+def column_atom(I, j):
+    """The atom that column j moves."""
+    return I[I[AT_COLUMNS] + j * COLUMN_LINE + 1]
+
+
+@inlined
+def moves(I, atom, j):
+    """Whether column j moves an atom."""
+    return I[I[AT_MOVES] + atom * I[N_V] + j] != 0
+
+
+@inlined
+def marker_at(I, k, m):
+    """Index of marker m of row k; 0 where the row has none, whose numbers are then not used."""
+    return max(row_int(I, k, R_MARKER + m), 0)
+
+
+@inlined
+def foot_atom(I, k, f):
+    """The atom that foot f of row k pushes."""
+    return marker_int(I, row_int(I, k, R_MARKER + f), 0)
+
+
+@inlined
+def foot_column(I, k, f):
+    """The last column on the way to foot f of row k."""
+    return marker_int(I, row_int(I, k, R_MARKER + f), 2)
+
+
+@inlined
+def foot_is_point(I, k, f):
+    """Whether foot f of row k pushes at a point, or turns a direction."""
+    return row_int(I, k, R_KIND) >= SLIP or marker_int(I, row_int(I, k, R_MARKER + f), 1) == IS_POINT
+
+
+@inlined
+def foot_covector(I, feet, k, f, like):
+    """(x cross g, g) of a foot; the second half vanishes for a direction."""
+    o = k * FEET + f * FOOT
+    x, g = get3(feet, o + F_X, like), get3(feet, o + F_G, like)
+    moment = cross(x, g)
+    if foot_is_point(I, k, f):
+        return moment, g
+    return moment, zero3(like)
+
+
+@inlined
+def _put_foot(feet, o, x, xd, g, gd):
+    put3(feet, o + F_X, x)
+    put3(feet, o + F_XD, xd)
+    put3(feet, o + F_G, g)
+    put3(feet, o + F_GD, gd)
+
+
+@inlined
+def _moving_contact(I, k, motion, frames, c, cd, e, ed, like):
+    """Rate of a velocity-level row and the part of its second rate that accelerations at hand give."""
+    oa, ob = foot_atom(I, k, 0) * FRAME, foot_atom(I, k, 1) * FRAME
+    spin = sub(get3(frames, oa + W, like), get3(frames, ob + W, like))
+    slide = add(sub(get3(frames, oa + V, like), get3(frames, ob + V, like)), cross(spin, c))
+    turn = sub(get3(frames, oa + DW, like), get3(frames, ob + DW, like))
+    push = add(sub(get3(frames, oa + DV, like), get3(frames, ob + DV, like)), cross(turn, c))
+    return dot(e, slide), dot(ed, slide) + dot(e, add(push, cross(spin, cd)))
+
+
+@inner
+def place_rows(I, F, motion, frames, q, v, a, t, first, last, values, rates, seconds, feet, like):
+    """Values, rates and second rates of the rows first .. last - 1, and their feet. t is the time.
+
+    Second rates belong to the accelerations that `frames` and `motion` were made with (and a, for LINEAR rows).
+    """
+    for k in range(first, last):
+        kind, radius, o = row_int(I, k, R_KIND), row_number(I, F, k, R_RADIUS), k * FEET
+        value, rate, second = like * 0.0, like * 0.0, like * 0.0
+        if kind == LINEAR:
+            for c in range(row_int(I, k, R_FIRST), row_int(I, k, R_FIRST) + row_int(I, k, R_COUNT)):
+                factor = F[I[AT_FACTORS] + c]
+                value = value + load(q, I[I[AT_COORDS] + 2 * c], like) * factor
+                rate = rate + load(v, I[I[AT_COORDS] + 2 * c + 1], like) * factor
+                second = second + load(a, I[I[AT_COORDS] + 2 * c + 1], like) * factor
+        else:
+            o0, o1 = marker_at(I, k, 0) * MOTION, marker_at(I, k, 1) * MOTION
+            o2, o3 = marker_at(I, k, 2) * MOTION, marker_at(I, k, 3) * MOTION
+            x0, x1, x2 = get3(motion, o0, like), get3(motion, o1, like), get3(motion, o2, like)
+            d0, d1, d2 = get3(motion, o0 + 3, like), get3(motion, o1 + 3, like), get3(motion, o2 + 3, like)
+            if kind >= SLIP:
+                c, e = contact(kind, radius, x0, x1, x2)
+                cd, ed = contact_variation(kind, radius, x1, x2, d0, d1, d2)
+                rate, second = _moving_contact(I, k, motion, frames, c, cd, e, ed, like)
+                _put_foot(feet, o, c, cd, e, ed)
+                _put_foot(feet, o + FOOT, c, cd, scale(-1.0, e), scale(-1.0, ed))
+            else:
+                x3, d3 = get3(motion, o3, like), get3(motion, o3 + 3, like)
+                zero = like * 0.0
+                e = (
+                    zero + row_number(I, F, k, R_DIRECTION),
+                    zero + row_number(I, F, k, R_DIRECTION + 1),
+                    zero + row_number(I, F, k, R_DIRECTION + 2),
+                )
+                value, g0, g1, g2, g3 = gradient(kind, radius, e, x0, x1, x2, x3, like)
+                h0, h1, h2, h3 = variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, like)
+                rate = dot(g0, d0) + dot(g1, d1)
+                second = dot(g0, get3(motion, o0 + 6, like)) + dot(g1, get3(motion, o1 + 6, like))
+                second = second + dot(h0, d0) + dot(h1, d1)
+                _put_foot(feet, o, x0, d0, g0, h0)
+                _put_foot(feet, o + FOOT, x1, d1, g1, h1)
+                count = feet_of_kind(kind)
+                if count > 2:
+                    rate = rate + dot(g2, d2)
+                    second = second + dot(g2, get3(motion, o2 + 6, like)) + dot(h2, d2)
+                    _put_foot(feet, o + 2 * FOOT, x2, d2, g2, h2)
+                if count > 3:
+                    rate = rate + dot(g3, d3)
+                    second = second + dot(g3, get3(motion, o3 + 6, like)) + dot(h3, d3)
+                    _put_foot(feet, o + 3 * FOOT, x3, d3, g3, h3)
+        value = value - row_number(I, F, k, R_CONSTANT)
+        if row_int(I, k, R_FUNCTION) >= 0:
+            f, fd, fdd = evaluate(I, F, row_int(I, k, R_FUNCTION), like * 0.0 + t, like)
+            value, rate, second = value - f, rate - fd, second - fdd
+        if kind == ANGLE:
+            value = value - whole_turns(value)
+        store(values, k, value)
+        store(rates, k, rate)
+        store(seconds, k, second)
+
+
+@inner
+def row_columns(I, F, twists, feet, first, last, J, like):
+    """Gamma of the rows first .. last - 1 into slots (row, column) of J, counted from row 0."""
+    n_v, n_atoms = I[N_V], I[N_ATOMS]
+    zero = like * 0.0
+    for k in range(first, last):
+        for j in range(n_v):
+            store(J, k * n_v + j, zero)
+        kind = row_int(I, k, R_KIND)
+        if kind == LINEAR:
+            for c in range(row_int(I, k, R_FIRST), row_int(I, k, R_FIRST) + row_int(I, k, R_COUNT)):
+                store(J, k * n_v + I[I[AT_COORDS] + 2 * c + 1], zero + F[I[AT_FACTORS] + c])
+            continue
+        for f in range(feet_of_kind(kind)):
+            atom = foot_atom(I, k, f)
+            if atom == n_atoms:
+                continue
+            moment, force = foot_covector(I, feet, k, f, like)
+            j = foot_column(I, k, f)
+            while j >= 0:
+                s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
+                store(J, k * n_v + j, load(J, k * n_v + j, like) + (dot(s, moment) + dot(m, force)))
+                j = column_parent(I, j)
+
+
+@inlined
+def column_displacement(I, marker, j, motion, twists, like):
+    """How marker `marker` moves with column j."""
+    atom = marker_int(I, marker, 0)
+    if not moves(I, atom, j):
+        return zero3(like)
+    s = get3(twists, j * TWIST, like)
+    dx = cross(s, get3(motion, marker * MOTION, like))
+    if marker_int(I, marker, 1) == IS_POINT:
+        return add(dx, get3(twists, j * TWIST + 3, like))
+    return dx
+
+
+@inner
+def row_rate_columns(I, F, motion, frames, twists, feet, first, last, J, like):
+    """Derivatives of the rates by q, the twins of `row_columns`; for plain coordinates the rate of Gamma."""
+    n_v, n_atoms = I[N_V], I[N_ATOMS]
+    zero = like * 0.0
+    for k in range(first, last):
+        for j in range(n_v):
+            store(J, k * n_v + j, zero)
+        kind = row_int(I, k, R_KIND)
+        for f in range(feet_of_kind(kind)):
+            atom = foot_atom(I, k, f)
+            if atom == n_atoms:
+                continue
+            o = k * FEET + f * FOOT
+            moment, force = foot_covector(I, feet, k, f, like)
+            x, xd = get3(feet, o + F_X, like), get3(feet, o + F_XD, like)
+            g, gd = get3(feet, o + F_G, like), get3(feet, o + F_GD, like)
+            turn, push = add(cross(xd, g), cross(x, gd)), gd
+            if kind >= SLIP:
+                # the foot is not a material point: it feels how the body's velocity changes there
+                w, vel = get3(frames, atom * FRAME + W, like), get3(frames, atom * FRAME + V, like)
+                turn, push = add(cross(w, moment), cross(vel, force)), cross(w, force)
+            elif not foot_is_point(I, k, f):
+                push = zero3(like)
+            j = foot_column(I, k, f)
+            while j >= 0:
+                s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
+                d_w, d_v, _, _ = twist_rates(frames, column_atom(I, j), s, m, like)
+                term = dot(d_w, moment) + dot(d_v, force) + dot(s, turn) + dot(m, push)
+                store(J, k * n_v + j, load(J, k * n_v + j, like) + term)
+                j = column_parent(I, j)
+        if kind >= SLIP:
+            _wandering_rates(I, F, motion, frames, twists, feet, k, J, like)
+
+
+@inlined
+def _wandering_rates(I, F, motion, frames, twists, feet, k, J, like):
+    """Add what a wandering contact point and turning directions do to the rate of a velocity-level row."""
+    n_v = I[N_V]
+    oa, ob, o = foot_atom(I, k, 0) * FRAME, foot_atom(I, k, 1) * FRAME, k * FEET
+    spin = sub(get3(frames, oa + W, like), get3(frames, ob + W, like))
+    c, e = get3(feet, o + F_X, like), get3(feet, o + F_G, like)
+    slide = add(sub(get3(frames, oa + V, like), get3(frames, ob + V, like)), cross(spin, c))
+    for j in range(n_v):
+        dc, de = _contact_displacement(I, F, k, j, motion, twists, like)
+        store(J, k * n_v + j, load(J, k * n_v + j, like) + (dot(de, slide) + dot(e, cross(spin, dc))))
+
+
+@inlined
+def _contact_displacement(I, F, k, j, motion, twists, like):
+    """Changes of contact point and direction of a velocity-level row with column j."""
+    a, b, c = marker_at(I, k, 0), marker_at(I, k, 1), marker_at(I, k, 2)
+    return contact_variation(
+        row_int(I, k, R_KIND), row_number(I, F, k, R_RADIUS), get3(motion, b * MOTION, like), get3(motion, c * MOTION, like),
+        column_displacement(I, a, j, motion, twists, like), column_displacement(I, b, j, motion, twists, like),
+        column_displacement(I, c, j, motion, twists, like),
+    )  # fmt: skip
+
+
+@inlined
+def _add_along(I, twists, k, f, j, x, shift, g, dg, H, like):
+    """H[i, j] += s_i . (x cross dg + shift cross g) + m_i . dg over the columns i of a foot."""
+    atom, n_v = foot_atom(I, k, f), I[N_V]
+    if atom == I[N_ATOMS]:
+        return
+    moment = add(cross(x, dg), cross(shift, g))
+    point = foot_is_point(I, k, f)
+    i = foot_column(I, k, f)
+    while i >= 0:
+        term = dot(get3(twists, i * TWIST, like), moment)
+        if point:
+            term = term + dot(get3(twists, i * TWIST + 3, like), dg)
+        store(H, i * n_v + j, load(H, i * n_v + j, like) + term)
+        i = column_parent(I, i)
+
+
+@inner
+def add_row_curvature(I, F, motion, twists, feet, y, H, like):
+    """Add to H (n_v, n_v) what the changing gradients of all rows, times their multipliers y, do to Gamma^T y."""
+    n_v = I[N_V]
+    zero = zero3(like)
+    for k in range(I[N_ROWS]):
+        kind = row_int(I, k, R_KIND)
+        if kind == LINEAR or kind == POINT:  # noqa: PLR1714
+            continue
+        o, factor = k * FEET, load(y, k, like)
+        a, b, c, d = marker_at(I, k, 0), marker_at(I, k, 1), marker_at(I, k, 2), marker_at(I, k, 3)
+        for j in range(n_v):
+            da, db = column_displacement(I, a, j, motion, twists, like), column_displacement(I, b, j, motion, twists, like)
+            if kind >= SLIP:
+                dc, de = _contact_displacement(I, F, k, j, motion, twists, like)
+                x, g = get3(feet, o + F_X, like), scale(factor, get3(feet, o + F_G, like))
+                de = scale(factor, de)
+                for f in range(2):
+                    sign = 1.0 - 2.0 * f
+                    shift = dc
+                    if moves(I, foot_atom(I, k, f), j):  # beyond what a material point at x does
+                        s = get3(twists, j * TWIST, like)
+                        shift = sub(dc, add(cross(s, x), get3(twists, j * TWIST + 3, like)))
+                    _add_along(I, twists, k, f, j, x, shift, scale(sign, g), scale(sign, de), H, like)
+                continue
+            dc, dd = column_displacement(I, c, j, motion, twists, like), column_displacement(I, d, j, motion, twists, like)
+            h0, h1, h2, h3 = variation(
+                kind, row_number(I, F, k, R_RADIUS), get3(motion, a * MOTION, like), get3(motion, b * MOTION, like),
+                get3(motion, c * MOTION, like), get3(motion, d * MOTION, like), da, db, dc, dd, like,
+            )  # fmt: skip
+            _add_along(I, twists, k, 0, j, get3(feet, o + F_X, like), zero, zero, scale(factor, h0), H, like)
+            _add_along(I, twists, k, 1, j, get3(feet, o + FOOT + F_X, like), zero, zero, scale(factor, h1), H, like)
+            count = feet_of_kind(kind)
+            if count > 2:
+                x = get3(feet, o + 2 * FOOT + F_X, like)
+                _add_along(I, twists, k, 2, j, x, zero, zero, scale(factor, h2), H, like)
+            if count > 3:
+                x = get3(feet, o + 3 * FOOT + F_X, like)
+                _add_along(I, twists, k, 3, j, x, zero, zero, scale(factor, h3), H, like)

@@ -1,0 +1,259 @@
+"""The record of flat arrays that marches and kinematic problems read, made from a model.
+
+Rows that cannot matter are left out: a closure row whose Jacobian vanishes in every configuration (the third axis of a
+planar loop) is met or not, whatever the motion does. It is an analytic function of the configuration, so a few random
+ones decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mechgrad.errors import AssemblyError
+from mechgrad.kinematics.batch import tree_of
+from mechgrad.kinematics.kernels import constraint_rows as _kernels
+from mechgrad.model.elements import Elements, compile_elements
+from mechgrad.model.mechanism import (
+    AT_COLUMNS,
+    AT_COORDS,
+    AT_FACTORS,
+    AT_FUNCTIONS,
+    AT_LAW_NUMBERS,
+    AT_LAWS,
+    AT_MARKERS,
+    AT_MOVES,
+    AT_PIECES,
+    AT_ROW_NUMBERS,
+    AT_ROWS,
+    AT_TAU,
+    HEADER,
+    L_FIRST,
+    L_ROWS,
+    L_USER,
+    LAW_WIDTH,
+    N_ALL,
+    N_ATOMS,
+    N_CONSTRAINTS,
+    N_HOLONOMIC,
+    N_LAWS,
+    N_MARKERS,
+    N_Q,
+    N_ROWS,
+    N_V,
+    R_KIND,
+    Mechanism,
+)
+from mechgrad.model.rows import LINEAR
+from mechgrad.model.tree import C_ATOM, C_PARENT, LAST_COLUMN, Tree
+from mechgrad.typing import Array, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+_NO_LOADS_I, _NO_LOADS_F = np.zeros((0, 2), np.int64), np.zeros((1, 0))
+IDLE = 1e-11  # of a row's largest Jacobian entry: smaller is rounding
+RANDOM_STATES = 4
+
+
+def elements_of(model: Model) -> Elements:
+    """The compiled closures, constraints and forces, made once per model."""
+    return model.cached("elements", lambda m: compile_elements(m, tree_of(m)))
+
+
+def has_elements(model: Model) -> bool:
+    """Whether a model is more than a tree of bodies: cut joints, constraints or forces."""
+    return bool(model.cut_joints or model.constraints or model.forces)
+
+
+@dataclass(frozen=True, eq=False)
+class RowReport:
+    """Which constraint rows act.
+
+    kept : positions of the rows that act, among all constraint rows
+    idle : names of rows that hold in every configuration
+    names : names of the rows that act
+    """
+
+    kept: IntArray
+    idle: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def row_report(model: Model) -> RowReport:
+    """Tell rows that act from rows that hold whatever the motion does; raise where one can never hold."""
+    return model.cached("row report", _row_report)
+
+
+def _row_report(model: Model) -> RowReport:
+    elements = elements_of(model)
+    m = elements.n_constraints
+    if not m:
+        return RowReport(np.zeros(0, np.int64), (), ())
+    T = _record(model, tree_of(model), elements, np.arange(m), (), float)
+    rng = np.random.default_rng(0)
+    q = random_configurations(model, RANDOM_STATES, rng)
+    rows = evaluate_rows(T, q, None, None, np.zeros(len(q)), 0, m)
+    size = np.abs(rows.J).max(axis=(0, 2))
+    idle = (size <= IDLE * max(1.0, size.max(initial=0.0))) & (elements.rows_i[:m, R_KIND] != LINEAR)
+    for k in np.flatnonzero(idle):
+        if k < elements.n_holonomic and (miss := np.abs(rows.values[:, k]).max()) > 1e-9:
+            raise AssemblyError(
+                f"{elements.row_names[k]!r} is {miss:.3g} off in every configuration of model {model.name!r}: no motion "
+                "can close it. Check the geometry of the bodies it connects."
+            )
+    kept = np.flatnonzero(~idle)
+    return RowReport(
+        kept,
+        tuple(elements.row_names[k] for k in np.flatnonzero(idle)),
+        tuple(elements.row_names[k] for k in kept),
+    )
+
+
+def random_configurations(model: Model, count: int, rng: np.random.Generator) -> FloatArray:
+    """Configurations without any special relation: coordinates in (-1, 1), random rotations of balls."""
+    q = np.tile(model.neutral(), (count, 1))
+    return np.asarray(model.integrate(q, rng.uniform(-1, 1, (count, model.n_v))), float)
+
+
+def mechanism_of(
+    model: Model,
+    *,
+    rows: IntArray | None = None,
+    free: Sequence[Any] = (),
+    tau: Array | None = None,
+    loads: tuple[Array, Array] | None = None,
+    users: Sequence[int] = (),
+    dtype: type | None = None,
+) -> Mechanism:
+    """The record of a model.
+
+    Parameters
+    ----------
+    rows : positions of the constraint rows to keep, ascending; all that act if left out
+    free : rows (`model.rows.Row`) to be placed after all others, e.g. independent coordinates
+    tau : (n_v,) constant generalized forces; loads : tables of `inverse.loads`
+    users : addresses of user laws, in the order of `Elements.user`
+    dtype : float or complex; complex where the model is
+    """
+    tree, elements = tree_of(model), elements_of(model)
+    kept = row_report(model).kept if rows is None else rows
+    dtype = dtype or (complex if tree.dtype is complex or elements.dtype is complex else float)
+    return _record(model, tree, elements, kept, free, dtype, tau, loads, users)
+
+
+def _record(
+    model: Model,
+    tree: Tree,
+    elements: Elements,
+    kept: IntArray,
+    free: Sequence[Any],
+    dtype: type,
+    tau: Array | None = None,
+    loads: tuple[Array, Array] | None = None,
+    users: Sequence[int] = (),
+) -> Mechanism:
+    if free:
+        elements = compile_elements(model, tree, free)
+    m, end = elements.n_constraints, elements.n_rows
+    rows = np.concatenate([kept, np.arange(m, len(elements.rows_i))]).astype(np.int64)
+    laws_i = elements.laws_i.copy()
+    laws_i[:, L_FIRST] -= m - len(kept)
+    for k, address in enumerate(users):
+        laws_i[elements.laws_i[:, L_USER] == k, L_USER] = address
+    loads_i, loads_f = loads or (_NO_LOADS_I, _NO_LOADS_F)
+
+    def numbers(x: Array) -> Array:
+        x = x.real if dtype is float else x
+        return _fixed(np.ascontiguousarray(x, dtype))
+
+    header = np.zeros(HEADER, np.int64)
+    header[[N_Q, N_V, N_ATOMS, N_MARKERS]] = tree.n_q, tree.n_v, tree.n_atoms, len(elements.markers_i)
+    header[[N_HOLONOMIC, N_CONSTRAINTS]] = np.searchsorted(kept, elements.n_holonomic), len(kept)
+    header[[N_ROWS, N_ALL]] = end - m + len(kept), len(rows)
+    header[[N_LAWS, LAW_WIDTH]] = len(laws_i), laws_i[:, L_ROWS].max(initial=0)
+    last = np.append(tree.atoms_i[:, LAST_COLUMN], -1)[elements.markers_i[:, 0]]
+    integers = {
+        AT_ROWS: elements.rows_i[rows],
+        AT_COORDS: elements.coords_i,
+        AT_LAWS: laws_i,
+        AT_FUNCTIONS: elements.functions_i,
+        AT_MARKERS: np.column_stack([elements.markers_i, last]),
+        AT_COLUMNS: tree.columns_i[:, [C_PARENT, C_ATOM]],
+        AT_MOVES: _moves(model, tree),
+    }
+    real = {
+        AT_ROW_NUMBERS: elements.rows_f[rows],
+        AT_FACTORS: elements.coords_f,
+        AT_LAW_NUMBERS: elements.laws_f,
+        AT_PIECES: elements.pieces_f,
+        AT_TAU: np.zeros(tree.n_v) if tau is None else tau,
+    }
+    header[list(integers)] = HEADER + np.cumsum([0, *(x.size for x in integers.values())])[:-1]
+    header[list(real)] = np.cumsum([0, *(x.size for x in real.values())])[:-1]
+    return Mechanism(
+        atoms_i=_fixed(tree.atoms_i),
+        atoms_f=numbers(tree.atoms_f),
+        columns_i=_fixed(tree.columns_i),
+        pairs=_fixed(tree.pairs),
+        pattern_rows=_fixed(np.ascontiguousarray(tree.pattern.rows, np.int64)),
+        pattern_cols=_fixed(np.ascontiguousarray(tree.pattern.cols, np.int64)),
+        chain_start=_fixed(tree.chain_start),
+        markers_i=_fixed(elements.markers_i),
+        markers_f=numbers(elements.markers_f),
+        loads_i=_fixed(np.ascontiguousarray(loads_i, np.int64)),
+        loads_f=numbers(loads_f),
+        ints=_fixed(np.concatenate([header, *(x.ravel() for x in integers.values())]).astype(np.int64)),
+        numbers=numbers(np.concatenate([x.ravel() for x in real.values()])),
+    )
+
+
+def _fixed(x: Array) -> Array:
+    """Read-only, so that one machine code serves every record."""
+    if x.flags.writeable:
+        x = x.view()
+        x.setflags(write=False)
+    return x
+
+
+def _moves(model: Model, tree: Tree) -> Array:
+    def make(_: Model) -> Array:
+        moves = np.zeros((tree.n_atoms + 1, tree.n_v), bool)
+        for atom in range(tree.n_atoms):
+            moves[atom, tree.path(int(tree.atoms_i[atom, LAST_COLUMN]))] = True
+        moves.setflags(write=False)
+        return moves
+
+    return model.shared("moves", make)
+
+
+@dataclass(frozen=True, eq=False)
+class RowValues:
+    """Rows at samples: values, rates, second rates (nt, m); J of values and of rates by q (nt, m, n_v)."""
+
+    values: Array
+    rates: Array
+    seconds: Array
+    J: Array
+    J_rate: Array
+
+
+def evaluate_rows(
+    T: Mechanism, q: Array, v: Array | None, a: Array | None, t: FloatArray, first: int, last: int
+) -> RowValues:
+    """Rows first .. last - 1 of a record at samples (nt, n)."""
+    nt, n_v, rows, dtype = len(q), int(T.ints[N_V]), int(T.ints[N_ALL]), T.atoms_f.dtype
+    # copies: contiguous and writeable whatever was given, so that one machine code serves
+    q, v, a = (np.array(np.zeros((nt, n_v)) if x is None else x, dtype, order="C") for x in (q, v, a))
+    values, rates, seconds = (np.zeros((nt, rows), dtype) for _ in range(3))
+    J, J_rate = (np.zeros((nt, rows * n_v), dtype) for _ in range(2))
+    kernel = _kernels.constraint_rows_complex if dtype == complex else _kernels.constraint_rows_one
+    kernel(T, q, v, a, np.array(t, float), first, last, values, rates, seconds, J, J_rate)
+    part = slice(first, last)
+    shape = (nt, rows, n_v)
+    return RowValues(
+        values[:, part], rates[:, part], seconds[:, part], J.reshape(shape)[:, part], J_rate.reshape(shape)[:, part]
+    )

@@ -1,0 +1,201 @@
+"""Closures, constraints and forces as flat arrays: what kernels read, beside the `Tree`.
+
+Tables, one line per marker, row, coordinate of a row, law, function and piece of a function:
+
+    markers_i    atom (n_atoms is the ground), kind (0 point, 1 direction)      markers_f  local, in the atom's frame
+    rows_i       kind, markers 0 to 3, first and number in coords, function     rows_f     constant, direction, radius
+    coords_i     index in q, index in v                                         coords_f   factor
+    laws_i       kind, first row, number of rows, functions 0 and 1, user       laws_f     eight numbers, zero if unused
+    functions_i  first piece, number of pieces                                  pieces_f   start, c0, c1, c2, c3, kind
+
+-1 stands for none. Rows come in three parts: holonomic constraints (closures of cut joints first), constraints at
+velocity level, and the rows of laws. The layout depends on names and kinds only, never on numbers: a complex step
+through the model gives tables of the same shape, whose imaginary parts are the derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from mechgrad.model.attached import places
+from mechgrad.model.forces.user_force import UserForce
+from mechgrad.model.rows import FIRST_RATE_KIND, Law, Place, Row
+from mechgrad.model.tree import Tree
+from mechgrad.typing import Array, IntArray
+
+if TYPE_CHECKING:
+    from mechgrad.model.functions import Function
+    from mechgrad.model.model import Model
+
+MARKER_POINT, MARKER_DIRECTION = 0, 1
+MOST_MARKERS, MOST_NUMBERS, MOST_FUNCTIONS = 4, 8, 2
+NONE = -1
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """The tables of the module's text, read-only; all `_f` share one type, float64 or complex128.
+
+    n_holonomic, n_constraints : rows before the first are holonomic constraints, before the second constraints
+    n_rows : rows before this one act, those after it are measured only
+    row_names : how messages call the rows, e.g. "B: point x"
+    user : the forces that Python functions compute; laws_i counts them
+    """
+
+    markers_i: IntArray
+    markers_f: Array
+    rows_i: IntArray
+    rows_f: Array
+    coords_i: IntArray
+    coords_f: Array
+    laws_i: IntArray
+    laws_f: Array
+    functions_i: IntArray
+    pieces_f: Array
+    n_holonomic: int
+    n_constraints: int
+    n_rows: int
+    row_names: tuple[str, ...]
+    user: tuple[UserForce, ...]
+
+    @property
+    def dtype(self) -> type:
+        """float, or complex while a complex step travels through."""
+        return complex if np.iscomplexobj(self.rows_f) else float
+
+
+Named = tuple[str, Row]
+
+
+def compile_elements(model: Model, tree: Tree, free: Sequence[Row] = ()) -> Elements:
+    """Flatten the closures of cut joints, the constraints and the forces of a model.
+
+    `free` rows are measured only, and stand after all others (independent coordinates). Not cached: ask
+    `model.cached` where it is used often.
+    """
+    where = places(model)
+    constraints: list[Named] = [(joint.name, row) for joint in model.cut_joints for row in joint.closure()]
+    constraints += [(item.name, row) for item in model.constraints for row in item.rows(where)]
+    holonomic = [pair for pair in constraints if pair[1].kind < FIRST_RATE_KIND]
+    rates = [pair for pair in constraints if pair[1].kind >= FIRST_RATE_KIND]
+    tables = _Tables(model, tree)
+    for name, row in (*holonomic, *rates):
+        tables.add_row(name, row)
+    for force in model.forces:
+        for law in force.laws(where):
+            tables.add_law(force.name, law, force if isinstance(force, UserForce) else None)
+    n_rows = len(tables.rows_i)
+    for row in free:
+        tables.add_row("independent", row)
+    return tables.finished(len(holonomic), len(constraints), n_rows)
+
+
+@dataclass(eq=False)
+class _Tables:
+    """Tables that grow line by line."""
+
+    model: Model
+    tree: Tree
+    markers: dict[int, int] = field(default_factory=dict)
+    # kept alive, since markers are known by the identity of their place
+    kept: list[Place] = field(default_factory=list)
+    markers_i: list[Sequence[int]] = field(default_factory=list)
+    markers_f: list[Array] = field(default_factory=list)
+    rows_i: list[Sequence[int]] = field(default_factory=list)
+    rows_f: list[Sequence[Any]] = field(default_factory=list)
+    coords_i: list[Sequence[int]] = field(default_factory=list)
+    coords_f: list[Sequence[Any]] = field(default_factory=list)
+    laws_i: list[Sequence[int]] = field(default_factory=list)
+    laws_f: list[Sequence[Any]] = field(default_factory=list)
+    functions_i: list[Sequence[int]] = field(default_factory=list)
+    pieces: list[Array] = field(default_factory=list)
+    n_pieces: int = 0
+    row_names: list[str] = field(default_factory=list)
+    user: list[UserForce] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        layout = self.model._layout
+        positions = zip(layout.plain_q.tolist(), layout.plain_v.tolist(), strict=True)
+        self.coordinates = {self.model.q_names[i]: (i, j) for i, j in positions}
+
+    def add_row(self, owner: str, row: Row) -> None:
+        markers = [self._marker(place) for place in row.places]
+        markers += [NONE] * (MOST_MARKERS - len(markers))
+        self.rows_i.append((row.kind, *markers, len(self.coords_i), len(row.coordinates), self._function(row.function)))
+        self.rows_f.append((row.constant, *row.direction, row.radius))
+        for name, factor in row.coordinates:
+            self.coords_i.append(self.coordinates[name])
+            self.coords_f.append((factor,))
+        self.row_names.append(f"{owner}: {row.label}" if row.label else owner)
+
+    def add_law(self, owner: str, law: Law, user: UserForce | None) -> None:
+        first = len(self.rows_i)
+        for row in law.rows:
+            self.add_row(owner, row)
+        functions = [self._function(f) for f in law.functions]
+        functions += [NONE] * (MOST_FUNCTIONS - len(functions))
+        self.laws_i.append((law.kind, first, len(law.rows), *functions, NONE if user is None else len(self.user)))
+        self.laws_f.append((*law.numbers, *(0.0,) * (MOST_NUMBERS - len(law.numbers))))
+        if user is not None:
+            self.user.append(user)
+
+    def finished(self, n_holonomic: int, n_constraints: int, n_rows: int) -> Elements:
+        numbers = {
+            "markers_f": _matrix(self.markers_f, 3),
+            "rows_f": _matrix(self.rows_f, 5),
+            "coords_f": _matrix(self.coords_f, 1),
+            "laws_f": _matrix(self.laws_f, MOST_NUMBERS),
+            "pieces_f": np.concatenate(self.pieces) if self.pieces else np.zeros((0, 6)),
+        }
+        dtype = np.complex128 if any(np.iscomplexobj(x) for x in numbers.values()) else np.float64
+        return Elements(
+            markers_i=_integers(self.markers_i, 2),
+            rows_i=_integers(self.rows_i, 4 + MOST_MARKERS),
+            coords_i=_integers(self.coords_i, 2),
+            laws_i=_integers(self.laws_i, 4 + MOST_FUNCTIONS),
+            functions_i=_integers(self.functions_i, 2),
+            n_holonomic=n_holonomic,
+            n_constraints=n_constraints,
+            n_rows=n_rows,
+            row_names=tuple(self.row_names),
+            user=tuple(self.user),
+            **{name: _read_only(np.ascontiguousarray(x, dtype)) for name, x in numbers.items()},
+        )
+
+    def _marker(self, place: Place) -> int:
+        if id(place) not in self.markers:
+            self.markers[id(place)] = len(self.kept)
+            self.kept.append(place)
+            atom = self.tree.body_atom[place.body]
+            axes, origin = self.tree.body_tail[place.body]
+            kind = MARKER_POINT if place.is_point else MARKER_DIRECTION
+            self.markers_i.append((self.tree.n_atoms if atom < 0 else atom, kind))
+            self.markers_f.append(axes @ np.asarray(place.local) + (origin if place.is_point else 0.0))
+        return self.markers[id(place)]
+
+    def _function(self, function: Function | None) -> int:
+        if function is None:
+            return NONE
+        pieces = function.pieces()
+        self.functions_i.append((self.n_pieces, len(pieces)))
+        self.pieces.append(pieces)
+        self.n_pieces += len(pieces)
+        return len(self.functions_i) - 1
+
+
+def _matrix(lines: Iterable[Any], width: int) -> Array:
+    return np.array(list(lines)).reshape(-1, width)
+
+
+def _integers(lines: Iterable[Sequence[int]], width: int) -> IntArray:
+    return _read_only(np.array(list(lines), np.int64).reshape(-1, width))
+
+
+def _read_only(array: Array) -> Array:
+    array.setflags(write=False)
+    return array

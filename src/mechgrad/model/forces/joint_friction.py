@@ -1,0 +1,54 @@
+"""Dry and viscous friction on one coordinate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, final
+
+from mechgrad.model.attached import COORDINATE, Where, check_not_negative, check_positive
+from mechgrad.model.fields import scalar
+from mechgrad.model.forces.base import Force
+from mechgrad.model.rows import FRICTION, LINEAR, Law, Row
+from mechgrad.typing import Number
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class JointFriction(Force):
+    """Resists the motion of a hinge or slider.
+
+        tau = -coulomb tanh(q' / speed) - viscous q'
+
+    Smooth (C-infinity): the jump of dry friction is spread over |q'| of some `speed`, below which the joint creeps
+    instead of sticking. A smaller speed is stiffer.
+
+    Attributes
+    ----------
+    coordinate : str
+        Coordinate of a hinge or slider (`model.q_names`).
+    coulomb : float
+        [N m], of a slider [N]; not negative. Path `name.coulomb`.
+    viscous : float
+        [N m s/rad], of a slider [N s/m]; not negative. Path `name.viscous`.
+    speed : float
+        [rad/s], of a slider [m/s]; positive. Path `name.speed`.
+
+    >>> JointFriction("bearing", "crank", coulomb=0.3, viscous=0.01)
+    JointFriction('bearing', 'crank', coulomb=0.3, viscous=0.01)
+    """
+
+    type_name: ClassVar[str] = "joint_friction"
+
+    coordinate: str = field(metadata=COORDINATE)
+    coulomb: Number = field(default=0.0, metadata=scalar("force", "N m"))
+    viscous: Number = field(default=0.0, metadata=scalar("force", "N m s/rad"))
+    speed: Number = field(default=0.01, metadata=scalar("force", "rad/s"))
+
+    def check(self) -> None:
+        """Raise for friction that would drive, and for a speed that is not positive."""
+        check_not_negative(self, "coulomb", "viscous")
+        check_positive(self, "speed")
+
+    def laws(self, where: Where) -> tuple[Law, ...]:
+        row = Row(LINEAR, coordinates=((self.coordinate, 1.0),), label="coordinate")
+        return (Law(FRICTION, (row,), (self.coulomb, self.viscous, self.speed)),)

@@ -1,0 +1,92 @@
+"""A sphere that may touch a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, final
+
+from mechgrad.model.attached import (
+    POINT,
+    VECTOR,
+    Attached,
+    Where,
+    across,
+    check_not_negative,
+    check_positive,
+    check_same_body,
+)
+from mechgrad.model.fields import scalar
+from mechgrad.model.forces.base import Force
+from mechgrad.model.forces.contact import check_contact
+from mechgrad.model.rows import CONTACT, PLANE, SLIP, Law, Row
+from mechgrad.typing import Number
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SphereContact(Force):
+    """A sphere pushed away by a plane that it touches, with friction.
+
+        d = radius - n . (x - x_plane)                              depth
+        N = stiffness d^exponent (1 + damping d')                   while d > 0 and N > 0, else 0
+        F_slip = friction N s / sqrt(s.s + slip_speed^2)            against s, the slip at x - radius n along the plane
+
+    At the first touch C0 for exponent 1, C1 up to 2, C2 up to 3; where a fast rebound ends the push
+    (1 + damping d' = 0) only C0. In the slip C-infinity: the sphere creeps instead of sticking.
+
+    Attributes
+    ----------
+    point : str
+        Centre of the sphere.
+    radius : float
+        [m], positive. Path `name.radius`.
+    plane_point, normal : str
+        A point of the plane, and a vector of the same body away from the plane; normalised.
+    stiffness : float
+        [N/m^exponent], positive. Path `name.stiffness`.
+    damping : float
+        [s/m], not negative: with 1.5 (1 - e) / v a ball that arrives at speed v leaves with about e v, for e near 1.
+        Path `name.damping`.
+    exponent : float
+        [1], at least 1; 1.5 for spheres (Hertz). Path `name.exponent`.
+    friction : float
+        [1], not negative. Path `name.friction`.
+    slip_speed : float
+        [m/s], positive; a smaller one is stiffer. Path `name.slip_speed`.
+
+    >>> SphereContact("bounce", "ball.origin", 0.1, "ground.origin", "up", stiffness=1e5)
+    SphereContact('bounce', 'ball.origin', radius=0.1, plane_point='ground.origin', normal='up', stiffness=100000)
+    """
+
+    type_name: ClassVar[str] = "sphere_contact"
+
+    point: str = field(metadata=POINT)
+    radius: Number = field(metadata=scalar("force", "m"))
+    plane_point: str = field(metadata=POINT)
+    normal: str = field(metadata=VECTOR)
+    stiffness: Number = field(metadata=scalar("force", "N/m^exponent"))
+    damping: Number = field(default=0.0, metadata=scalar("force", "s/m"))
+    exponent: Number = field(default=1.5, metadata=scalar("force", "1"))
+    friction: Number = field(default=0.0, metadata=scalar("force", "1"))
+    slip_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
+
+    def check(self) -> None:
+        """Raise unless the numbers are those of a contact that pushes and resists."""
+        check_contact(self, self.exponent)
+        check_not_negative(self, "friction")
+        check_positive(self, "slip_speed")
+
+    def check_model(self, model: Model) -> None:
+        """Raise unless all markers are known, and the plane belongs to one body."""
+        Attached.check_model(self, model)
+        check_same_body(model, self, ("plane_point", "normal"))
+
+    def laws(self, where: Where) -> tuple[Law, ...]:
+        x, n = where(self.point), where(self.normal)
+        height = Row(PLANE, (n, x, where(self.plane_point)), self.radius, label="height")
+        slip = (Row(SLIP, (x, n, e), radius=self.radius, label=f"slip {i}") for i, e in enumerate(across(n), start=1))
+        numbers = (self.stiffness, self.damping, self.exponent, self.friction, self.slip_speed)
+        return (Law(CONTACT, (height, *slip), numbers),)

@@ -1,0 +1,52 @@
+"""A linear spring with a damper on one coordinate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, final
+
+from mechgrad.model.attached import COORDINATE, Where, check_not_negative
+from mechgrad.model.fields import scalar
+from mechgrad.model.forces.base import Force
+from mechgrad.model.rows import LINEAR, SPRING, Law, Row
+from mechgrad.typing import Number
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TorsionSpring(Force):
+    """Turns a hinge, or pushes a slider, back to where it is free.
+
+        tau = -stiffness (q - free_angle) - damping q'
+
+    Smooth (C-infinity). A negative stiffness is allowed.
+
+    Attributes
+    ----------
+    coordinate : str
+        Coordinate of a hinge or slider (`model.q_names`).
+    stiffness : float
+        [N m/rad]; of a slider [N/m]. Path `name.stiffness`.
+    damping : float
+        [N m s/rad], not negative; of a slider [N s/m]. Path `name.damping`.
+    free_angle : float
+        Coordinate without force [rad]; of a slider [m]. Path `name.free_angle`.
+
+    >>> TorsionSpring("return spring", "door", stiffness=2, free_angle=0.1)
+    TorsionSpring('return spring', 'door', stiffness=2, free_angle=0.1)
+    """
+
+    type_name: ClassVar[str] = "torsion_spring"
+
+    coordinate: str = field(metadata=COORDINATE)
+    stiffness: Number = field(default=0.0, metadata=scalar("force", "N m/rad"))
+    damping: Number = field(default=0.0, metadata=scalar("force", "N m s/rad"))
+    free_angle: Number = field(default=0.0, metadata=scalar("force", "rad"))
+
+    def check(self) -> None:
+        """Raise for negative damping."""
+        check_not_negative(self, "damping")
+
+    def laws(self, where: Where) -> tuple[Law, ...]:
+        row = Row(LINEAR, coordinates=((self.coordinate, 1.0),), label="coordinate")
+        return (Law(SPRING, (row,), (self.stiffness, self.damping, self.free_angle)),)

@@ -1,0 +1,106 @@
+"""A tyre on a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, final
+
+from mechgrad.model.attached import (
+    POINT,
+    VECTOR,
+    Attached,
+    Where,
+    check_not_negative,
+    check_positive,
+    check_same_body,
+)
+from mechgrad.model.fields import scalar
+from mechgrad.model.forces.base import Force
+from mechgrad.model.forces.contact import check_contact, wheel_rows
+from mechgrad.model.rows import ADVANCE, TYRE, Law, Row
+from mechgrad.typing import Number
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tyre(Force):
+    """A tyre on a plane: elastic upwards, driving and braking by its slip, steering by its slip angle.
+
+        d = radius sqrt(1 - (n.w)^2) - n . (x - x_plane),    N = stiffness d^exponent (1 + damping d')   if both > 0
+        F_along  = friction_x N tanh(s / (critical_slip U))         against s, slip of the lowest point along the track
+        F_across = friction_y N tanh(r / (critical_angle U))        against r, its slip across the track
+        U = sqrt(u^2 + low_speed^2)                                 u: speed of the centre along the track
+
+    s/U and r/U are the slip and, for small ones, the slip angle; their critical values are where the linear law of
+    stiffness friction N / critical would reach the friction limit. The two directions do not share a friction circle.
+    Smooth (C-infinity) in the slips, down to standstill; in the depth as `SphereContact` is. The wheel must not lie
+    flat.
+
+    Attributes
+    ----------
+    centre : str
+        Point at the hub.
+    axis : str
+        w: the wheel's axis, a vector on the body of `centre`; normalised.
+    radius : float
+        Unloaded [m], positive. Path `name.radius`.
+    plane_point, normal : str
+        A point of the road, and a vector of the same body away from it; normalised.
+    stiffness : float
+        [N/m^exponent], positive.
+    damping : float
+        [s/m], not negative.
+    exponent : float
+        [1], at least 1.
+    friction_x, friction_y : float
+        Along and across the track [1], not negative.
+    critical_slip : float
+        [1], positive.
+    critical_angle : float
+        [rad], positive.
+    low_speed : float
+        [m/s], positive: below it the tyre is a damper.
+
+    All numbers are parameters: `name.radius`, `name.critical_angle`, ...
+
+    >>> Tyre("front left", "hub", "axle", 0.3, "ground.origin", "up", stiffness=2e5)
+    Tyre('front left', 'hub', 'axle', radius=0.3, plane_point='ground.origin', normal='up', stiffness=200000)
+    """
+
+    type_name: ClassVar[str] = "tyre"
+
+    centre: str = field(metadata=POINT)
+    axis: str = field(metadata=VECTOR)
+    radius: Number = field(metadata=scalar("force", "m"))
+    plane_point: str = field(metadata=POINT)
+    normal: str = field(metadata=VECTOR)
+    stiffness: Number = field(metadata=scalar("force", "N/m^exponent"))
+    damping: Number = field(default=0.0, metadata=scalar("force", "s/m"))
+    exponent: Number = field(default=1.0, metadata=scalar("force", "1"))
+    friction_x: Number = field(default=1.0, metadata=scalar("force", "1"))
+    friction_y: Number = field(default=1.0, metadata=scalar("force", "1"))
+    critical_slip: Number = field(default=0.1, metadata=scalar("force", "1"))
+    critical_angle: Number = field(default=0.1, metadata=scalar("force", "rad"))
+    low_speed: Number = field(default=0.1, metadata=scalar("force", "m/s"))
+
+    def check(self) -> None:
+        """Raise unless the numbers are those of a tyre that pushes and resists."""
+        check_contact(self, self.exponent)
+        check_not_negative(self, "friction_x", "friction_y")
+        check_positive(self, "critical_slip", "critical_angle", "low_speed")
+
+    def check_model(self, model: Model) -> None:
+        """Raise unless all markers are known, and road and wheel belong to one body each."""
+        Attached.check_model(self, model)
+        check_same_body(model, self, ("plane_point", "normal"))
+        check_same_body(model, self, ("centre", "axis"))
+
+    def laws(self, where: Where) -> tuple[Law, ...]:
+        rows = wheel_rows(where, self.centre, self.axis, self.plane_point, self.normal, self.radius)
+        ahead = Row(ADVANCE, (where(self.centre), where(self.normal), where(self.axis)), label="advance")
+        normal = (self.stiffness, self.damping, self.exponent)
+        tangential = (self.friction_x, self.friction_y, self.critical_slip, self.critical_angle, self.low_speed)
+        return (Law(TYRE, (*rows, ahead), (*normal, *tangential)),)

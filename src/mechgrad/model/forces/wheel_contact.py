@@ -1,0 +1,82 @@
+"""A wheel with a sharp edge that may touch a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, final
+
+from mechgrad.model.attached import (
+    POINT,
+    VECTOR,
+    Attached,
+    Where,
+    check_not_negative,
+    check_positive,
+    check_same_body,
+)
+from mechgrad.model.fields import scalar
+from mechgrad.model.forces.base import Force
+from mechgrad.model.forces.contact import check_contact, wheel_rows
+from mechgrad.model.rows import CONTACT, Law
+from mechgrad.typing import Number
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WheelContact(Force):
+    """A circle (wheel, disc, rim) pushed away by a plane that its lowest point touches, with friction.
+
+        d = radius sqrt(1 - (n.w)^2) - n . (x - x_plane)            depth
+        N = stiffness d^exponent (1 + damping d')                   while d > 0 and N > 0, else 0
+        F_slip = friction N s / sqrt(s.s + slip_speed^2)            against s, the slip of the lowest point
+
+    Smooth as `SphereContact` is. The wheel must not lie flat (w along n): there the lowest point is not one.
+
+    Attributes
+    ----------
+    point : str
+        Centre of the wheel.
+    axis : str
+        w: its axis, a vector on the body of `point`; normalised.
+    radius : float
+        [m], positive. Path `name.radius`.
+    plane_point, normal : str
+        A point of the plane, and a vector of the same body away from the plane; normalised.
+    stiffness, damping, exponent, friction, slip_speed : float
+        As of `SphereContact`: [N/m^exponent], [s/m], [1], [1], [m/s].
+
+    >>> WheelContact("rim", "hub", "axle", 0.3, "ground.origin", "up", stiffness=1e5)
+    WheelContact('rim', 'hub', 'axle', radius=0.3, plane_point='ground.origin', normal='up', stiffness=100000)
+    """
+
+    type_name: ClassVar[str] = "wheel_contact"
+
+    point: str = field(metadata=POINT)
+    axis: str = field(metadata=VECTOR)
+    radius: Number = field(metadata=scalar("force", "m"))
+    plane_point: str = field(metadata=POINT)
+    normal: str = field(metadata=VECTOR)
+    stiffness: Number = field(metadata=scalar("force", "N/m^exponent"))
+    damping: Number = field(default=0.0, metadata=scalar("force", "s/m"))
+    exponent: Number = field(default=1.5, metadata=scalar("force", "1"))
+    friction: Number = field(default=0.0, metadata=scalar("force", "1"))
+    slip_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
+
+    def check(self) -> None:
+        """Raise unless the numbers are those of a contact that pushes and resists."""
+        check_contact(self, self.exponent)
+        check_not_negative(self, "friction")
+        check_positive(self, "slip_speed")
+
+    def check_model(self, model: Model) -> None:
+        """Raise unless all markers are known, and plane and wheel belong to one body each."""
+        Attached.check_model(self, model)
+        check_same_body(model, self, ("plane_point", "normal"))
+        check_same_body(model, self, ("point", "axis"))
+
+    def laws(self, where: Where) -> tuple[Law, ...]:
+        rows = wheel_rows(where, self.point, self.axis, self.plane_point, self.normal, self.radius)
+        return (Law(CONTACT, rows, (self.stiffness, self.damping, self.exponent, self.friction, self.slip_speed)),)

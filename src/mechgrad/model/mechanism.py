@@ -1,0 +1,59 @@
+"""Everything a march reads, as one record of flat arrays: the tree, its markers, rows, laws, functions and loads.
+
+What rows and laws need is packed into one array of integers and one of numbers: compiled passes then take a few arrays
+instead of dozens, which decides both how fast they are called and how long they take to compile. The first entries of
+`ints` are a header: sizes, and where each table starts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Mechanism(NamedTuple):
+    """Tables of one mechanism; `model.tree`, `model.rows` and `model.elements` say what they hold.
+
+    Integers are int64; atoms_f, markers_f, loads_f and numbers share one type, float64 or complex128.
+    """
+
+    atoms_i: np.ndarray
+    atoms_f: np.ndarray
+    columns_i: np.ndarray
+    pairs: np.ndarray
+    pattern_rows: np.ndarray
+    pattern_cols: np.ndarray
+    chain_start: np.ndarray
+    markers_i: np.ndarray
+    markers_f: np.ndarray
+    loads_i: np.ndarray
+    loads_f: np.ndarray
+    ints: np.ndarray
+    numbers: np.ndarray
+
+
+# the header of `ints`: sizes,
+(
+    N_Q, N_V, N_ATOMS, N_MARKERS,
+    N_HOLONOMIC,  # rows before this one are position-level constraints
+    N_CONSTRAINTS,  # rows before this one are constraints
+    N_ROWS,  # rows before this one act; what follows are rows that Matrix R takes as independent coordinates
+    N_ALL,
+    N_LAWS, LAW_WIDTH,  # most rows of one law
+    # starts of tables of integers: rows, coordinates of rows, laws, functions, markers (atom, kind, last column), columns
+    # (parent, atom), whether a column moves an atom,
+    AT_ROWS, AT_COORDS, AT_LAWS, AT_FUNCTIONS, AT_MARKERS, AT_COLUMNS, AT_MOVES,
+    # and of tables in `numbers`: constant, direction and radius of rows, factors, laws, pieces of functions, tau
+    AT_ROW_NUMBERS, AT_FACTORS, AT_LAW_NUMBERS, AT_PIECES, AT_TAU,
+) = range(22)  # fmt: skip
+HEADER = 22
+
+# one line of each table
+ROW, ROW_NUMBERS, LAW, LAW_NUMBERS, PIECE, MARKER_LINE, COLUMN_LINE = 8, 5, 6, 8, 6, 3, 2
+R_KIND, R_MARKER, R_FIRST, R_COUNT, R_FUNCTION = 0, 1, 5, 6, 7
+R_CONSTANT, R_DIRECTION, R_RADIUS = 0, 1, 4
+L_KIND, L_FIRST, L_ROWS, L_FUNCTION, L_SECOND_FUNCTION, L_USER = range(6)
+F_FIRST, F_COUNT = range(2)
+P_START, P_COEFFICIENT, P_KIND = 0, 1, 5
+CUBIC, HARMONIC = range(2)

@@ -1,0 +1,327 @@
+"""A model from a drawing: points and vectors in world coordinates, bodies that own them, joints where they share.
+
+The drawing is the position q = 0 of the mechanism. Joints are found by `detection`, loops are cut by the model, and
+distances and angles that the user names are recognised among the coordinates (`quantities`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar, final
+
+import numpy as np
+
+from mechgrad.errors import DisconnectedError, DuplicateNameError, unknown_name
+from mechgrad.model.constraints import Constraint, DotProduct, PointInPlane, PointOnLine, SameVector
+from mechgrad.model.detection import Detected, Found, InPlane, OnLine, Perpendicular, Relation, Scene, detect, sides
+from mechgrad.model.drawing import NaturalBody, body_of, draw, frame_of
+from mechgrad.model.forces.base import Force
+from mechgrad.model.forces.measures import Measure
+from mechgrad.model.frames import axis_frame, unit
+from mechgrad.model.joints import Cardan, Floating, Joint, Planar
+from mechgrad.model.joints.base import Pose
+from mechgrad.model.markers import Point, Vector
+from mechgrad.model.model import Model
+from mechgrad.model.quantities import Quantity, UserAngle, UserCoordinate, UserDistance, check_quantity, measured
+from mechgrad.model.rows import Place, Row
+from mechgrad.model.rows import point as point_place
+from mechgrad.model.rows import vector as vector_place
+from mechgrad.model.spanning import span
+from mechgrad.model.variables import DesignVariable
+from mechgrad.typing import Array, ArrayLike
+
+T = TypeVar("T")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NaturalModel:
+    """A model made from a drawing, and what was made of the drawing.
+
+    Attributes
+    ----------
+    model : Model
+    report : str
+        Which joints were found and why, what became constraints, which quantities are coordinates.
+    markers : dict
+        (name in the drawing, body) -> name of the model's point or vector.
+    identified : dict
+        Names of user's distances and angles that are coordinates -> `UserCoordinate`: g = offset + sign q.
+    rows : dict
+        Names of all user's distances [m] and angles [rad] -> the row that measures it.
+
+    >>> drawing = model_from_points("pendulum", {"O": (0, 0, 0), "P": (0, 0, -1)}, [
+    ...     NaturalBody("ground", ["O"], ["y"]), NaturalBody("bob", ["O", "P"], ["y"], mass=2, com="P")],
+    ...     vectors={"y": (0, 1, 0)})
+    >>> drawing.model.joints
+    (Revolute('O', 'ground', 'bob', axis=(0, 1, 0)),)
+    >>> drawing.marker("P"), drawing.marker("O", "bob")
+    ('P', 'O@bob')
+    """
+
+    model: Model
+    report: str
+    markers: Mapping[tuple[str, str], str]
+    identified: Mapping[str, UserCoordinate]
+    rows: Mapping[str, Row]
+
+    @property
+    def coordinates(self) -> dict[str, str]:
+        """Names of user's distances and angles that are coordinates -> names of the coordinates."""
+        return {name: found.coordinate for name, found in self.identified.items()}
+
+    def marker(self, name: str, body: str | None = None) -> str:
+        """The model's name for a point or a vector of the drawing, on its first owner unless another is named."""
+        owners = [owner for known, owner in self.markers if known == name]
+        if not owners:
+            raise unknown_name("point or vector", name, (known for known, _ in self.markers), "drawing")
+        if body is not None and body not in owners:
+            raise unknown_name("owner", body, owners, f"{name!r} of the drawing")
+        return self.markers[name, body or owners[0]]
+
+
+def model_from_points(
+    name: str,
+    points: Mapping[str, ArrayLike],
+    bodies: Iterable[NaturalBody],
+    *,
+    vectors: Mapping[str, ArrayLike] | None = None,
+    constraints: Iterable[Relation | Quantity | Constraint] = (),
+    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    forces: Iterable[Force] = (),
+    variables: Iterable[DesignVariable] = (),
+    cut: Iterable[str] | None = None,
+    planar: bool | ArrayLike = False,
+    free: Iterable[str] | None = None,
+) -> NaturalModel:
+    """A model from points and vectors of a mechanism in its initial position, where q = 0.
+
+    Parameters
+    ----------
+    points, vectors : mappings
+        Names -> world coordinates [m] and directions of any non-zero length [1], all in the drawing.
+    bodies : NaturalBody
+        Names they share make joints: see the table of `mechgrad.model.detection`. A joint is called after the point or
+        vector (or the `name` of the relation) that makes it: "B", or "B: crank-rod" where there are several.
+    constraints : any mix of
+        Perpendicular, OnLine, InPlane: make joints, or else constraints. UserDistance, UserAngle: measured, and
+        recognised if they are coordinates. Constraints of a model.
+    gravity, forces, variables, cut : as in `Model`
+        A point or vector of one body is a marker of that name; of several bodies, "B@crank" and "B@rod", and plain "B"
+        in constraints and forces is the one on the first owner.
+    planar : bool or (3,) array
+        The mechanism moves in a plane with this normal (True: z). All bodies share the normal, so that one shared point
+        is a hinge.
+    free : names of bodies, or None
+        Bodies without a way to the ground get a Floating joint (Planar, if planar): by default the first of each
+        group, or else those named here. None left out: [] says that no body is free.
+
+    >>> bar = model_from_points("bar", {"A": (0, 0, 0), "B": (1, 0, 0)}, [NaturalBody("bar", ["A", "B"], mass=1)])
+    >>> bar.model.q_names[:4], bar.model.joint_names
+    (('free: bar.x', 'free: bar.y', 'free: bar.z', 'free: bar.e0'), ('free: bar',))
+    >>> print(bar.report)
+    bar: 1 body, 1 joint
+      free: bar: Floating, ground - bar; no joint leads to the ground
+    """
+    parts = list(bodies)
+    scene = draw(name, points, vectors or {}, parts, planar)
+    relations, quantities, others = _sorted(constraints)
+    for quantity in quantities:
+        check_quantity(quantity, scene.points, scene.vectors)
+    detected = detect(scene, relations)
+    frames: dict[str, Pose] = {"ground": (np.eye(3), np.zeros(3))}
+    frames.update({part.name: frame_of(scene, part) for part in parts if part.name != "ground"})
+    moving = [body_of(scene, part, frames[part.name]) for part in parts if part.name != "ground"]
+    made = [*detected.joints, *_free_joints(scene, detected, frames, free)]
+    names = _joint_names(made)
+    built = [_joint(found, called, frames) for found, called in zip(made, names, strict=True)]
+    spanning = span(moving, built, cut)
+    # along the tree, so that no joint has to be walked through backwards
+    joints = [
+        _joint(made[k].swapped(), names[k], frames) if backwards else built[k]
+        for k, backwards in zip(spanning.order, spanning.backwards, strict=True)
+    ]
+    joints += [built[k] for k in spanning.cut]
+    markers = {
+        (word, body): word if len(scene.owners(word)) == 1 else f"{word}@{body}"
+        for body, words in scene.owned.items()
+        for word in words
+    }
+    first = {word: markers[word, scene.owners(word)[0]] for word in (*scene.points, *scene.vectors)}
+    held: list[Constraint] = [_constraint(scene, relation, markers) for relation in detected.unused]
+    held += [SameVector(f"{w}: {a}-{b}", markers[w, a], markers[w, b]) for w, a, b in detected.loose]
+    model = Model(
+        name,
+        moving,
+        joints,
+        [Point(markers[at], at[1], _local(scene, *at, frames)) for at in markers if at[0] in scene.points],
+        [Vector(markers[at], at[1], _local(scene, *at, frames)) for at in markers if at[0] in scene.vectors],
+        gravity,
+        variables,
+        [*held, *(_renamed(item, first) for item in others)],
+        [_renamed(item, first) for item in forces],
+        cut=[names[k] for k in spanning.cut],
+    )
+
+    def places(word: str) -> list[Place]:
+        place = point_place if word in scene.points else vector_place
+        return [place(body, _local(scene, word, body, frames)) for body in scene.owners(word)]
+
+    results = {quantity.name: measured(model, quantity, places) for quantity in quantities}
+    report = _report(model, dict(zip(names, made, strict=True)), held, results)
+    identified = {word: found for word, (_, found) in results.items() if found is not None}
+    return NaturalModel(model, report, markers, identified, {word: row for word, (row, _) in results.items()})
+
+
+def _sorted(
+    items: Iterable[Relation | Quantity | Constraint],
+) -> tuple[list[Relation], list[Quantity], list[Constraint]]:
+    relations: list[Relation] = []
+    quantities: list[Quantity] = []
+    constraints: list[Constraint] = []
+    for item in items:
+        if isinstance(item, Perpendicular | OnLine | InPlane):
+            relations.append(item)
+        elif isinstance(item, UserDistance | UserAngle):
+            if any(other.name == item.name for other in quantities):
+                raise DuplicateNameError(f"two distances or angles are called {item.name!r}. Rename one.")
+            quantities.append(item)
+        else:
+            constraints.append(item)
+    return relations, quantities, constraints
+
+
+# ---- joints
+
+
+def _free_joints(
+    scene: Scene, detected: Detected, frames: Mapping[str, Pose], free: Iterable[str] | None
+) -> list[Found]:
+    """A Floating or Planar joint for each group of bodies that no joint leads to."""
+    chosen = None if free is None else list(free)
+    for body in chosen or ():
+        if body not in scene.owned or body == "ground":
+            raise unknown_name("body", body, [known for known in scene.owned if known != "ground"], "free")
+    kind: type[Joint] = Floating if scene.normal is None else Planar
+    axes = () if scene.normal is None else (scene.normal, axis_frame(scene.normal)[:, 0])
+    made = []
+    reached = _reached({"ground"}, detected)
+    for body in scene.owned:
+        if body in reached:
+            continue
+        group = [other for other in scene.owned if other in _reached({body}, detected)]
+        roots = group[:1] if chosen is None else [other for other in group if other in chosen]
+        if len(roots) != 1:
+            raise DisconnectedError(
+                f"{'bodies' if len(group) > 1 else 'body'} {', '.join(map(repr, group))}: no joint leads to the "
+                f"ground, and free names {len(roots)} of them instead of one. Share a point or a vector with a body "
+                "that is connected, or name the body that is free."
+            )
+        at = frames[roots[0]][1]
+        why = "no joint leads to the ground"
+        made.append(Found(kind, ("ground", roots[0]), f"free: {roots[0]}", (at, at), axes, (), None, why))
+        reached |= set(group)
+    return made
+
+
+def _reached(start: set[str], detected: Detected) -> set[str]:
+    reached, count = set(start), 0
+    while len(reached) > count:
+        count = len(reached)
+        for found in detected.joints:
+            if reached & set(found.bodies):
+                reached |= set(found.bodies)
+    return reached
+
+
+def _joint_names(made: Sequence[Found]) -> list[str]:
+    counted = Counter(found.label for found in made)
+    return [
+        found.label if counted[found.label] == 1 else f"{found.label}: {found.bodies[0]}-{found.bodies[1]}"
+        for found in made
+    ]
+
+
+def _joint(found: Found, name: str, frames: Mapping[str, Pose]) -> Joint:
+    """The joint in the frames of its bodies; the point of the second body in the drawing is where q = 0."""
+    parent, child = found.bodies
+    (R, o), (R_child, o_child) = frames[parent], frames[child]
+    x = found.anchors[1]
+    axes = [R.T @ axis for axis in found.axes]
+    if found.kind is Cardan:
+        options = {"axis1": axes[0], "axis2": axes[1]}
+    elif found.kind is Planar:
+        options = {"normal": axes[0], "direction": axes[1]}
+    else:
+        options = {"axis": axes[0]} if axes else {}
+    build: Any = found.kind
+    joint: Joint = build(
+        name, parent, child, R.T @ (x - o), _quaternion(R.T @ R_child), R_child.T @ (x - o_child), **options
+    )
+    return joint
+
+
+def _quaternion(R: Array) -> Array:
+    """Of a rotation matrix, w first: the column of 4 e e^T with the largest diagonal (real parts), to length one."""
+    a, (b, c, d) = R.trace(), (R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
+    K = np.empty((4, 4), R.dtype)
+    K[0] = K[:, 0] = 1.0 + a, b, c, d
+    K[1:, 1:] = R + R.T + (1.0 - a) * np.eye(3)
+    return unit(K[:, int(np.argmax(K.diagonal().real))])
+
+
+# ---- markers, constraints, text
+
+
+def _local(scene: Scene, word: str, body: str, frames: Mapping[str, Pose]) -> Array:
+    """A point or a vector of the drawing, in the frame of a body."""
+    R, o = frames[body]
+    local: Array = R.T @ (scene.points[word] - o if word in scene.points else scene.vectors[word])
+    return local
+
+
+def _constraint(scene: Scene, relation: Relation, markers: Mapping[tuple[str, str], str]) -> Constraint:
+    """The constraint of a relation that made no joint."""
+    moving, body, base, other = sides(scene, relation)
+    end, first, last = markers[moving, body], markers[base[0], other], markers[base[-1], other]
+    if isinstance(relation, Perpendicular):
+        return DotProduct(relation.name or f"{moving} across {base[0]}", end, first)
+    if isinstance(relation, OnLine):
+        return PointOnLine(relation.name or f"{moving} on line of {base[0]}", end, first, last)
+    return PointInPlane(relation.name or f"{moving} in plane of {base[0]}", end, first, last)
+
+
+def _renamed(item: T, names: Mapping[str, str]) -> T:
+    """A constraint, force or measure with the model's names for points and vectors of the drawing."""
+    changes: dict[str, Any] = {}
+    for f in fields(item):  # type: ignore[arg-type]
+        value = getattr(item, f.name)
+        if f.metadata.get("refers") in ("point", "vector") and value in names:
+            changes[f.name] = names[value]
+        elif isinstance(value, tuple) and value and all(isinstance(part, Measure) for part in value):
+            changes[f.name] = tuple(_renamed(part, names) for part in value)
+    return replace(item, **changes) if changes else item  # type: ignore[type-var]
+
+
+def _report(
+    model: Model,
+    found: Mapping[str, Found],
+    held: Sequence[Constraint],
+    results: Mapping[str, tuple[Row, UserCoordinate | None]],
+) -> str:
+    n, m = len(model.bodies), len(model.joints)
+    lines = [f"{model.name}: {n} {'body' if n == 1 else 'bodies'}, {m} joint{'' if m == 1 else 's'}"]
+    for joint in model.joints:
+        cut = ", cut" if joint.name in model.cut else ""
+        why = found[joint.name].why
+        lines.append(f"  {joint.name}: {type(joint).__name__}, {joint.parent} - {joint.child}{cut}; {why}")
+    lines += [f"  {item.name}: constraint {type(item).__name__}; no joint keeps it" for item in held]
+    for name, (_, coordinate) in results.items():
+        if coordinate is None:
+            lines.append(f"  {name}: measured; no coordinate follows it")
+        else:
+            sign = "-" if coordinate.sign < 0.0 else "+"
+            lines.append(f"  {name} = {coordinate.offset.real:.6g} {sign} coordinate {coordinate.coordinate!r}")
+    return "\n".join(lines)

@@ -1,0 +1,90 @@
+"""Rows and laws: the few primitives that every closure, constraint and force element is made of.
+
+A *row* is a scalar measure of the mechanism, with a rate:
+
+    value(q, t) = g(markers, q) - constant - f(t)          rate(q, v, t) = Gamma(q) v - f'(t)
+
+for holonomic rows Gamma = dg/dq; the velocity-level rows (SLIP and below) have a Gamma but no g. x are points [m],
+u body-fixed directions of unit length. V_A(c), V_B(c): velocity at c of the material points of the bodies that carry
+the first and the second marker.
+
+    POINT         direction . (x0 - x1), direction in world axes
+    DOT           u0 . u1
+    PLANE         u0 . (x1 - x2)
+    DISTANCE      |x0 - x1|
+    LINEAR        sum factor q over plain coordinates (hinges and sliders)
+    ANGLE         signed angle from u0 to u1 about u2; its difference to constant + f is taken modulo a full turn
+    SKEW          (u0 . u1 - u2 . u3) / 2
+    CIRCLE        u2 . (x0 - x1) - radius sqrt(1 - (u2 . u3)^2): height of a circle of axis u3 above a plane
+    SLIP          u2 . (V_A(c) - V_B(c)), c = x0 - radius u1
+    ROLL_ALONG    e . (V_A(c) - V_B(c)), e = u2 x u1 / |..|, c = x0 - radius (u1 - (u1.u2) u2) / |..|
+    ROLL_ACROSS   (u1 x e) . (V_A(c) - V_B(c))
+    ADVANCE       e . (V_A(x0) - V_B(x0))
+
+A constraint asks value = 0 (rate = 0 at velocity level). A *law* gives forces F on rows from their values and rates;
+the mechanism feels Q = -sum Gamma^T F.
+
+    SPRING        F = k (g - g0) + c g'                               numbers (k, c, g0)
+    CURVE         F = f0(g - g0) + f1(g')                             numbers (g0,), functions (f0, f1), None is zero
+    MOTOR         F = -f0(t)                                          functions (f0,)
+    FRICTION      F = coulomb tanh(g' / speed) + viscous g'           numbers (coulomb, viscous, speed)
+    CONTACT       N = K d^n (1 + D d') for d = -g > 0 and N > 0, else 0;   F = -N        numbers (K, D, n, mu, speed)
+                  and on two more rows, if given, with rates s: F = mu N s / sqrt(s.s + speed^2)
+    TYRE          rows CIRCLE, ROLL_ALONG (s), ROLL_ACROSS (r), ADVANCE (u): N as in CONTACT, then
+                  F_s = mu_x N tanh(s / (kappa U)),   F_r = mu_y N tanh(r / (alpha U)),   U = sqrt(u^2 + speed^2)
+                                                                      numbers (K, D, n, mu_x, mu_y, kappa, alpha, speed)
+    USER          a function of time, values and rates of its rows (`UserForce`)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from mechgrad.model.functions import Function
+
+# kinds of rows
+POINT, DOT, PLANE, DISTANCE, LINEAR, ANGLE, SKEW, CIRCLE, SLIP, ROLL_ALONG, ROLL_ACROSS, ADVANCE = range(12)
+FIRST_RATE_KIND = SLIP
+# kinds of laws
+SPRING, CURVE, MOTOR, FRICTION, CONTACT, TYRE, USER = range(7)
+
+
+class Place(NamedTuple):
+    """A point (is_point) or a direction of a body, in body axes; complex while a complex step travels through."""
+
+    body: str
+    is_point: bool
+    local: Any
+
+
+class Row(NamedTuple):
+    """One scalar measure; see the module's text."""
+
+    kind: int
+    places: tuple[Place, ...] = ()
+    constant: Any = 0.0
+    direction: Any = (0.0, 0.0, 0.0)
+    radius: Any = 0.0
+    coordinates: tuple[tuple[str, Any], ...] = ()  # (name of a coordinate, factor)
+    function: Function | None = None
+    label: str = ""  # what messages call it, e.g. "point x" or "axis 1"
+
+
+class Law(NamedTuple):
+    """Forces on rows; see the module's text."""
+
+    kind: int
+    rows: tuple[Row, ...]
+    numbers: tuple[Any, ...] = ()
+    functions: tuple[Function | None, ...] = ()
+
+
+def point(body: str, local: Any) -> Place:
+    """A point of a body."""
+    return Place(body, True, local)
+
+
+def vector(body: str, local: Any) -> Place:
+    """A direction of a body; give it length one."""
+    return Place(body, False, local)
