@@ -10,9 +10,24 @@ axis=(0, 1, 0))])
 >>> D = mg.inverse_dynamics_derivatives(model, q=[1.57], wrt=["bob.mass", "bob.com.z"])
 """
 
-from mechgrad.errors import CertificateError, InputError, MechgradError, ModelError, SingularMassMatrixError
+from mechgrad.dynamics.ali3p import ALI3P
+from mechgrad.dynamics.index1 import Index1
+from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.dynamics.open_trees import FullyRecursive, SemiRecursive
+from mechgrad.dynamics.penalty import Penalty
+from mechgrad.dynamics.system import state_accelerations
+from mechgrad.errors import (
+    AssemblyError,
+    CertificateError,
+    InputError,
+    MechgradError,
+    ModelError,
+    SingularMassMatrixError,
+)
+from mechgrad.integrators.schemes import DOP853, HHT, RK4, GeneralizedAlpha, Newmark, Trapezoidal
 from mechgrad.integrators.simulate import simulate
 from mechgrad.integrators.trajectory import StepFailed, Trajectory
+from mechgrad.inverse.accumulation import SemiRecursiveTerms, semi_recursive_terms
 from mechgrad.inverse.forward import (
     ForwardDynamicsDerivatives,
     forward_dynamics,
@@ -33,7 +48,10 @@ from mechgrad.inverse.second_order import (
 )
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives, inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.io import load_model, save_model
+from mechgrad.kinematics.assembly import State, assemble, solve_accelerations, solve_velocities
 from mechgrad.kinematics.bodies import BodyMotion, body_jacobian, body_motion
+from mechgrad.kinematics.from_points import coordinates_from_points, velocities_from_points
+from mechgrad.kinematics.guided import GuidedMotion, kinematic_motion
 from mechgrad.kinematics.markers import (
     MarkerDerivatives,
     MarkerMotion,
@@ -42,6 +60,7 @@ from mechgrad.kinematics.markers import (
     marker_jacobian,
     marker_motion,
 )
+from mechgrad.kinematics.mobility import Mobility, independent_coordinates, mobility
 from mechgrad.model import (
     AngleBetween,
     Body,
@@ -98,6 +117,17 @@ from mechgrad.model import (
     WheelContact,
     dh_model,
 )
+from mechgrad.model.natural import (
+    InPlane,
+    NaturalBody,
+    NaturalModel,
+    OnLine,
+    Perpendicular,
+    UserAngle,
+    UserCoordinate,
+    UserDistance,
+    model_from_points,
+)
 from mechgrad.model.pattern import Packed, Pattern
 from mechgrad.sensitivities import Certificate, certify, certify_model
 
@@ -115,18 +145,25 @@ __all__ = [  # noqa: RUF022
     "Force", "SpringDamper", "SpringCurve", "TorsionSpring", "Bushing", "Motor", "JointFriction", "SphereContact",
     "WheelContact", "Tyre", "UserForce", "Separation", "Coordinate", "Height", "Offset",
     "Function", "Constant", "Polynomial", "Harmonic", "Table", "Spline",
+    "model_from_points", "NaturalBody", "NaturalModel", "Perpendicular", "OnLine", "InPlane", "UserDistance",
+    "UserAngle", "UserCoordinate",
     # where is it?
     "body_motion", "BodyMotion", "body_jacobian", "marker_motion", "MarkerMotion", "marker_jacobian",
     "marker_derivatives", "MarkerDerivatives", "contracted_hessian",
+    "assemble", "State", "solve_velocities", "solve_accelerations", "mobility", "Mobility", "independent_coordinates",
+    "kinematic_motion", "GuidedMotion", "coordinates_from_points", "velocities_from_points",
     # what drives it, and what does it do?
     "Load", "inverse_dynamics", "inverse_dynamics_derivatives", "InverseDynamicsDerivatives",
     "inverse_dynamics_gradient", "inverse_dynamics_hessian", "InverseDynamicsHessian",
     "joint_reactions", "joint_reactions_derivatives", "JointReactions", "ReactionDerivatives", "mass_matrix",
     "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
+    "semi_recursive_terms", "SemiRecursiveTerms", "state_accelerations",
     # how does it move?
-    "simulate", "Trajectory",
+    "simulate", "Trajectory", "ALI3P", "MatrixR", "Index1", "Penalty", "SemiRecursive", "FullyRecursive",
+    "Trapezoidal", "Newmark", "HHT", "GeneralizedAlpha", "RK4", "DOP853",
     # is it right?
     "certify", "certify_model", "Certificate",
     # what went wrong?
-    "MechgradError", "ModelError", "InputError", "SingularMassMatrixError", "StepFailed", "CertificateError",
+    "MechgradError", "ModelError", "InputError", "AssemblyError", "SingularMassMatrixError", "StepFailed",
+    "CertificateError",
 ]  # fmt: skip

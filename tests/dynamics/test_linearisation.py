@@ -66,7 +66,8 @@ def test_jacobians_of_rows(seed):
         np.testing.assert_allclose(rows.J[0, :, j], by_v.rates[0].imag / STEP, rtol=1e-11, atol=1e-12)
         by_a = rows_at(COMPLEX, q + 0j, v + 0j, a + 1j * STEP * np.eye(MODEL.n_v)[j])
         np.testing.assert_allclose(rows.J[0, :, j], by_a.seconds[0].imag / STEP, rtol=1e-11, atol=1e-12)
-    assert m and np.abs(rows.J[0]).max(axis=1).min() > 1e-3  # every row feels something
+    assert m
+    assert np.abs(rows.J[0]).max(axis=1).min() > 1e-3  # every row feels something
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -75,7 +76,13 @@ def test_second_rates_are_rates_of_rates(seed):
     q, v, a = random_state(MODEL, seed)
     moved = np.asarray(MODEL.integrate(q + 0j, 1j * STEP * v))
     later = evaluate_rows(
-        COMPLEX.T, moved[None], (v + 1j * STEP * a)[None], a[None] + 0j, np.array([T_NOW]), 0, int(COMPLEX.T.ints[N_ALL])
+        COMPLEX.T,
+        moved[None],
+        (v + 1j * STEP * a)[None],
+        a[None] + 0j,
+        np.array([T_NOW]),
+        0,
+        int(COMPLEX.T.ints[N_ALL]),
     )
     rows = rows_at(SYSTEM, q, v, a)
     h = 1e-5  # the explicit time dependence is not complex: differences
@@ -86,9 +93,7 @@ def test_second_rates_are_rates_of_rates(seed):
     by_time = (after.rates - earlier.rates)[0] / (2 * h)
     np.testing.assert_allclose(rows.seconds[0], later.rates[0].imag / STEP + by_time, rtol=1e-7, atol=1e-7)
     still = by_time == 0
-    np.testing.assert_allclose(
-        rows.seconds[0, still], later.rates[0, still].imag / STEP, rtol=1e-11, atol=1e-11
-    )
+    np.testing.assert_allclose(rows.seconds[0, still], later.rates[0, still].imag / STEP, rtol=1e-11, atol=1e-11)
 
 
 def residual_and_partials(system, q, v, a, lam):
@@ -119,9 +124,19 @@ def test_partials_of_the_residual(seed):
 
 
 def test_residual_without_elements_is_inverse_dynamics():
-    model = mg.Model(
-        "bare", MODEL.bodies, MODEL.joints, MODEL.points, MODEL.vectors, MODEL.gravity, cut=[j.name for j in MODEL.cut_joints]
-    ) if MODEL.cut_joints else mg.Model("bare", MODEL.bodies, MODEL.joints, MODEL.points, MODEL.vectors, MODEL.gravity)
+    model = (
+        mg.Model(
+            "bare",
+            MODEL.bodies,
+            MODEL.joints,
+            MODEL.points,
+            MODEL.vectors,
+            MODEL.gravity,
+            cut=[j.name for j in MODEL.cut_joints],
+        )
+        if MODEL.cut_joints
+        else mg.Model("bare", MODEL.bodies, MODEL.joints, MODEL.points, MODEL.vectors, MODEL.gravity)
+    )
     system = System(model)
     q, v, a = random_state(model, 5)
     r, _, _, M = residual_and_partials(system, q, v, a, np.zeros(system.n_constraints))

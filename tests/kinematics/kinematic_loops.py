@@ -72,13 +72,13 @@ def four_bar(crank=CRANK, coupler=COUPLER, rocker=ROCKER, frame=FRAME, constrain
 
 
 def four_bar_angles(th):
-    """(rocker, coupler relative to the crank) for a crank angle; the pin is left of the way from crank tip to rocker."""
+    """(rocker, coupler relative to the crank) for a crank angle; the pin is left of the way from tip to frame."""
     tip = CRANK * np.array([np.cos(th), np.sin(th)])
     pin = circles(tip, COUPLER, np.array([FRAME, 0.0]), ROCKER, 1)
     return direction(pin - np.array([FRAME, 0.0])), direction(pin - tip) - th
 
 
-def spatial_slider_crank():
+def spatial_slider_crank(cut="ball"):
     """Crank about x at (0, 0.1, 0.12), arm 0.08 along z; rod 0.3 on a ball; Cardan to a slider on the x axis."""
     joints = [
         mg.Revolute("crank", "ground", "arm", (0, 0.1, 0.12), axis=(1, 0, 0)),
@@ -88,7 +88,7 @@ def spatial_slider_crank():
     ]
     bodies = [mg.Body(name, 1.0) for name in ("arm", "rod", "slider")]
     points = [mg.Point("B", "arm", (0, 0, 0.08)), mg.Point("C", "rod", (0.3, 0, 0))]
-    return mg.Model("slider-crank", bodies, joints, points)
+    return mg.Model("slider-crank", bodies, joints, points, cut=[cut])
 
 
 def slider(th):

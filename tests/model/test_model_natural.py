@@ -68,6 +68,11 @@ def test_every_joint_is_found(ground, moving, relations, kind, name):
             assert np.linalg.norm(arm) > 0.01
 
 
+def test_the_point_of_the_child_moves_in_the_plane():
+    model = two_bodies("O ez", "P ez Q", InPlane("O", "P", "ez")).model
+    np.testing.assert_allclose(mg.marker_motion(model, ["P"], [0.1, 0.2, 0.7]).position[0], (0.6, 0.2, 0), atol=1e-15)
+
+
 def test_planar_mechanisms_need_points_only():
     hinge = two_bodies("P", "P Q", planar=True).model
     assert hinge.joints == (mg.Revolute("P", "ground", "body", (0.5, 0, 0)),)
@@ -167,6 +172,10 @@ def test_a_slider_crank_of_points_is_cut_at_its_ball():
     kinds = {joint.name: type(joint) for joint in model.joints}
     assert kinds == {"A": mg.Revolute, "B": mg.Spherical, "C": mg.Cardan, "guide": mg.Prismatic}
     assert (model.cut, model.n_q, len(model.cut_joints[0].closure())) == (("B",), 4, 3)
+    # the tree comes from the slider, whose axis is then the first
+    fork = model.joint("C")
+    assert (fork.parent, fork.child) == ("slider", "rod")
+    np.testing.assert_allclose([fork.axis1, fork.axis2], [X, np.cross(X, ROD) / np.sqrt(0.05)], atol=1e-15)
     assert "  B: Spherical, crank - rod, cut; share the point 'B'" in slider_crank().report
     assert "'fork' and 'ex' are perpendicular" in slider_crank().report
 
@@ -180,6 +189,19 @@ def test_a_slider_crank_of_points_can_be_cut_anywhere(cut, n_q, rows):
     assert max(abs(value(row, poses)) for row in model.joint(cut).closure()) < 1e-15
     # the mobility is one: rows less coordinates, here and at the other cuts
     assert model.n_v - rows == 1
+
+
+@pytest.mark.parametrize(("at", "cardan", "ball"), [("B", "B", "C"), ("C", "C", "B")])
+def test_the_place_of_a_cardan_joint_can_be_told(at, cardan, ball):
+    """With one vector for shaft and guide, the fork is perpendicular to it at either end of the rod."""
+    bodies = [NaturalBody("ground", ["A", "O"], ["ex", "ey"]), NaturalBody("crank", ["A", "B"], ["ex"]),
+              NaturalBody("rod", ["B", "C"], ["fork"]), NaturalBody("slider", ["C", "D"], ["ex", "ey"])]  # fmt: skip
+    relations = [Perpendicular("ex", "fork", at=at), OnLine("C", "O", "ex", name="guide")]
+    vectors = {"ex": X, "ey": Y, "fork": np.cross(X, ROD)}
+    model = model_from_points("slider-crank", CRANK, bodies, vectors=vectors, constraints=relations).model
+    assert type(model.joint(cardan)) is mg.Cardan
+    assert type(model.joint(ball)) is mg.Spherical
+    assert (model.cut, model.constraints) == ((ball,), ())
 
 
 def test_a_name_of_many_bodies_makes_no_more_joints_than_it_takes():
@@ -288,7 +310,7 @@ def test_complex_numbers_travel_through_the_drawing():
         bodies = [
             NaturalBody("ground", ["O"], ["h"]),
             NaturalBody("upper", ["O", "A"], ["h"], mass=2, com=("O", "A", 0.4)),
-            NaturalBody("lower", ["A", "B", "S"], [], 1, ("A", "B", 0.5), (0.1, 0.2, 0.25), frame=("B", "A", "S")),
+            NaturalBody("lower", ["A", "B", "S"], [], 1, ("A", "B", 0.5), (0.1, 0.2, 0.25), "frame", ("B", "A", "S")),
         ]
         model = model_from_points("m", points, bodies, vectors={"h": (0.2, 1, 0)}).model
         q = model.integrate(model.neutral(), [0.3, 0.2, -0.4, 0.5])
@@ -316,6 +338,7 @@ def test_distances_and_angles_that_are_coordinates_are_recognised():
     assert drawing.identified["stroke"] == UserCoordinate("ex", 1.0, 0.5)
     assert "stroke = 0.5 + coordinate 'ex'" in drawing.report
     assert "diagonal: measured" in drawing.report
+    assert two_bodies("O P", "P Q", UserDistance("O", "Q", "d")).coordinates == {}
     poses = poses_of(drawing.model, [0.3])
     assert value(drawing.rows["stroke"], poses, {"ex": 0.3}) == pytest.approx(0.8, abs=1e-15)
     assert value(drawing.rows["diagonal"], poses) == pytest.approx(np.hypot(np.hypot(0.5, 0.3), 0.1), abs=1e-15)

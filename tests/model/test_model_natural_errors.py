@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from drawings import X, Y, Z, two_bodies
 
+import mechgrad as mg
 from mechgrad import errors
 from mechgrad.model.detection import InPlane, OnLine, Perpendicular
 from mechgrad.model.drawing import NaturalBody
@@ -76,6 +77,8 @@ BAR = NaturalBody("bar", ["A", "B"], ["u"], mass=1)
             "no plane",
         ),
         ({"bodies": [NaturalBody("bar", ["A", "B"], ["u"], frame=("A", "B", "C"))]}, errors.UnknownNameError, "'C'"),
+        ({"bodies": [mg.Body("bar")]}, errors.ValueRangeError, "number 1 is Body('bar'), not a NaturalBody"),
+        ({"constraints": ["A"]}, errors.ValueRangeError, "constraints[0] is 'A', not a Constraint"),
         ({"planar": (0, 0, 0)}, errors.ZeroAxisError, "planar = (0, 0, 0) has length zero"),
         ({"cut": ["A"]}, errors.UnknownNameError, "cut: unknown joint 'A'"),
     ],

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import mechgrad as mg
-from mechgrad.gallery import chain
+from mechgrad.gallery import chain, five_bar, five_bar_start
+from mechgrad.inverse.accumulation import semi_recursive_terms
 from mechgrad.inverse.lagrange import lagrange_derivatives, lagrange_torques, point_sensitivities
 from mechgrad.inverse.newton_euler import newton_euler_derivatives, newton_euler_torques
 from mechgrad.typing import Array
@@ -36,12 +37,33 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("points, Lagrangian form", lambda x: point_sensitivities(_MODEL, _TIP, x, x, x), True),
     ("torques, Newton-Euler", lambda x: newton_euler_torques(_MODEL, x, x, x), True),
     ("derivatives, Newton-Euler", lambda x: newton_euler_derivatives(_MODEL, x, x, x), True),
+    ("semi-recursive terms", lambda x: semi_recursive_terms(_MODEL, x, x, x), True),
     ("motion of points", lambda x: mg.marker_motion(_MODEL, _TIP, x, x, x), True),
     ("derivatives of points", lambda x: mg.marker_derivatives(_MODEL, _TIP, x, x, x), False),
     ("motion, fixed step", lambda x: mg.simulate(_MODEL, x, duration=0.02, step=0.01), True),
     ("motion, error control", lambda x: mg.simulate(_MODEL, np.atleast_2d(x)[0], duration=0.02), False),
+    ("motion of loops, implicit", lambda x: _loop(x, "ali3p", "trapezoidal", 0.01), True),
+    ("motion of loops, Matrix R", lambda x: _loop(x, "matrix-r", "trapezoidal", 0.01), True),
+    ("motion of loops, explicit", lambda x: _loop(x, "index1", "rk4", 0.01), True),
+    ("motion of loops, error control", lambda x: _loop(x.real, "ali3p", "trapezoidal", None), False),
+    ("motion by fixed point", lambda x: _open(x, "fully-recursive"), True),
+    ("forces of rows", lambda x: _loop(x.real, "ali3p", "trapezoidal", 0.01).reactions(), False),
+    ("equations of motion, linearised", lambda x: mg.equilibrium(five_bar(), five_bar_start()), False),
     ("geometric stiffness", lambda x: mg.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
 )
+
+
+def _loop(x: Array, formulation: str, scheme: str, step: float | None) -> mg.Trajectory:
+    """A moment of a closed mechanism, of complex numbers if x is."""
+    start = five_bar_start() + 0 * np.ravel(x)[0]
+    return mg.simulate(five_bar(), start, duration=0.02, formulation=formulation, scheme=scheme, step=step, samples=3)
+
+
+def _open(x: Array, formulation: str) -> mg.Trajectory:
+    """A moment of a tree with an implicit scheme."""
+    return mg.simulate(
+        _MODEL, np.atleast_2d(x)[0], duration=0.02, formulation=formulation, scheme="trapezoidal", step=0.01
+    )
 
 
 @dataclass(frozen=True, slots=True)

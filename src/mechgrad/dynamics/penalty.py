@@ -14,7 +14,8 @@ from mechgrad.dynamics.kernels.solver import Settings
 class Penalty(Formulation):
     """Constraint violations pull themselves back.
 
-        (M + penalty Gamma^T Gamma) a = Q - h - penalty Gamma^T (second at a = 0 + 2 damping frequency rate + frequency^2 value)
+        (M + penalty Gamma^T Gamma) a = Q - h - penalty Gamma^T (second at a = 0 + 2 damping frequency rate
+                                                                 + frequency^2 value)
         lam = penalty (second rate + 2 damping frequency rate + frequency^2 value)
 
     An ordinary differential equation whose violations stay of the order lam / (penalty frequency^2). Redundant rows

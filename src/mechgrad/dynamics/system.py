@@ -47,6 +47,7 @@ class System:
         dtype: type | None = None,
         rows: IntArray | None = None,
         free: Sequence[Row] = (),
+        about_com: bool = False,
     ) -> None:
         tree, elements = tree_of(model), elements_of(model)
         is_complex = dtype is complex or tree.dtype is complex or elements.dtype is complex or loads_are_complex(loads)
@@ -64,7 +65,7 @@ class System:
         self.rows = kept
         self.T = mechanism_of(
             model, rows=kept, free=free, tau=forces, loads=(table.indices, table.rows(slice(0, 1))),
-            users=self.users.addresses, dtype=self.dtype,
+            users=self.users.addresses, dtype=self.dtype, about_com=about_com,
         )  # fmt: skip
         self.names = tuple(elements.row_names[k] for k in kept)
 
@@ -92,8 +93,8 @@ class System:
         self, q: Array, v: Array, t: FloatArray, numbers: Array = INDEX_1
     ) -> tuple[Array, Array, int, int]:
         """a, lam of samples (nt, n); and (row, reason) of the first without a solution, or (-1, DONE)."""
-        a = np.full((len(q), self.model.n_v), np.nan, self.dtype)
-        lam = np.full((len(q), self.n_constraints), np.nan, self.dtype)
+        a: Array = np.full((len(q), self.model.n_v), np.nan, self.dtype)
+        lam: Array = np.full((len(q), self.n_constraints), np.nan, self.dtype)
         # copies: contiguous and writeable whatever was given, so that one machine code serves
         q, v = (np.array(x, self.dtype, order="C") for x in (q, v))
         row, reason = _kernels.state_accelerations(self.T, numbers, q, v, np.array(t, float), a, lam)
@@ -119,14 +120,17 @@ class System:
         if not self.n_constraints:
             return
         rows = self.constraints(q[None], v[None], t=t)
-        for what, values, count in (("value", rows.values[0], self.n_holonomic), ("rate", rows.rates[0], len(self.names))):
+        for what, values, count in (
+            ("value", rows.values[0], self.n_holonomic),
+            ("rate", rows.rates[0], len(self.names)),
+        ):
             miss = np.abs(values[:count])
             if count and not miss.max() <= tolerance:
                 k = int(np.nanargmax(miss)) if np.isfinite(miss).any() else 0
                 raise AssemblyError(
                     f"the start does not meet constraint {self.names[k]!r} of model {self.model.name!r}: its {what} is "
-                    f"{miss[k]:.3g}, which should be 0. Use mg.assemble(model, at={{...}}) to find a start that closes all "
-                    "loops."
+                    f"{miss[k]:.3g}, which should be 0. Use mg.assemble(model, at={{...}}) to find a start that closes "
+                    "all loops."
                 )
 
 
@@ -157,18 +161,18 @@ def state_accelerations(
     >>> a.shape, lam.shape
     ((1,), (0,))
     """
-    system = System(model, tau, loads, dtype=complex if np.iscomplexobj(q) or np.iscomplexobj(v) else None)
     Q = np.atleast_2d(np.asarray(q))
     V = np.zeros((len(Q), model.n_v)) if v is None else np.atleast_2d(np.asarray(v))
+    system = System(model, tau, loads, dtype=complex if np.iscomplexobj(Q) or np.iscomplexobj(V) else None)
     if Q.shape[1:] != (model.n_q,) or V.shape != (len(Q), model.n_v):
-        raise InputError(f"q {np.shape(q)}, v {np.shape(v)}: model {model.name!r} needs n_q = {model.n_q}, n_v = {model.n_v}.")
+        raise InputError(f"q {Q.shape}, v {V.shape}: model {model.name!r} needs n_q = {model.n_q}, n_v = {model.n_v}.")
     a, lam, row, reason = system.accelerations(Q, V, np.broadcast_to(np.asarray(t, float), (len(Q),)))
     if reason == BAD_NUMBER:
         raise InputError(f"state {row} holds a number that is not finite, or the forces on it do.")
     if reason == SINGULAR:
         raise InputError(
-            f"state {row} of model {model.name!r} has no unique accelerations: some coordinate moves no inertia, or the "
-            "constraints leave it undetermined."
+            f"state {row} of model {model.name!r} has no unique accelerations: some coordinate moves no inertia, or "
+            "the constraints leave it undetermined."
         )
     assert reason == DONE
     return (a[0], lam[0]) if np.ndim(q) == 1 else (a, lam)

@@ -2,6 +2,7 @@
 
 from mechgrad.gallery.gait import Gait, GaitCheck, gait
 from mechgrad.gallery.human import human, human_motion
+from mechgrad.gallery.mechanisms import five_bar, five_bar_start, slider_crank
 from mechgrad.gallery.robots import arm7, chain, double_pendulum
 from mechgrad.gallery.walker import WALKER_SEGMENTS, walker, walker_limits, walker_mirror
 
@@ -12,9 +13,12 @@ __all__ = [
     "arm7",
     "chain",
     "double_pendulum",
+    "five_bar",
+    "five_bar_start",
     "gait",
     "human",
     "human_motion",
+    "slider_crank",
     "walker",
     "walker_limits",
     "walker_mirror",

@@ -64,7 +64,7 @@ def five_bar_start() -> FloatArray:
 
 
 def slider_crank(*, cut: str | None = None, axial_inertia: float = 4e-4, spring: bool = False) -> Model:
-    """The spatial slider-crank: a crank about x at (0, 0.1, 0.12) m, a rod of 0.3 m, a slider along x; one degree of freedom.
+    """The spatial slider-crank: a crank about x at (0, 0.1, 0.12) m, a rod of 0.3 m, a slider along x; one freedom.
 
     The crank (0.08 m) holds the rod at B by a ball, the slider at C by a universal joint whose first axis is x.
     In the zero position the crank points along z: B = (0, 0.1, 0.2), C = (0.2, 0, 0). The joints are called

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER
 from mechgrad.errors import InputError
 from mechgrad.integrators import dop853
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER
 from mechgrad.integrators.job import DONE, MOST_STEPS, REASONS, Job, bisected, crossing
 from mechgrad.integrators.kernels import explicit as _kernels
 from mechgrad.integrators.trajectory import Trajectory
@@ -54,8 +54,8 @@ def adaptive(job: Job) -> Trajectory:
 
     def march(t0: float, t1: float, h: float, q: Array, v: Array, t_out: Array, Q: Array, V: Array) -> tuple[int, ...]:
         return _kernels.adaptive_one(  # type: ignore[no-any-return]
-            T, f, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol, job.atol, MOST_STEPS,
-            after, t_out, q, v, Q, V, 0.0,
+            T, f, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol, job.atol,
+            MOST_STEPS, after, t_out, q, v, Q, V, 0.0,
         )  # fmt: skip
 
     for first, last in job.parts(samples):
@@ -77,11 +77,10 @@ def adaptive(job: Job) -> Trajectory:
     return job.trajectory(t, Q, V, steps=steps, rejected=rejected, ended="duration")
 
 
-def stopped(
-    job: Job, t: Array, Q: Array, V: Array, k: int, march: object, steps: int, rejected: int
-) -> Trajectory:
+def stopped(job: Job, t: Array, Q: Array, V: Array, k: int, march: object, steps: int, rejected: int) -> Trajectory:
     """The motion until the stop condition changes sign between instants k and k + 1."""
-    assert job.stop is not None and callable(march)
+    assert job.stop is not None
+    assert callable(march)
 
     def advance(time: float) -> tuple[Array, Array]:
         q, v = np.empty((1, Q.shape[1])), np.empty((1, V.shape[1]))
@@ -133,7 +132,9 @@ def fixed(job: Job) -> Trajectory:
             if crossed is not None:
                 k = first + crossed
 
-                def march(t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array) -> None:
+                def march(
+                    t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array
+                ) -> None:
                     two_q, two_v = np.stack([q, q])[:, None], np.stack([v, v])[:, None]
                     kernel((t1 - t0) / every, t0, two_q, two_v)
                     Q1[0], V1[0] = two_q[1, 0], two_v[1, 0]

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
 from mechgrad.integrators.explicit import first_step
 from mechgrad.integrators.job import DONE, MOST_STEPS, REASONS, Job, bisected, crossing
 from mechgrad.integrators.kernels import implicit as _kernels
 from mechgrad.integrators.schemes import NewmarkFamily
 from mechgrad.integrators.trajectory import Trajectory
-from mechgrad.dynamics.system import INDEX_1
 from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.typing import Array
@@ -74,7 +74,9 @@ class _Run:
     def advance(self, first: int, last: int, t: Array, every: int, h: float) -> tuple[int, int, float]:
         """From output `first` to `last`: (outputs written, reason, time)."""
         here = slice(first, last + 1)
-        got, reason, at = self.kernel(self.job.system.T, self.settings, h, t[first], every, *(x[here] for x in self.arrays))
+        got, reason, at = self.kernel(
+            self.job.system.T, self.settings, h, t[first], every, *(x[here] for x in self.arrays)
+        )
         return int(got), int(reason), float(at)
 
     def trajectory(self, t: Array, count: int, steps: int, rejected: int, ended: str) -> Trajectory:

@@ -8,8 +8,8 @@ from scipy.linalg import null_space, qr
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import RANK, System
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.kinematics.markers import _locate
 from mechgrad.kinematics.batch import tree_of
+from mechgrad.kinematics.markers import _locate
 from mechgrad.model.rows import LINEAR, POINT, Row, point
 from mechgrad.typing import Array, IntArray
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,8 @@ class Job:
         n_steps = max(1, round(self.duration / self.step))
         if abs(n_steps * self.step - self.duration) > 1e-9 * self.duration:
             raise InputError(
-                f"{self.duration} s are not a whole number of steps of {self.step} s; take {self.duration / n_steps:.12g} s, "
-                "or another duration."
+                f"{self.duration} s are not a whole number of steps of {self.step} s; take "
+                f"{self.duration / n_steps:.12g} s, or another duration."
             )
         outputs = n_steps + 1 if self.samples is None else self.samples
         if outputs < 2 or n_steps % (outputs - 1):
@@ -77,7 +78,7 @@ class Job:
         """First and last output of each part of the march."""
         parts = PARTS if self.single and (self.stop is not None or self.progress) else 1
         ends = [part * (outputs - 1) // parts for part in range(parts + 1)]
-        return [(a, b) for a, b in zip(ends, ends[1:], strict=False) if b > a]
+        return [(a, b) for a, b in pairwise(ends) if b > a]
 
     def report(self, share: float, t: float) -> None:
         """Say how far the march has come."""
@@ -125,8 +126,8 @@ class Job:
                 "singular configurations; with MatrixR choose other independent coordinates."
             )
         return StepFailed(
-            f"the motion of {self.system.model.name!r} ends at t = {t:.6g} s: {REASONS[reason]}. {hint} The motion until "
-            "then is in `.trajectory` of this error.",
+            f"the motion of {self.system.model.name!r} ends at t = {t:.6g} s: {REASONS[reason]}. {hint} The motion "
+            "until then is in `.trajectory` of this error.",
             trajectory,
         )
 

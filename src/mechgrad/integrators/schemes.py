@@ -114,7 +114,9 @@ class GeneralizedAlpha(NewmarkFamily):
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.radius <= 1.0:
-            raise InputError(f"GeneralizedAlpha(radius={self.radius}): take a radius from 0 (most damping) to 1 (none).")
+            raise InputError(
+                f"GeneralizedAlpha(radius={self.radius}): take a radius from 0 (most damping) to 1 (none)."
+            )
 
     @property
     def numbers(self) -> tuple[float, float, float, float]:

@@ -23,7 +23,8 @@ from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.inverse.loads import Load, loads_are_complex
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.mechanism import elements_of, has_elements, row_report
+from mechgrad.kinematics.mechanism import elements_of, row_report
+from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def simulate(
     tau: ArrayLike | None = None,
     loads: Sequence[Load] | None = None,
     t0: float = 0.0,
+    reference: str = "origin",
     rtol: float = 1e-9,
     atol: float = 1e-9,
     stop: Stop | None = None,
@@ -79,6 +81,9 @@ def simulate(
         Constant along the motion; forces that change belong to the model.
     t0 : float
         Time at the start [s], for functions of time.
+    reference : "origin" or "com"
+        Where velocities and wrenches are taken while they are summed up: about the world's origin (fastest), or about
+        centres of mass (exact far from the origin; not with FullyRecursive). The motion is the same.
     rtol, atol : float
         Tolerances of the error control, relative and absolute [rad, m, and per second].
     stop : function (t (nt,), q (nt, n_q), v (nt, n_v)) -> (nt,)
@@ -114,12 +119,12 @@ def simulate(
     form = _formulation(formulation, chosen, loops, model)
     if not has_elements(model):
         forward_dynamics(model, q, v, tau, loads=list(loads or ()))  # names a coordinate that moves no inertia
-    system = _system(model, form, tau, loads, q, t0)
+    if reference not in ("origin", "com"):
+        raise unknown_name("reference", str(reference), ("origin", "com"))
+    system = _system(model, form, tau, loads, q, t0, reference == "com")
     if single:
         system.check_start(q[0], v[0], t0)
-    job = Job(
-        system, form, chosen, q, v, float(t0), float(duration), step, samples, rtol, atol, stop, progress, single
-    )
+    job = Job(system, form, chosen, q, v, float(t0), float(duration), step, samples, rtol, atol, stop, progress, single)
     if isinstance(chosen, DOP853):
         return explicit.adaptive(job)
     if chosen.implicit:
@@ -178,10 +183,16 @@ def _formulation(given: str | Formulation | None, scheme: Scheme, loops: bool, m
 
 
 def _system(
-    model: Model, form: Formulation, tau: ArrayLike | None, loads: Sequence[Load] | None, q: Array, t0: float
+    model: Model,
+    form: Formulation,
+    tau: ArrayLike | None,
+    loads: Sequence[Load] | None,
+    q: Array,
+    t0: float,
+    about_com: bool,
 ) -> System:
     dtype = complex if q.dtype == complex else None
-    system = System(model, tau, loads, dtype=dtype)
+    system = System(model, tau, loads, dtype=dtype, about_com=about_com)
     if not isinstance(form, MatrixR):
         return system
     if system.n_constraints > system.n_holonomic:
@@ -190,7 +201,8 @@ def _system(
             f"{model.name!r} is one of velocities. Choose ALI3P or Index1."
         )
     rows = independent_rows(system, q[0], t0)
-    return System(model, tau, loads, dtype=dtype, rows=rows, free=free_rows(system, form, q[0], t0, len(rows)))
+    free = free_rows(system, form, q[0], t0, len(rows))
+    return System(model, tau, loads, dtype=dtype, rows=rows, free=free, about_com=about_com)
 
 
 def _state(

@@ -26,6 +26,7 @@ from mechgrad.inverse.lagrange import on_links, pseudo_inertia
 from mechgrad.inverse.links import Links, compile_links
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.kinematics.batch import Batch
+from mechgrad.kinematics.open_trees import require_tree
 from mechgrad.model.joints import PRISMATIC, REVOLUTE
 from mechgrad.typing import Array, ArrayLike
 
@@ -49,6 +50,7 @@ def closed_form_torques(
     >>> closed_form_torques(model, [np.pi / 2])
     array([19.62])
     """
+    require_tree(model)
     if model.n_v > MAX_JOINTS:
         raise InputError(
             f"model {model.name!r} has {model.n_v} coordinates; the closed form takes at most {MAX_JOINTS}, because "

@@ -27,6 +27,7 @@ from mechgrad.inverse.spatial import inverse_dynamics_derivatives
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
 from mechgrad.kinematics.batch import BLOCK, Batch, Kernels, check_out
+from mechgrad.kinematics.open_trees import require_tree
 from mechgrad.model.columns import column_index
 from mechgrad.model.pattern import Packed
 from mechgrad.typing import Array, ArrayLike
@@ -120,6 +121,7 @@ def forward_dynamics(
     >>> forward_dynamics(model, [np.pi / 2])       # released from the horizontal: -g / l
     array([-9.81])
     """
+    require_tree(model)
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("tau", tau, model.n_v)),
         also_complex=loads_are_complex(loads),
@@ -214,6 +216,7 @@ def forward_dynamics_derivatives(
     >>> forward_dynamics_derivatives(model, [0.0]).dq          # -g / l
     array([[-9.81]])
     """
+    require_tree(model)
     a = forward_dynamics(model, q, v, tau, loads=loads, threads=threads)
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)), also_complex=np.iscomplexobj(a)

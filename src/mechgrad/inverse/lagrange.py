@@ -25,6 +25,7 @@ from mechgrad.inverse.links import Links, compile_links
 from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives
 from mechgrad.kinematics.batch import Batch, tree_of
+from mechgrad.kinematics.open_trees import require_tree
 from mechgrad.model.pattern import Pattern
 from mechgrad.model.topology import BranchMatrices, parents_from_branches
 from mechgrad.model.tree import Tree
@@ -162,6 +163,7 @@ def lagrange_torques(
     >>> lagrange_torques(model, [np.pi / 2])
     array([19.62])
     """
+    require_tree(model)
     tables = model.cached("lagrange", _tables)
     batch, loading = _batch(model, tables, q, v, a, loads)
     tau = batch.empty(batch.tree.n_v)
@@ -189,6 +191,7 @@ def lagrange_derivatives(
     >>> lagrange_derivatives(model, [0.0]).dq.dense()
     array([[19.62]])
     """
+    require_tree(model)
     tables = model.cached("lagrange", _tables)
     batch, loading = _batch(model, tables, q, v, a, loads)
     pattern, n_v = batch.tree.pattern, batch.tree.n_v

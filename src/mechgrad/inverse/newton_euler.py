@@ -27,6 +27,7 @@ from mechgrad.inverse.links import Links, compile_links
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives
 from mechgrad.kinematics.batch import Batch, Kernels, tree_of
+from mechgrad.kinematics.open_trees import require_tree
 from mechgrad.model.joints import FIXED, PRISMATIC
 from mechgrad.model.pattern import Pattern
 from mechgrad.model.tree import Tree, six
@@ -228,6 +229,7 @@ def newton_euler_torques(
     tau : (n_v,) or (nt, n_v)
         Positive when it increases the coordinate [N m, N].
     """
+    require_tree(model)
     call = _Call(model, q, v, a, loads)
     tau = call.torques()[0]
     return tau[0] if call.batch.single else tau
@@ -245,6 +247,7 @@ def newton_euler_derivatives(
 
     Parameters as in `newton_euler_torques`. The result is that of `inverse_dynamics_derivatives` without parameters.
     """
+    require_tree(model)
     call = _Call(model, q, v, a, loads)
     arrays = [*call.derivatives()[:4], call.batch.empty(0)]
     none = np.zeros(0, np.int64)
@@ -285,6 +288,7 @@ def newton_euler_reactions(
     >>> carried.force, carried.moment
     (array([[ 0.  ,  0.  , 19.62]]), array([[  0.  , -19.62,   0.  ]]))
     """
+    require_tree(model)
     call = _Call(model, q, v, a, loads)
     batch, n_joints = call.batch, len(model.tree_joints)
     wrenches, packed = call.derivatives(n_joints)[4:] if derivatives else (call.torques(n_joints)[1], None)

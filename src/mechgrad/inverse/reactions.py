@@ -26,6 +26,7 @@ from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_com
 from mechgrad.inverse.spatial import columns_for
 from mechgrad.kinematics.batch import Batch, Kernels, tree_of
 from mechgrad.kinematics.bodies import body_motion
+from mechgrad.kinematics.open_trees import require_tree
 from mechgrad.model.columns import (
     BEFORE,
     BEHIND,
@@ -174,6 +175,7 @@ def joint_reactions(
     >>> joint_reactions(model, [0.0]).force
     array([[ 0.  ,  0.  , 19.62]])
     """
+    require_tree(model)
     if method != "spatial":
         return _by_newton_euler(model, q, v, a, loads, joints, axes, method, threads)
     batch = Batch(
@@ -265,6 +267,7 @@ def joint_reactions_derivatives(
     >>> joint_reactions_derivatives(model, [0.0], wrt=["bob.mass"]).of("pin", "bob.mass")
     array([0.  , 0.  , 9.81, 0.  , 0.  , 0.  ])
     """
+    require_tree(model)
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)), also_complex=loads_are_complex(loads)
     )  # fmt: skip

@@ -23,6 +23,7 @@ from mechgrad.inverse.kernels import second_order as _kernels
 from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import Batch, Kernels
+from mechgrad.kinematics.open_trees import require_tree
 from mechgrad.model.columns import STEP, expand_paths
 from mechgrad.model.fields import table as table_of
 from mechgrad.model.parameters import resolve
@@ -103,6 +104,7 @@ def inverse_dynamics_gradient(
     >>> inverse_dynamics_gradient(model, [0.0], None, None, [1.0])[0]
     array([19.62])
     """
+    require_tree(model)
     batch = _batch(model, q, v, a, y, loads)
     arrays = _run(batch, compile_loads(model, batch.tree, loads, batch.nt, batch.dtype), 0)
     g = [x[0] if batch.single else x for x in arrays[:3]]
@@ -146,6 +148,7 @@ def inverse_dynamics_hessian(
     >>> H.qp                                                                           # of -m g z cos q
     array([[  9.81, -19.62]])
     """
+    require_tree(model)
     batch = _batch(model, q, v, a, y, loads)
     table = compile_loads(model, batch.tree, loads, batch.nt, batch.dtype)
     pattern = batch.tree.pattern

@@ -21,6 +21,7 @@ from mechgrad.inverse.kernels import torques as _torques
 from mechgrad.inverse.kernels.wrenches import L_ATOM
 from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex
 from mechgrad.kinematics.batch import Batch, Kernels, check_out
+from mechgrad.kinematics.open_trees import require_tree
 from mechgrad.model.columns import (
     LOAD_POINT,
     MARKER,
@@ -87,6 +88,7 @@ def inverse_dynamics(
     >>> inverse_dynamics(model, [np.pi / 2])
     array([19.62])
     """
+    require_tree(model)
     if method != "spatial":
         return _other_method(method, out is not None or threads != 1)[0](model, q, v, a, loads=loads)
     batch = Batch(
@@ -212,6 +214,7 @@ def inverse_dynamics_derivatives(
     >>> D.dq.dense()                      # m g l
     array([[19.62]])
     """
+    require_tree(model)
     if method != "spatial":
         extras = out is not None or threads != 1 or len(wrt) > 0
         return _other_method(method, extras)[1](model, q, v, a, loads=loads)

@@ -149,22 +149,21 @@ def solve_accelerations(
     Geometry only, no forces: what is left free has the smallest accelerations. Names as for `solve_velocities`.
     Raises AssemblyError if no accelerations do.
 
-    >>> solve_accelerations(double_pendulum(), [0.0, 0.0], [1.0, 0.0], {"shoulder": 0.0, "tip.x": -3.0}).round(9)
-    array([0., 3.])
+    >>> solve_accelerations(double_pendulum(), [0.0, 0.0], [1.0, 0.0], {"shoulder": 1.0, "tip.x": -3.0}).round(9)
+    array([1., 1.])
     """
     q, v = checked_state(model, "q", q, model.n_q), checked_state(model, "v", v, model.n_v)
     held = find_values(model, accelerations, rate=True)
     values = [finite_number(value, f"{name!r}: acceleration") for name, (_, value) in held.items()]
     equations = Equations.of(model, (quantity for quantity, _ in held.values()), q, v, *values)
-    a, _, _ = linear_rates(equations, q, v, time, np.array(values, equations.dtype))
+    a, _ = linear_rates(equations, q, v, time, np.array(values, equations.dtype))
     return a
 
 
 def _velocities(model: Model, q: Array, held: dict[str, tuple[Quantity, Any]], time: float) -> tuple[Array, float]:
     values = [finite_number(value, f"rates[{name!r}]") for name, (_, value) in held.items()]
     equations = Equations.of(model, (quantity for quantity, _ in held.values()), q, *values)
-    v, miss, _ = linear_rates(equations, q, None, time, np.array(values, equations.dtype))
-    return v, miss
+    return linear_rates(equations, q, None, time, np.array(values, equations.dtype))
 
 
 # ---- positions
@@ -275,14 +274,12 @@ def _squares(r: Array) -> float:
 # ---- velocities and accelerations
 
 
-def linear_rates(
-    equations: Equations, q: Array, v: Array | None, time: float, target: Array
-) -> tuple[Array, float, int]:
-    """Velocities (v is None) or accelerations that meet all rows, their largest miss, and the rank of the rows."""
+def linear_rates(equations: Equations, q: Array, v: Array | None, time: float, target: Array) -> tuple[Array, float]:
+    """Velocities (v is None) or accelerations that meet all rows, and their largest miss."""
     at = equations.at(q.astype(equations.dtype), None if v is None else v.astype(equations.dtype), time)
     b = -(at.rates if v is None else at.seconds)
     b[equations.n_constraints :] += target
-    x, rank = least_squares(at.J, b)
+    x, _ = least_squares(at.J, b)
     miss = (at.J @ x - b).real
     scale = max(1.0, _largest(b), float((np.abs(at.J.real) @ np.abs(x.real)).max(initial=0.0)))
     if _largest(miss) > LINEAR_MISS * scale:
@@ -292,7 +289,7 @@ def linear_rates(
             f"nearest miss {worst_rows(equations.names, miss)} [{unit}]. Hold fewer quantities or give other values; "
             "at a dead point, hold another coordinate."
         )
-    return x, _largest(miss), rank
+    return x, _largest(miss)
 
 
 # ---- messages

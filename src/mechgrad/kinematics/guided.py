@@ -150,18 +150,20 @@ class _Guide:
             names = ", ".join(independent_quantities(self.model, q.real, free, t))
             raise AssemblyError(
                 f"model {self.model.name!r} keeps {free.shape[1]} degree(s) of freedom at t = {t:g} s beside its "
-                f"constraints and drivers. Drive them as well, for example {names}; or simulate the motion."
+                f"constraints and drivers. Drive them as well, for example {names}; at a dead "
+                "point, start elsewhere."
             )
 
     def rates(self, q: Array, t: float, miss: float) -> _Instant:
         """Velocities and accelerations at a configuration."""
-        v, miss_v, rank = linear_rates(self.equations, q, None, t, self.target(t, 1))
-        if rank < self.model.n_v:
+        equations = self.equations
+        if left := null_space(equations.at(q.astype(equations.dtype), None, t).J).shape[1]:
             raise AssemblyError(
                 f"model {self.model.name!r} is at a dead point or change point at t = {t:g} s: its drivers leave "
-                f"{self.model.n_v - rank} velocities open. Shift the instants, or drive another coordinate."
+                f"{left} velocities open. Shift the instants, or drive another coordinate."
             )
-        a, miss_a, _ = linear_rates(self.equations, q, v, t, self.target(t, 2))
+        v, miss_v = linear_rates(self.equations, q, None, t, self.target(t, 1))
+        a, miss_a = linear_rates(self.equations, q, v, t, self.target(t, 2))
         return _Instant(t, q, v, a, (miss, miss_v, miss_a))
 
     def advance(self, last: _Instant, end: float) -> _Instant:

@@ -45,6 +45,7 @@ from mechgrad.model.mechanism import (
     N_ROWS,
     N_V,
     R_KIND,
+    REFERENCE,
     Mechanism,
 )
 from mechgrad.model.rows import LINEAR
@@ -62,11 +63,6 @@ RANDOM_STATES = 4
 def elements_of(model: Model) -> Elements:
     """The compiled closures, constraints and forces, made once per model."""
     return model.cached("elements", lambda m: compile_elements(m, tree_of(m)))
-
-
-def has_elements(model: Model) -> bool:
-    """Whether a model is more than a tree of bodies: cut joints, constraints or forces."""
-    return bool(model.cut_joints or model.constraints or model.forces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +98,8 @@ def _row_report(model: Model) -> RowReport:
     for k in np.flatnonzero(idle):
         if k < elements.n_holonomic and (miss := np.abs(rows.values[:, k]).max()) > 1e-9:
             raise AssemblyError(
-                f"{elements.row_names[k]!r} is {miss:.3g} off in every configuration of model {model.name!r}: no motion "
-                "can close it. Check the geometry of the bodies it connects."
+                f"{elements.row_names[k]!r} is {miss:.3g} off in every configuration of model {model.name!r}: no "
+                "motion can close it. Check the geometry of the bodies it connects."
             )
     kept = np.flatnonzero(~idle)
     return RowReport(
@@ -128,6 +124,7 @@ def mechanism_of(
     loads: tuple[Array, Array] | None = None,
     users: Sequence[int] = (),
     dtype: type | None = None,
+    about_com: bool = False,
 ) -> Mechanism:
     """The record of a model.
 
@@ -138,11 +135,12 @@ def mechanism_of(
     tau : (n_v,) constant generalized forces; loads : tables of `inverse.loads`
     users : addresses of user laws, in the order of `Elements.user`
     dtype : float or complex; complex where the model is
+    about_com : accumulate about the centres of mass instead of the world's origin
     """
     tree, elements = tree_of(model), elements_of(model)
     kept = row_report(model).kept if rows is None else rows
     dtype = dtype or (complex if tree.dtype is complex or elements.dtype is complex else float)
-    return _record(model, tree, elements, kept, free, dtype, tau, loads, users)
+    return _record(model, tree, elements, kept, free, dtype, tau, loads, users, about_com)
 
 
 def _record(
@@ -155,6 +153,7 @@ def _record(
     tau: Array | None = None,
     loads: tuple[Array, Array] | None = None,
     users: Sequence[int] = (),
+    about_com: bool = False,
 ) -> Mechanism:
     if free:
         elements = compile_elements(model, tree, free)
@@ -174,6 +173,7 @@ def _record(
     header[[N_Q, N_V, N_ATOMS, N_MARKERS]] = tree.n_q, tree.n_v, tree.n_atoms, len(elements.markers_i)
     header[[N_HOLONOMIC, N_CONSTRAINTS]] = np.searchsorted(kept, elements.n_holonomic), len(kept)
     header[[N_ROWS, N_ALL]] = end - m + len(kept), len(rows)
+    header[REFERENCE] = about_com
     header[[N_LAWS, LAW_WIDTH]] = len(laws_i), laws_i[:, L_ROWS].max(initial=0)
     last = np.append(tree.atoms_i[:, LAST_COLUMN], -1)[elements.markers_i[:, 0]]
     integers = {
@@ -250,7 +250,7 @@ def evaluate_rows(
     q, v, a = (np.array(np.zeros((nt, n_v)) if x is None else x, dtype, order="C") for x in (q, v, a))
     values, rates, seconds = (np.zeros((nt, rows), dtype) for _ in range(3))
     J, J_rate = (np.zeros((nt, rows * n_v), dtype) for _ in range(2))
-    kernel = _kernels.constraint_rows_complex if dtype == complex else _kernels.constraint_rows_one
+    kernel = _kernels.constraint_rows_complex if dtype.kind == "c" else _kernels.constraint_rows_one
     kernel(T, q, v, a, np.array(t, float), first, last, values, rates, seconds, J, J_rate)
     part = slice(first, last)
     shape = (nt, rows, n_v)

@@ -84,6 +84,12 @@ def draw(
     planar: bool | ArrayLike,
 ) -> Scene:
     """Check names and numbers of a drawing; vectors come to length one."""
+    for number, body in enumerate(bodies, start=1):
+        if not isinstance(body, NaturalBody):
+            raise ValueRangeError(
+                f"model {name!r}: body number {number} is {body!r}, not a NaturalBody. Say which points and vectors it "
+                "owns: NaturalBody(name, points=[...], vectors=[...])."
+            )
     places = {word: as_vector(x, f"point {word!r}") for word, x in points.items()}
     given = {word: as_vector(u, f"vector {word!r}") for word, u in vectors.items()}
     counted = Counter((*places, *given, *(body.name for body in bodies)))

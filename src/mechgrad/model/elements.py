@@ -78,6 +78,8 @@ def compile_elements(model: Model, tree: Tree, free: Sequence[Row] = ()) -> Elem
     `free` rows are measured only, and stand after all others (independent coordinates). Not cached: ask
     `model.cached` where it is used often.
     """
+    if model.is_open:
+        return _Tables(model, tree).finished(0, 0, 0)
     where = places(model)
     constraints: list[Named] = [(joint.name, row) for joint in model.cut_joints for row in joint.closure()]
     constraints += [(item.name, row) for item in model.constraints for row in item.rows(where)]

@@ -41,13 +41,14 @@ class Mechanism(NamedTuple):
     N_ROWS,  # rows before this one act; what follows are rows that Matrix R takes as independent coordinates
     N_ALL,
     N_LAWS, LAW_WIDTH,  # most rows of one law
-    # starts of tables of integers: rows, coordinates of rows, laws, functions, markers (atom, kind, last column), columns
-    # (parent, atom), whether a column moves an atom,
+    # starts of tables of integers: rows, coordinates of rows, laws, functions, markers (atom, kind, last column),
+    # columns (parent, atom), whether a column moves an atom,
     AT_ROWS, AT_COORDS, AT_LAWS, AT_FUNCTIONS, AT_MARKERS, AT_COLUMNS, AT_MOVES,
     # and of tables in `numbers`: constant, direction and radius of rows, factors, laws, pieces of functions, tau
     AT_ROW_NUMBERS, AT_FACTORS, AT_LAW_NUMBERS, AT_PIECES, AT_TAU,
-) = range(22)  # fmt: skip
-HEADER = 22
+    REFERENCE,  # 1: velocities and wrenches about centres of mass instead of the world's origin
+) = range(23)  # fmt: skip
+HEADER = 23
 
 # one line of each table
 ROW, ROW_NUMBERS, LAW, LAW_NUMBERS, PIECE, MARKER_LINE, COLUMN_LINE = 8, 5, 6, 8, 6, 3, 2

@@ -94,6 +94,7 @@ class Model:
     _cache: dict[Hashable, Any] = field(init=False, default_factory=dict)
     _shared: dict[Hashable, Any] = field(init=False, default_factory=dict)
     _near: Tree | None = field(init=False, default=None)
+    is_open: bool = field(init=False, default=False)
 
     def __init__(
         self,
@@ -121,6 +122,7 @@ class Model:
             _cache={},
             _shared={},
             _near=None,
+            is_open=False,
         )
         names = check_names(self._groups)
         spanning = check_tree(self.bodies, self.joints, cut)
@@ -203,6 +205,13 @@ class Model:
     def joint(self, name: str) -> Joint:
         """The joint of this name, whether cut or not."""
         return self._member("joints", name)  # type: ignore[no-any-return]
+
+    def open_tree(self) -> Model:
+        """The same model seen as a tree: its closures, constraints and forces are there but do nothing.
+
+        For functions that know trees only, such as `inverse_dynamics`; `is_open` tells such a model.
+        """
+        return self if self.is_open else self._copy({"is_open": True})
 
     def tree_joint(self, name: str) -> Joint:
         """The joint of this name among `tree_joints`; raise if it is cut."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -31,6 +31,18 @@ from mechgrad.model.rows import vector as vector_place
 from mechgrad.model.spanning import span
 from mechgrad.model.variables import DesignVariable
 from mechgrad.typing import Array, ArrayLike
+
+__all__ = [
+    "InPlane",
+    "NaturalBody",
+    "NaturalModel",
+    "OnLine",
+    "Perpendicular",
+    "UserAngle",
+    "UserCoordinate",
+    "UserDistance",
+    "model_from_points",
+]
 
 T = TypeVar("T")
 
@@ -116,7 +128,7 @@ def model_from_points(
         is a hinge.
     free : names of bodies, or None
         Bodies without a way to the ground get a Floating joint (Planar, if planar): by default the first of each
-        group, or else those named here. None left out: [] says that no body is free.
+        group, or else those named here; [] says that there are none.
 
     >>> bar = model_from_points("bar", {"A": (0, 0, 0), "B": (1, 0, 0)}, [NaturalBody("bar", ["A", "B"], mass=1)])
     >>> bar.model.q_names[:4], bar.model.joint_names
@@ -296,7 +308,7 @@ def _constraint(scene: Scene, relation: Relation, markers: Mapping[tuple[str, st
 def _renamed(item: T, names: Mapping[str, str]) -> T:
     """A constraint, force or measure with the model's names for points and vectors of the drawing."""
     changes: dict[str, Any] = {}
-    for f in fields(item):  # type: ignore[arg-type]
+    for f in fields(item) if is_dataclass(item) else ():  # the model refuses what is none
         value = getattr(item, f.name)
         if f.metadata.get("refers") in ("point", "vector") and value in names:
             changes[f.name] = names[value]

@@ -1,10 +1,10 @@
-"""Accelerations and multipliers of a state: what every formulation that is an ordinary differential equation integrates.
+"""Accelerations and multipliers of a state: what formulations as ordinary differential equations integrate.
 
     [ M      Gamma^T ] [ a   ]   [ -h + Q                                                  ]
     [ Gamma  -eps    ] [ lam ] = [ -second|a=0 - 2 Omega xi rate - Omega^2 value           ]
 
-index-1 Lagrange: Omega = 0, the influence of eps taken away by repetition (the minimum-norm multipliers where rows depend
-on each other); penalty: eps = 1/alpha stays. Velocity-level rows have no value. Without constraints: recursive
+index-1 Lagrange: Omega = 0, the influence of eps taken away by repetition (minimum-norm multipliers where rows
+depend on each other); penalty: eps = 1/alpha stays. Velocity-level rows have no value. Without constraints: recursive
 elimination, O(n).
 """
 
@@ -73,8 +73,8 @@ def saddle_accelerations(T, w, s, q, v, t, a, lam, like):
     forces(T, w, t, like)
     for k in range(m):
         w.y[k] = 0.0
-    residual(T, w, s.r, like)
-    mass(T, w, s.M, like)
+    residual(T, w, q, v, w.zero, s.r, like)
+    mass(T, w, q, v, w.zero, s.M, like)
     row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
     if not saddle_factor(s.M, w.J, w.J, s.eps, n, m, s.P, s.pivots_P):
         return SINGULAR

@@ -1,6 +1,6 @@
 """The door through which a user's force law enters compiled marches: a call by address.
 
-    law(rows, t, g, gd, F, F_g, F_gd, is_complex)        addresses of arrays of `rows` numbers, or rows x rows row by row
+    law(rows, t, g, gd, F, F_g, F_gd, is_complex)        addresses of `rows` numbers, or of rows x rows, row by row
 
 The address is data, so that marches stay cached on disk and a law costs nothing to whoever does not use one.
 """

@@ -5,7 +5,7 @@ Scheme (Newmark family in the form of Arnold and Bruels; x is an acceleration-li
     (1 - am) x1 + am x0 = (1 - af) a1 + af a0
     d  = h v0 + h^2 ((1/2 - beta) x0 + beta x1),    q1 = q0 moved by d,    v1 = v0 + h ((1 - gamma) x0 + gamma x1)
 
-so that with u = beta h^2 x1 as the unknown  dv/du = gamma / (beta h) = cv,   da/du = (1 - am) / ((1 - af) beta h^2) = ca.
+so that with the unknown u = beta h^2 x1:  dv/du = gamma / (beta h) = cv,  da/du = (1 - am) / ((1 - af) beta h^2) = ca.
 
 Equations at the new time, and Newton's iteration on them (scaled by beta h^2):
 
@@ -61,17 +61,17 @@ def scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d):
 
 
 @inlined
-def newton_matrix(T, w, s, p, h, like):
+def newton_matrix(T, w, s, p, h, q, v, a, like):
     """Factors of the Newton matrix in the placed state; fills s.r too. Returns False where it is singular."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     scale = p.beta * h * h
     cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
     if p.exact:
-        linearise(T, w, s.r, s.K, s.C, s.M, like)
+        linearise(T, w, q, v, a, s.r, s.K, s.C, s.M, like)
         for i in range(n * n):
             s.A[i] = scale * (s.K[i] + cv * s.C[i] + ca * s.M[i])
     else:
-        approximate_matrix(T, w, s, scale, cv, ca, like)
+        approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like)
     row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
     rated = p.weight_1 != 0.0 or p.weight_2 != 0.0 or T.ints[N_HOLONOMIC] < m
     if rated and p.exact:
@@ -89,15 +89,17 @@ def newton_matrix(T, w, s, p, h, like):
 
 
 @inlined
-def approximate_matrix(T, w, s, scale, cv, ca, like):
+def approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like):
     """The Newton matrix with stiffness and damping of laws alone: derivatives of inertia and gradients left out."""
     n, most = T.columns_i.shape[0], T.ints[LAW_WIDTH]
-    residual(T, w, s.r, like)
-    mass(T, w, s.M, like)
+    residual(T, w, q, v, a, s.r, like)
+    mass(T, w, q, v, a, s.M, like)
     for i in range(n * n):
         s.K[i] = 0.0
     row_columns(T.ints, T.numbers, w.twists, w.feet, T.ints[N_CONSTRAINTS], T.ints[N_ROWS], w.J, like)
-    row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, T.ints[N_CONSTRAINTS], T.ints[N_ROWS], w.J_rate, like)
+    row_rate_columns(
+        T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, T.ints[N_CONSTRAINTS], T.ints[N_ROWS], w.J_rate, like
+    )
     for k in range(T.ints[N_LAWS]):
         first, rows = law_int(T.ints, k, L_FIRST), law_int(T.ints, k, L_ROWS)
         for i in range(first, first + rows):
@@ -138,9 +140,9 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, norms, f
             w.y[k] = lam[k]
         quadratic = p.exact and not factored
         if factored:
-            residual(T, w, s.r, like)
+            residual(T, w, q, v, a, s.r, like)
         else:
-            if not newton_matrix(T, w, s, p, h, like):
+            if not newton_matrix(T, w, s, p, h, q, v, a, like):
                 return SINGULAR, iterations, False
             factored = p.reuse
         for j in range(n):
@@ -191,7 +193,7 @@ def project(T, w, s, p, t, q, v, a, norms, like):
     if p.projection == 0.0 or max(norms[1], norms[2] if p.project_accelerations else 0.0) <= p.project_above:
         return DONE
     row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
-    mass(T, w, s.M, like)
+    mass(T, w, q, v, a, s.M, like)
     for k in range(m):
         s.eps_newton[k] = 1.0 / p.projection
     if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):

@@ -26,15 +26,15 @@ from mechgrad.model.rows import CONTACT, CURVE, FRICTION, MOTOR, SPRING, TYRE
 
 
 @inlined
-def law_int(I, k, what):
+def law_int(ints, k, what):
     """An integer of law k."""
-    return I[I[AT_LAWS] + k * LAW + what]
+    return ints[ints[AT_LAWS] + k * LAW + what]
 
 
 @inlined
-def law_number(I, N, k, what):
+def law_number(ints, numbers, k, what):
     """A number of law k."""
-    return N[I[AT_LAW_NUMBERS] + k * LAW_NUMBERS + what]
+    return numbers[ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS + what]
 
 
 @inner
@@ -53,11 +53,13 @@ def _normal(K, D, n, g, gd):
 
 
 @inner
-def _contact(I, N, k, rows, g, gd, F, F_g, F_gd):
-    push, push_g, push_d = _normal(law_number(I, N, k, 0), law_number(I, N, k, 1), law_number(I, N, k, 2), g[0], gd[0])
+def _contact(ints, numbers, k, rows, g, gd, F, F_g, F_gd):
+    push, push_g, push_d = _normal(
+        law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1), law_number(ints, numbers, k, 2), g[0], gd[0]
+    )
     F[0], F_g[0], F_gd[0] = -push, -push_g, -push_d
     if rows == 3:
-        mu, speed = law_number(I, N, k, 3), law_number(I, N, k, 4)
+        mu, speed = law_number(ints, numbers, k, 3), law_number(ints, numbers, k, 4)
         inverse = 1.0 / np.sqrt(gd[1] * gd[1] + gd[2] * gd[2] + speed * speed)
         for i in range(1, 3):
             share = mu * gd[i] * inverse
@@ -68,13 +70,15 @@ def _contact(I, N, k, rows, g, gd, F, F_g, F_gd):
 
 
 @inner
-def _tyre(I, N, k, g, gd, F, F_g, F_gd):
-    push, push_g, push_d = _normal(law_number(I, N, k, 0), law_number(I, N, k, 1), law_number(I, N, k, 2), g[0], gd[0])
+def _tyre(ints, numbers, k, g, gd, F, F_g, F_gd):
+    push, push_g, push_d = _normal(
+        law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1), law_number(ints, numbers, k, 2), g[0], gd[0]
+    )
     F[0], F_g[0], F_gd[0] = -push, -push_g, -push_d
-    speed = law_number(I, N, k, 7)
+    speed = law_number(ints, numbers, k, 7)
     U = np.sqrt(gd[3] * gd[3] + speed * speed)
     for i in range(1, 3):
-        mu, critical = law_number(I, N, k, 2 + i), law_number(I, N, k, 4 + i)
+        mu, critical = law_number(ints, numbers, k, 2 + i), law_number(ints, numbers, k, 4 + i)
         slip = gd[i] / (critical * U)
         share = np.tanh(slip)
         slope = 1.0 - share * share
@@ -84,58 +88,63 @@ def _tyre(I, N, k, g, gd, F, F_g, F_gd):
 
 
 @inner
-def one_law(I, N, k, t, rows, g, gd, F, F_g, F_gd):
+def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd):
     """Law k: forces F (rows) and partials F_g, F_gd (rows x rows, row by row), all scalars of one sample."""
-    kind = law_int(I, k, L_KIND)
+    kind = law_int(ints, k, L_KIND)
     for i in range(rows):
         F[i] = 0.0
     for i in range(rows * rows):
         F_g[i] = 0.0
         F_gd[i] = 0.0
     if kind == SPRING:
-        F[0] = law_number(I, N, k, 0) * (g[0] - law_number(I, N, k, 2)) + law_number(I, N, k, 1) * gd[0]
-        F_g[0], F_gd[0] = law_number(I, N, k, 0), law_number(I, N, k, 1)
+        F[0] = (
+            law_number(ints, numbers, k, 0) * (g[0] - law_number(ints, numbers, k, 2))
+            + law_number(ints, numbers, k, 1) * gd[0]
+        )
+        F_g[0], F_gd[0] = law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1)
     elif kind == CURVE:
-        if law_int(I, k, L_FUNCTION) >= 0:
-            x = g[0] - law_number(I, N, k, 0)
-            f, fd, _ = evaluate(I, N, law_int(I, k, L_FUNCTION), x, x)
+        if law_int(ints, k, L_FUNCTION) >= 0:
+            x = g[0] - law_number(ints, numbers, k, 0)
+            f, fd, _ = evaluate(ints, numbers, law_int(ints, k, L_FUNCTION), x, x)
             F[0] += f
             F_g[0] = fd
-        if law_int(I, k, L_SECOND_FUNCTION) >= 0:
-            f, fd, _ = evaluate(I, N, law_int(I, k, L_SECOND_FUNCTION), gd[0], gd[0])
+        if law_int(ints, k, L_SECOND_FUNCTION) >= 0:
+            f, fd, _ = evaluate(ints, numbers, law_int(ints, k, L_SECOND_FUNCTION), gd[0], gd[0])
             F[0] += f
             F_gd[0] = fd
     elif kind == MOTOR:
-        f, _, _ = evaluate(I, N, law_int(I, k, L_FUNCTION), g[0] * 0.0 + t, g[0])
+        f, _, _ = evaluate(ints, numbers, law_int(ints, k, L_FUNCTION), g[0] * 0.0 + t, g[0])
         F[0] = -f
     elif kind == FRICTION:
-        share = np.tanh(gd[0] / law_number(I, N, k, 2))
-        F[0] = law_number(I, N, k, 0) * share + law_number(I, N, k, 1) * gd[0]
-        F_gd[0] = law_number(I, N, k, 0) * (1.0 - share * share) / law_number(I, N, k, 2) + law_number(I, N, k, 1)
+        share = np.tanh(gd[0] / law_number(ints, numbers, k, 2))
+        F[0] = law_number(ints, numbers, k, 0) * share + law_number(ints, numbers, k, 1) * gd[0]
+        F_gd[0] = law_number(ints, numbers, k, 0) * (1.0 - share * share) / law_number(
+            ints, numbers, k, 2
+        ) + law_number(ints, numbers, k, 1)
     elif kind == CONTACT:
-        _contact(I, N, k, rows, g, gd, F, F_g, F_gd)
+        _contact(ints, numbers, k, rows, g, gd, F, F_g, F_gd)
     elif kind == TYRE:
-        _tyre(I, N, k, g, gd, F, F_g, F_gd)
+        _tyre(ints, numbers, k, g, gd, F, F_g, F_gd)
     else:
         call_law(
-            law_int(I, k, L_USER), rows, t, g.ctypes.data, gd.ctypes.data, F.ctypes.data, F_g.ctypes.data,
+            law_int(ints, k, L_USER), rows, t, g.ctypes.data, gd.ctypes.data, F.ctypes.data, F_g.ctypes.data,
             F_gd.ctypes.data, 1 if g.itemsize == 16 else 0,
         )  # fmt: skip
 
 
 @inner
-def apply_laws(I, N, t, values, rates, y, y_g, y_gd, g, gd, F, F_g, F_gd, like):
+def apply_laws(ints, numbers, t, values, rates, y, y_g, y_gd, g, gd, F, F_g, F_gd, like):
     """Forces of all laws into the slots of their rows in y; partials into slots (row, row within the law).
 
     g .. F_gd: scratch for one law and one sample.
     """
-    most = I[LAW_WIDTH]
-    for k in range(I[N_LAWS]):
-        first, rows = law_int(I, k, L_FIRST), law_int(I, k, L_ROWS)
+    most = ints[LAW_WIDTH]
+    for k in range(ints[N_LAWS]):
+        first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         for lane in range(width(like)):
             for i in range(rows):
                 g[i], gd[i] = extract(load(values, first + i, like), lane), extract(load(rates, first + i, like), lane)
-            one_law(I, N, k, extract(t, lane).real, rows, g, gd, F, F_g, F_gd)
+            one_law(ints, numbers, k, extract(t, lane).real, rows, g, gd, F, F_g, F_gd)
             for i in range(rows):
                 store(y, first + i, insert(load(y, first + i, like), lane, F[i]))
                 for j in range(rows):

@@ -33,8 +33,8 @@ def place_free(T, w, q, v, a, t, like):
     """`place` of all rows, the free ones too."""
     check = place(T, w, q, v, a, like * 0.0 + t, 0, T.ints[N_ROWS], like)
     place_rows(
-        T.ints, T.numbers, w.motion, w.frames, q, v, a, like * 0.0 + t, T.ints[N_ROWS], T.ints[N_ALL], w.values, w.rates, w.seconds,
-        w.feet, like,
+        T.ints, T.numbers, w.motion, w.frames, q, v, a, like * 0.0 + t, T.ints[N_ROWS], T.ints[N_ALL], w.values,
+        w.rates, w.seconds, w.feet, like,
     )  # fmt: skip
     return check
 
@@ -144,12 +144,12 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, no
         for k in range(m):
             w.y[k] = lam[k]
         if not factored:
-            if not _reduced_matrix(T, w, s, p, scale, cv, ca, like):
+            if not _reduced_matrix(T, w, s, p, scale, cv, ca, q, v, a, like):
                 return SINGULAR, iterations, False
             factored = p.reuse
         for k in range(m):
             w.y[k] = 0.0
-        residual(T, w, s.r, like)
+        residual(T, w, q, v, a, s.r, like)
         for j in range(n):
             s.x[j] = -s.r[j]
         lu_solve_transposed(s.P, s.pivots_P, s.x, n)
@@ -184,15 +184,15 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, no
 
 
 @inlined
-def _reduced_matrix(T, w, s, p, scale, cv, ca, like):
+def _reduced_matrix(T, w, s, p, scale, cv, ca, q, v, a, like):
     """Factors of bh2 R^T (r_q + cv r_v + ca M) R into s.S; R is kept in s.C."""
     n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
     if p.exact:
-        linearise(T, w, s.r, s.K, s.C, s.M, like)
+        linearise(T, w, q, v, a, s.r, s.K, s.C, s.M, like)
         for i in range(n * n):
             s.A[i] = scale * (s.K[i] + cv * s.C[i] + ca * s.M[i])
     else:
-        approximate_matrix(T, w, s, scale, cv, ca, like)
+        approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like)
     for k in range(free):  # columns of R as rows of s.C
         for j in range(n):
             s.x[j] = 0.0

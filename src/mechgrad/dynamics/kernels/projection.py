@@ -33,7 +33,7 @@ def project_state(T, w, s, q, v, t, like):
         check = place(T, w, q, v, w.zero, like * 0.0 + t, 0, m, like)
         if any_not_less(check, 1.0):
             return BAD_NUMBER
-        mass(T, w, s.M, like)
+        mass(T, w, q, v, w.zero, s.M, like)
         row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
         if not saddle_factor(s.M, w.J, w.J, s.eps, n, m, s.P, s.pivots_P):
             return SINGULAR

@@ -3,9 +3,9 @@
     [ A      Gamma^T ] [ x ]   [ b ]
     [ Gamma  -eps    ] [ y ] = [ c ]
 
-eps > 0 keeps the matrix regular where rows of Gamma depend on each other; eliminating the second block gives the penalty
-matrix A + Gamma^T Gamma / eps, whose condition this form does not inherit. Repeating the solution with the remaining
-defect c - Gamma x (the augmented Lagrangian) takes the influence of eps away.
+eps > 0 keeps the matrix regular where rows of Gamma depend on each other; eliminating the second block gives the
+penalty matrix A + Gamma^T Gamma / eps, whose condition this form does not inherit. Repeating the solution with the
+remaining defect c - Gamma x (the augmented Lagrangian) takes the influence of eps away.
 """
 
 from __future__ import annotations

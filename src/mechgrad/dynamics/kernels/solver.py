@@ -68,6 +68,6 @@ def make_solver(T, eps, omega, xi, compliant):
         np.full(m, eps, dtype), omega, xi, compliant,
         np.empty(n * n, dtype), np.empty(n * n, dtype), np.empty(n * n, dtype), np.empty(n * n, dtype),
         np.empty(m * n, dtype), np.empty(size * size, dtype), np.empty(size * size, dtype),
-        np.empty(size, np.int64), np.empty(size, np.int64), np.empty(n, dtype), np.empty(size, dtype), np.empty(m, dtype),
-        np.empty(max(size, T.ints[N_Q]), dtype), np.empty(m, dtype),
+        np.empty(size, np.int64), np.empty(size, np.int64), np.empty(n, dtype), np.empty(size, dtype),
+        np.empty(m, dtype), np.empty(max(size, T.ints[N_Q]), dtype), np.empty(m, dtype),
     )  # fmt: skip

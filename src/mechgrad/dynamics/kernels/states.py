@@ -48,8 +48,8 @@ def row_forces(T, Q, V, A, L, t, Y, W):
 
 @entry
 def linearised_states(T, Q, V, A, L, t, r, K, C, M):
-    """Residual r and its partials K = r_q, C = r_v, M of rows of states, multipliers given. Returns the first row with a
-    bad number, or -1."""
+    """Residual r and its partials K = r_q, C = r_v, M of rows of states, multipliers given. Returns the first row with
+    a bad number, or -1."""
     like = T.atoms_f[0, 0] * 0.0
     w = make_work(T, like)
     for i in range(Q.shape[0]):
@@ -59,5 +59,5 @@ def linearised_states(T, Q, V, A, L, t, r, K, C, M):
         forces(T, w, like + t[i], like)
         for k in range(T.ints[N_CONSTRAINTS]):
             w.y[k] = L[i, k]
-        linearise(T, w, r[i], K[i], C[i], M[i], like)
+        linearise(T, w, Q[i], V[i], A[i], r[i], K[i], C[i], M[i], like)
     return -1

@@ -1,11 +1,13 @@
 """The equations of motion of a mechanism in one state, and their linearisation.
 
     r(q, v, a, lam, t) = M a + h - Q + Gamma^T lam        Q = tau + loads - Gamma_L^T F  of laws F(g, g', t)
-    r_q = inertia + geometric terms + sum_k y_k (change of the gradient of row k) + Gamma_L^T (F_g Gamma_L + F_g' Gamma_L,rate)
+    r_q = inertia + geometric terms + sum_k y_k (change of the gradient of row k)
+          + Gamma_L^T (F_g Gamma_L + F_g' Gamma_L,rate)
     r_v = inertia + Gamma_L^T F_g' Gamma_L,           r_a = M
 
 y collects the multipliers of all rows: lam of constraints, F of laws. `place` must come first; the others read what it
-left in the work record. Functions that take whole records vanish into their callers; passes take arrays. Numbers are of the kernel's scalar, slot by slot; matrices are dense, row by row.
+left in the work record. Functions that take whole records vanish into their callers; passes take arrays. Numbers
+are of the kernel's scalar, slot by slot; matrices are dense, row by row.
 """
 
 from __future__ import annotations
@@ -15,6 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.kernels.laws import apply_laws, law_int
+from mechgrad.inverse.kernels.accumulation import (
+    ABOUT_COM,
+    accumulated_mass,
+    accumulated_residual,
+    recursion_outward,
+)
+from mechgrad.inverse.kernels.accumulation import REFERENCE as MOTION_ABOUT
 from mechgrad.inverse.kernels.articulated import ARTICULATED
 from mechgrad.inverse.kernels.inward import DUALS, inward, inward_world_loads
 from mechgrad.inverse.kernels.mass import mass_by_chains
@@ -35,7 +44,7 @@ from mechgrad.inverse.kernels.wrenches import (
 )
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import load, store, width
-from mechgrad.kernels.vec3 import add3, cross, get3, scale
+from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
 from mechgrad.kinematics.kernels.markers import MOTION, marker_motion_block
 from mechgrad.kinematics.kernels.measures import feet_of_kind
 from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward, place_world
@@ -68,6 +77,7 @@ from mechgrad.model.mechanism import (
     R_COUNT,
     R_FIRST,
     R_KIND,
+    REFERENCE,
 )
 from mechgrad.model.rows import LINEAR
 from mechgrad.model.tree import C_PARENT
@@ -84,6 +94,7 @@ class Work(NamedTuple):
     inertia: np.ndarray
     duals: np.ndarray
     world: np.ndarray
+    references: np.ndarray
     loads: np.ndarray
     values: np.ndarray  # of rows, their rates and second rates
     rates: np.ndarray
@@ -122,6 +133,7 @@ def make_work(T, like):
         np.empty(n_atoms * ARTICULATED * n, dtype),
         np.empty(n_v * DUALS * n, dtype),
         np.empty(n_atoms * WORLD_LOAD * n, dtype),
+        np.empty((n_atoms + 1) * MOTION_ABOUT * n, dtype),
         np.empty(T.loads_i.shape[0] * LOAD * n, dtype),
         np.zeros(rows * n, dtype),
         np.zeros(rows * n, dtype),
@@ -173,36 +185,39 @@ def forces(T, w, t, like):
 
 
 @inner
-def push_rows(I, feet, y, wrenches, first, like):
+def push_rows(ints, feet, y, wrenches, first, like):
     """Add what the rows from `first` on, times y, do to the wrenches that bodies need."""
-    n_atoms = I[N_ATOMS]
-    for k in range(first, I[N_ROWS]):
+    n_atoms = ints[N_ATOMS]
+    for k in range(first, ints[N_ROWS]):
         multiplier = load(y, k, like)
-        for f in range(feet_of_kind(row_int(I, k, R_KIND))):
-            atom, o = foot_atom(I, k, f), k * FEET + f * FOOT
+        for f in range(feet_of_kind(row_int(ints, k, R_KIND))):
+            atom, o = foot_atom(ints, k, f), k * FEET + f * FOOT
             if atom < n_atoms:
                 force = scale(multiplier, get3(feet, o + F_G, like))
                 add3(wrenches, atom * WRENCH + MOMENT, cross(get3(feet, o + F_X, like), force), like)
-                if foot_is_point(I, k, f):
+                if foot_is_point(ints, k, f):
                     add3(wrenches, atom * WRENCH + FORCE, force, like)
 
 
 @inner
-def push_coordinates(I, F, y, r, first, like):
+def push_coordinates(ints, numbers, y, r, first, like):
     """r += y times the factors of LINEAR rows from `first` on, and -= tau."""
-    for j in range(I[N_V]):
-        store(r, j, load(r, j, like) - F[I[AT_TAU] + j])
-    for k in range(first, I[N_ROWS]):
-        if row_int(I, k, R_KIND) == LINEAR:
-            start = row_int(I, k, R_FIRST)
-            for c in range(start, start + row_int(I, k, R_COUNT)):
-                j = I[I[AT_COORDS] + 2 * c + 1]
-                store(r, j, load(r, j, like) + load(y, k, like) * F[I[AT_FACTORS] + c])
+    for j in range(ints[N_V]):
+        store(r, j, load(r, j, like) - numbers[ints[AT_TAU] + j])
+    for k in range(first, ints[N_ROWS]):
+        if row_int(ints, k, R_KIND) == LINEAR:
+            start = row_int(ints, k, R_FIRST)
+            for c in range(start, start + row_int(ints, k, R_COUNT)):
+                j = ints[ints[AT_COORDS] + 2 * c + 1]
+                store(r, j, load(r, j, like) + load(y, k, like) * numbers[ints[AT_FACTORS] + c])
 
 
 @inlined
-def residual(T, w, r, like):
+def residual(T, w, q, v, a, r, like):
     """r of the placed state with the multipliers in w.y."""
+    if T.ints[REFERENCE]:
+        residual_about_com(T, w, q, v, a, r, like)
+        return
     body_wrenches(T.atoms_i, T.atoms_f, w.frames, w.wrenches, like)
     if T.loads_i.shape[0]:
         apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
@@ -212,9 +227,36 @@ def residual(T, w, r, like):
 
 
 @inlined
-def mass(T, w, M, like):
+def residual_about_com(T, w, q, v, a, r, like):
+    """`residual` with velocities and wrenches about the centres of mass (RTdyn0)."""
+    recursion_outward(T.atoms_i, T.atoms_f, q, v, a, ABOUT_COM, w.frames, w.twists, w.references, like)
+    clear(w.wrenches, 0, T.atoms_i.shape[0] * WRENCH, like)
+    if T.loads_i.shape[0]:
+        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
+    push_rows(T.ints, w.feet, w.y, w.wrenches, 0, like)
+    accumulated_residual(T.atoms_i, T.atoms_f, w.frames, w.twists, w.references, w.wrenches, r, like)
+    push_coordinates(T.ints, T.numbers, w.y, r, 0, like)
+
+
+@inlined
+def mass(T, w, q, v, a, M, like):
     """Dense M of the placed state."""
-    mass_by_chains(T.atoms_i, T.atoms_f, T.columns_i, T.chain_start, w.frames, w.twists, w.inertia, w.chains, like)
+    if T.ints[REFERENCE]:
+        recursion_outward(T.atoms_i, T.atoms_f, q, v, a, ABOUT_COM, w.frames, w.twists, w.references, like)
+        accumulated_mass(
+            T.atoms_i,
+            T.atoms_f,
+            T.columns_i,
+            T.chain_start,
+            w.frames,
+            w.twists,
+            w.references,
+            w.inertia,
+            w.chains,
+            like,
+        )
+    else:
+        mass_by_chains(T.atoms_i, T.atoms_f, T.columns_i, T.chain_start, w.frames, w.twists, w.inertia, w.chains, like)
     dense_mass(T.columns_i, T.chain_start, w.chains, M, like)
 
 
@@ -236,17 +278,17 @@ def dense_mass(columns_i, chain_start, chains, M, like):
 
 
 @inner
-def rows_as_loads(I, feet, y, world, like):
+def rows_as_loads(ints, feet, y, world, like):
     """Add the rows, times y, to the loads of constant direction (opposite sign: y resists)."""
-    n_atoms = I[N_ATOMS]
-    for k in range(I[N_ROWS]):
+    n_atoms = ints[N_ATOMS]
+    for k in range(ints[N_ROWS]):
         multiplier = load(y, k, like) * -1.0
-        for f in range(feet_of_kind(row_int(I, k, R_KIND))):
-            atom, o = foot_atom(I, k, f), k * FEET + f * FOOT
+        for f in range(feet_of_kind(row_int(ints, k, R_KIND))):
+            atom, o = foot_atom(ints, k, f), k * FEET + f * FOOT
             if atom < n_atoms:
                 x, force = get3(feet, o + F_X, like), scale(multiplier, get3(feet, o + F_G, like))
                 at = atom * WORLD_LOAD
-                if foot_is_point(I, k, f):
+                if foot_is_point(ints, k, f):
                     add3(world, at + L_FORCE, force, like)
                 add3(world, at + L_DYAD, scale(force[0], x), like)
                 add3(world, at + L_DYAD + 3, scale(force[1], x), like)
@@ -254,7 +296,7 @@ def rows_as_loads(I, feet, y, world, like):
 
 
 @inlined
-def linearise(T, w, r, K, C, M, like):
+def linearise(T, w, q, v, a, r, K, C, M, like):
     """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in w.y."""
     column_rates(T.atoms_i, T.columns_i, w.frames, w.twists, w.column_rates, like)
     body_wrenches_and_moments(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, like)
@@ -275,6 +317,8 @@ def linearise(T, w, r, K, C, M, like):
         add_row_curvature(T.ints, T.numbers, w.motion, w.twists, w.feet, w.y, K, like)
         law_columns(T, w, like)
         add_law_partials(T.ints, w.J, w.J_rate, w.y_g, w.y_gd, K, C, like)
+    if T.ints[REFERENCE]:
+        residual_about_com(T, w, q, v, a, r, like)
 
 
 @inner
@@ -302,11 +346,11 @@ def law_columns(T, w, like):
 
 
 @inner
-def add_law_partials(I, J, J_rate, y_g, y_gd, K, C, like):
+def add_law_partials(ints, J, J_rate, y_g, y_gd, K, C, like):
     """K += Gamma^T (F_g Gamma + F_g' Gamma_rate), C += Gamma^T F_g' Gamma over all laws."""
-    n_v, most = I[N_V], I[LAW_WIDTH]
-    for k in range(I[N_LAWS]):
-        start, rows = law_int(I, k, L_FIRST), law_int(I, k, L_ROWS)
+    n_v, most = ints[N_V], ints[LAW_WIDTH]
+    for k in range(ints[N_LAWS]):
+        start, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         for i in range(start, start + rows):
             for c in range(n_v):
                 by_q, by_v = like * 0.0, like * 0.0

@@ -91,7 +91,7 @@ def _settled(T, w, s, q, v, t, z, how, like):
 
 @inner
 def derivative(T, w, s, y, q, v, a, lam, z, t, by_stage, K, stage, like):
-    """y' at y into stage `stage` of K; by_stage: solve for the dependent coordinates. Returns DONE or a reason to end."""
+    """y' at y into stage `stage` of K; by_stage: solve for dependent coordinates. Returns DONE or a reason to end."""
     n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
     n = n_q + n_v
     for j in range(n_q):

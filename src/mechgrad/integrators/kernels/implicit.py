@@ -11,11 +11,24 @@ from mechgrad.dynamics.kernels.matrix_r import independent_step
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import make_work
-from mechgrad.kernels.jit import entry
+from mechgrad.kernels.jit import entry, inlined
 from mechgrad.model.mechanism import N_ALL, N_ROWS
 
 # step control: safety, and by how much a step may shrink or grow
 SAFETY, SHRINK, GROW = 0.9, 0.2, 3.0
+
+
+@inlined
+def guess(x0, x, older, step):
+    """First guess of the memory x at the next instant by extrapolation: x still holds the one before x0, `older` the
+    one before that."""
+    for j in range(x.size):
+        before = x[j]
+        if step > 2:
+            x[j] = 3.0 * (x0[j] - before) + older[j]
+        else:
+            x[j] = 2.0 * x0[j] - before
+        older[j] = before
 
 
 @entry
@@ -28,14 +41,13 @@ def march(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
     w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
     q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
     q, v, a, x, d = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy()
-    here = np.zeros(3)
+    older, here = x0.copy(), np.zeros(3)
     factored, step = every < 0, 0
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
             step += 1
-            for j in range(x.size):  # first guess: x still holds the memory before x0
-                x[j] = 2.0 * x0[j] - x[j]
+            guess(x0, x, older, step)
             reason, passes, factored = implicit_step(
                 T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, here, factored, like
             )
@@ -57,14 +69,13 @@ def march_independent(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
     q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
     q, v, a, x, d = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy()
     z = np.empty(6 * (T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)
-    here = np.zeros(3)
+    older, here = x0.copy(), np.zeros(3)
     factored, step = every < 0, 0
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
             step += 1
-            for j in range(x.size):
-                x[j] = 2.0 * x0[j] - x[j]
+            guess(x0, x, older, step)
             reason, passes, factored = independent_step(
                 T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, z, here, factored, like
             )
@@ -107,7 +118,7 @@ def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, no
             T, w, s, p, step, t + step, q0, v0, a0, x0, q, v, a, x, lam1, d, here, fresh, like
         )
         if reason != DONE:
-            if reason != NOT_CONVERGED and reason != SINGULAR:  # noqa: PLR1714
+            if reason != NOT_CONVERGED and reason != SINGULAR:
                 return out + 1, reason, t, steps, rejected, h
             h, growth, rejected = step * SHRINK, 1.0, rejected + 1
             continue
@@ -155,13 +166,12 @@ def march_fixed_point(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
     w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
     q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
     q, v, a, x, d, new = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy(), a0.copy()
-    step = 0
+    older, step = x0.copy(), 0
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
             step += 1
-            for j in range(x.size):
-                x[j] = 2.0 * x0[j] - x[j]
+            guess(x0, x, older, step)
             reason, passes = fixed_point_step(
                 T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, new, like
             )

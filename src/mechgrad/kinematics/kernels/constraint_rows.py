@@ -14,8 +14,8 @@ from mechgrad.model.mechanism import N_ALL
 
 @inlined
 def constraint_rows(T, q, v, a, t, first, last, values, rates, seconds, J, J_rate, like):
-    """Rows first .. last - 1 at samples (q, v, a, t): values, rates, second rates (nt, rows), and Jacobians (nt, rows, n_v)
-    of the values (Gamma) and of the rates, by q. All outputs count rows from 0.
+    """Rows first .. last - 1 at samples (q, v, a, t): values, rates, second rates (nt, rows), and Jacobians (nt, rows,
+    n_v) of the values (Gamma) and of the rates, by q. All outputs count rows from 0.
 
     Returns the first sample with a bad number, or -1.
     """
@@ -29,7 +29,21 @@ def constraint_rows(T, q, v, a, t, first, last, values, rates, seconds, J, J_rat
             return i
         marker_motion_block(T.markers_i, T.markers_f, frames, motion, like)
         place_rows(
-            T.ints, T.numbers, motion, frames, q[i], v[i], a[i], like * 0.0 + t[i], first, last, values[i], rates[i], seconds[i], feet, like
+            T.ints,
+            T.numbers,
+            motion,
+            frames,
+            q[i],
+            v[i],
+            a[i],
+            like * 0.0 + t[i],
+            first,
+            last,
+            values[i],
+            rates[i],
+            seconds[i],
+            feet,
+            like,
         )
         row_columns(T.ints, T.numbers, twists, feet, first, last, J[i], like)
         row_rate_columns(T.ints, T.numbers, motion, frames, twists, feet, first, last, J_rate[i], like)

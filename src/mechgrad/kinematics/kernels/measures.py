@@ -38,9 +38,9 @@ def feet_of_kind(kind):
     """How many feet a row has: markers that it pushes, or the two bodies in contact."""
     if kind == LINEAR:
         return 0
-    if kind == PLANE or kind == ANGLE:  # noqa: PLR1714 - Numba compares with a tuple slowly
+    if kind in (PLANE, ANGLE):
         return 3
-    return 4 if kind == SKEW or kind == CIRCLE else 2  # noqa: PLR1714
+    return 4 if kind in (SKEW, CIRCLE) else 2
 
 
 @inner

@@ -64,72 +64,72 @@ FEET = 48
 
 
 @inlined
-def row_int(I, k, what):
+def row_int(ints, k, what):
     """An integer of row k."""
-    return I[I[AT_ROWS] + k * ROW + what]
+    return ints[ints[AT_ROWS] + k * ROW + what]
 
 
 @inlined
-def row_number(I, F, k, what):
+def row_number(ints, numbers, k, what):
     """A number of row k."""
-    return F[I[AT_ROW_NUMBERS] + k * ROW_NUMBERS + what]
+    return numbers[ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + what]
 
 
 @inlined
-def marker_int(I, marker, what):
+def marker_int(ints, marker, what):
     """Atom (0), kind (1) or last column (2) of a marker."""
-    return I[I[AT_MARKERS] + marker * MARKER_LINE + what]
+    return ints[ints[AT_MARKERS] + marker * MARKER_LINE + what]
 
 
 @inlined
-def column_parent(I, j):
+def column_parent(ints, j):
     """The column before column j on the way to the ground, or -1."""
-    return I[I[AT_COLUMNS] + j * COLUMN_LINE]
+    return ints[ints[AT_COLUMNS] + j * COLUMN_LINE]
 
 
 @inlined
-def column_atom(I, j):
+def column_atom(ints, j):
     """The atom that column j moves."""
-    return I[I[AT_COLUMNS] + j * COLUMN_LINE + 1]
+    return ints[ints[AT_COLUMNS] + j * COLUMN_LINE + 1]
 
 
 @inlined
-def moves(I, atom, j):
+def moves(ints, atom, j):
     """Whether column j moves an atom."""
-    return I[I[AT_MOVES] + atom * I[N_V] + j] != 0
+    return ints[ints[AT_MOVES] + atom * ints[N_V] + j] != 0
 
 
 @inlined
-def marker_at(I, k, m):
+def marker_at(ints, k, m):
     """Index of marker m of row k; 0 where the row has none, whose numbers are then not used."""
-    return max(row_int(I, k, R_MARKER + m), 0)
+    return max(row_int(ints, k, R_MARKER + m), 0)
 
 
 @inlined
-def foot_atom(I, k, f):
+def foot_atom(ints, k, f):
     """The atom that foot f of row k pushes."""
-    return marker_int(I, row_int(I, k, R_MARKER + f), 0)
+    return marker_int(ints, row_int(ints, k, R_MARKER + f), 0)
 
 
 @inlined
-def foot_column(I, k, f):
+def foot_column(ints, k, f):
     """The last column on the way to foot f of row k."""
-    return marker_int(I, row_int(I, k, R_MARKER + f), 2)
+    return marker_int(ints, row_int(ints, k, R_MARKER + f), 2)
 
 
 @inlined
-def foot_is_point(I, k, f):
+def foot_is_point(ints, k, f):
     """Whether foot f of row k pushes at a point, or turns a direction."""
-    return row_int(I, k, R_KIND) >= SLIP or marker_int(I, row_int(I, k, R_MARKER + f), 1) == IS_POINT
+    return row_int(ints, k, R_KIND) >= SLIP or marker_int(ints, row_int(ints, k, R_MARKER + f), 1) == IS_POINT
 
 
 @inlined
-def foot_covector(I, feet, k, f, like):
+def foot_covector(ints, feet, k, f, like):
     """(x cross g, g) of a foot; the second half vanishes for a direction."""
     o = k * FEET + f * FOOT
     x, g = get3(feet, o + F_X, like), get3(feet, o + F_G, like)
     moment = cross(x, g)
-    if foot_is_point(I, k, f):
+    if foot_is_point(ints, k, f):
         return moment, g
     return moment, zero3(like)
 
@@ -143,9 +143,9 @@ def _put_foot(feet, o, x, xd, g, gd):
 
 
 @inlined
-def _moving_contact(I, k, motion, frames, c, cd, e, ed, like):
+def _moving_contact(ints, k, motion, frames, c, cd, e, ed, like):
     """Rate of a velocity-level row and the part of its second rate that accelerations at hand give."""
-    oa, ob = foot_atom(I, k, 0) * FRAME, foot_atom(I, k, 1) * FRAME
+    oa, ob = foot_atom(ints, k, 0) * FRAME, foot_atom(ints, k, 1) * FRAME
     spin = sub(get3(frames, oa + W, like), get3(frames, ob + W, like))
     slide = add(sub(get3(frames, oa + V, like), get3(frames, ob + V, like)), cross(spin, c))
     turn = sub(get3(frames, oa + DW, like), get3(frames, ob + DW, like))
@@ -154,38 +154,38 @@ def _moving_contact(I, k, motion, frames, c, cd, e, ed, like):
 
 
 @inner
-def place_rows(I, F, motion, frames, q, v, a, t, first, last, values, rates, seconds, feet, like):
+def place_rows(ints, numbers, motion, frames, q, v, a, t, first, last, values, rates, seconds, feet, like):
     """Values, rates and second rates of the rows first .. last - 1, and their feet. t is the time.
 
     Second rates belong to the accelerations that `frames` and `motion` were made with (and a, for LINEAR rows).
     """
     for k in range(first, last):
-        kind, radius, o = row_int(I, k, R_KIND), row_number(I, F, k, R_RADIUS), k * FEET
+        kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * FEET
         value, rate, second = like * 0.0, like * 0.0, like * 0.0
         if kind == LINEAR:
-            for c in range(row_int(I, k, R_FIRST), row_int(I, k, R_FIRST) + row_int(I, k, R_COUNT)):
-                factor = F[I[AT_FACTORS] + c]
-                value = value + load(q, I[I[AT_COORDS] + 2 * c], like) * factor
-                rate = rate + load(v, I[I[AT_COORDS] + 2 * c + 1], like) * factor
-                second = second + load(a, I[I[AT_COORDS] + 2 * c + 1], like) * factor
+            for c in range(row_int(ints, k, R_FIRST), row_int(ints, k, R_FIRST) + row_int(ints, k, R_COUNT)):
+                factor = numbers[ints[AT_FACTORS] + c]
+                value = value + load(q, ints[ints[AT_COORDS] + 2 * c], like) * factor
+                rate = rate + load(v, ints[ints[AT_COORDS] + 2 * c + 1], like) * factor
+                second = second + load(a, ints[ints[AT_COORDS] + 2 * c + 1], like) * factor
         else:
-            o0, o1 = marker_at(I, k, 0) * MOTION, marker_at(I, k, 1) * MOTION
-            o2, o3 = marker_at(I, k, 2) * MOTION, marker_at(I, k, 3) * MOTION
+            o0, o1 = marker_at(ints, k, 0) * MOTION, marker_at(ints, k, 1) * MOTION
+            o2, o3 = marker_at(ints, k, 2) * MOTION, marker_at(ints, k, 3) * MOTION
             x0, x1, x2 = get3(motion, o0, like), get3(motion, o1, like), get3(motion, o2, like)
             d0, d1, d2 = get3(motion, o0 + 3, like), get3(motion, o1 + 3, like), get3(motion, o2 + 3, like)
             if kind >= SLIP:
                 c, e = contact(kind, radius, x0, x1, x2)
                 cd, ed = contact_variation(kind, radius, x1, x2, d0, d1, d2)
-                rate, second = _moving_contact(I, k, motion, frames, c, cd, e, ed, like)
+                rate, second = _moving_contact(ints, k, motion, frames, c, cd, e, ed, like)
                 _put_foot(feet, o, c, cd, e, ed)
                 _put_foot(feet, o + FOOT, c, cd, scale(-1.0, e), scale(-1.0, ed))
             else:
                 x3, d3 = get3(motion, o3, like), get3(motion, o3 + 3, like)
                 zero = like * 0.0
                 e = (
-                    zero + row_number(I, F, k, R_DIRECTION),
-                    zero + row_number(I, F, k, R_DIRECTION + 1),
-                    zero + row_number(I, F, k, R_DIRECTION + 2),
+                    zero + row_number(ints, numbers, k, R_DIRECTION),
+                    zero + row_number(ints, numbers, k, R_DIRECTION + 1),
+                    zero + row_number(ints, numbers, k, R_DIRECTION + 2),
                 )
                 value, g0, g1, g2, g3 = gradient(kind, radius, e, x0, x1, x2, x3, like)
                 h0, h1, h2, h3 = variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, like)
@@ -203,9 +203,9 @@ def place_rows(I, F, motion, frames, q, v, a, t, first, last, values, rates, sec
                     rate = rate + dot(g3, d3)
                     second = second + dot(g3, get3(motion, o3 + 6, like)) + dot(h3, d3)
                     _put_foot(feet, o + 3 * FOOT, x3, d3, g3, h3)
-        value = value - row_number(I, F, k, R_CONSTANT)
-        if row_int(I, k, R_FUNCTION) >= 0:
-            f, fd, fdd = evaluate(I, F, row_int(I, k, R_FUNCTION), like * 0.0 + t, like)
+        value = value - row_number(ints, numbers, k, R_CONSTANT)
+        if row_int(ints, k, R_FUNCTION) >= 0:
+            f, fd, fdd = evaluate(ints, numbers, row_int(ints, k, R_FUNCTION), like * 0.0 + t, like)
             value, rate, second = value - f, rate - fd, second - fdd
         if kind == ANGLE:
             value = value - whole_turns(value)
@@ -215,58 +215,58 @@ def place_rows(I, F, motion, frames, q, v, a, t, first, last, values, rates, sec
 
 
 @inner
-def row_columns(I, F, twists, feet, first, last, J, like):
+def row_columns(ints, numbers, twists, feet, first, last, J, like):
     """Gamma of the rows first .. last - 1 into slots (row, column) of J, counted from row 0."""
-    n_v, n_atoms = I[N_V], I[N_ATOMS]
+    n_v, n_atoms = ints[N_V], ints[N_ATOMS]
     zero = like * 0.0
     for k in range(first, last):
         for j in range(n_v):
             store(J, k * n_v + j, zero)
-        kind = row_int(I, k, R_KIND)
+        kind = row_int(ints, k, R_KIND)
         if kind == LINEAR:
-            for c in range(row_int(I, k, R_FIRST), row_int(I, k, R_FIRST) + row_int(I, k, R_COUNT)):
-                store(J, k * n_v + I[I[AT_COORDS] + 2 * c + 1], zero + F[I[AT_FACTORS] + c])
+            for c in range(row_int(ints, k, R_FIRST), row_int(ints, k, R_FIRST) + row_int(ints, k, R_COUNT)):
+                store(J, k * n_v + ints[ints[AT_COORDS] + 2 * c + 1], zero + numbers[ints[AT_FACTORS] + c])
             continue
         for f in range(feet_of_kind(kind)):
-            atom = foot_atom(I, k, f)
+            atom = foot_atom(ints, k, f)
             if atom == n_atoms:
                 continue
-            moment, force = foot_covector(I, feet, k, f, like)
-            j = foot_column(I, k, f)
+            moment, force = foot_covector(ints, feet, k, f, like)
+            j = foot_column(ints, k, f)
             while j >= 0:
                 s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
                 store(J, k * n_v + j, load(J, k * n_v + j, like) + (dot(s, moment) + dot(m, force)))
-                j = column_parent(I, j)
+                j = column_parent(ints, j)
 
 
 @inlined
-def column_displacement(I, marker, j, motion, twists, like):
+def column_displacement(ints, marker, j, motion, twists, like):
     """How marker `marker` moves with column j."""
-    atom = marker_int(I, marker, 0)
-    if not moves(I, atom, j):
+    atom = marker_int(ints, marker, 0)
+    if not moves(ints, atom, j):
         return zero3(like)
     s = get3(twists, j * TWIST, like)
     dx = cross(s, get3(motion, marker * MOTION, like))
-    if marker_int(I, marker, 1) == IS_POINT:
+    if marker_int(ints, marker, 1) == IS_POINT:
         return add(dx, get3(twists, j * TWIST + 3, like))
     return dx
 
 
 @inner
-def row_rate_columns(I, F, motion, frames, twists, feet, first, last, J, like):
+def row_rate_columns(ints, numbers, motion, frames, twists, feet, first, last, J, like):
     """Derivatives of the rates by q, the twins of `row_columns`; for plain coordinates the rate of Gamma."""
-    n_v, n_atoms = I[N_V], I[N_ATOMS]
+    n_v, n_atoms = ints[N_V], ints[N_ATOMS]
     zero = like * 0.0
     for k in range(first, last):
         for j in range(n_v):
             store(J, k * n_v + j, zero)
-        kind = row_int(I, k, R_KIND)
+        kind = row_int(ints, k, R_KIND)
         for f in range(feet_of_kind(kind)):
-            atom = foot_atom(I, k, f)
+            atom = foot_atom(ints, k, f)
             if atom == n_atoms:
                 continue
             o = k * FEET + f * FOOT
-            moment, force = foot_covector(I, feet, k, f, like)
+            moment, force = foot_covector(ints, feet, k, f, like)
             x, xd = get3(feet, o + F_X, like), get3(feet, o + F_XD, like)
             g, gd = get3(feet, o + F_G, like), get3(feet, o + F_GD, like)
             turn, push = add(cross(xd, g), cross(x, gd)), gd
@@ -274,96 +274,104 @@ def row_rate_columns(I, F, motion, frames, twists, feet, first, last, J, like):
                 # the foot is not a material point: it feels how the body's velocity changes there
                 w, vel = get3(frames, atom * FRAME + W, like), get3(frames, atom * FRAME + V, like)
                 turn, push = add(cross(w, moment), cross(vel, force)), cross(w, force)
-            elif not foot_is_point(I, k, f):
+            elif not foot_is_point(ints, k, f):
                 push = zero3(like)
-            j = foot_column(I, k, f)
+            j = foot_column(ints, k, f)
             while j >= 0:
                 s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
-                d_w, d_v, _, _ = twist_rates(frames, column_atom(I, j), s, m, like)
+                d_w, d_v, _, _ = twist_rates(frames, column_atom(ints, j), s, m, like)
                 term = dot(d_w, moment) + dot(d_v, force) + dot(s, turn) + dot(m, push)
                 store(J, k * n_v + j, load(J, k * n_v + j, like) + term)
-                j = column_parent(I, j)
+                j = column_parent(ints, j)
         if kind >= SLIP:
-            _wandering_rates(I, F, motion, frames, twists, feet, k, J, like)
+            _wandering_rates(ints, numbers, motion, frames, twists, feet, k, J, like)
 
 
 @inlined
-def _wandering_rates(I, F, motion, frames, twists, feet, k, J, like):
+def _wandering_rates(ints, numbers, motion, frames, twists, feet, k, J, like):
     """Add what a wandering contact point and turning directions do to the rate of a velocity-level row."""
-    n_v = I[N_V]
-    oa, ob, o = foot_atom(I, k, 0) * FRAME, foot_atom(I, k, 1) * FRAME, k * FEET
+    n_v = ints[N_V]
+    oa, ob, o = foot_atom(ints, k, 0) * FRAME, foot_atom(ints, k, 1) * FRAME, k * FEET
     spin = sub(get3(frames, oa + W, like), get3(frames, ob + W, like))
     c, e = get3(feet, o + F_X, like), get3(feet, o + F_G, like)
     slide = add(sub(get3(frames, oa + V, like), get3(frames, ob + V, like)), cross(spin, c))
     for j in range(n_v):
-        dc, de = _contact_displacement(I, F, k, j, motion, twists, like)
+        dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, like)
         store(J, k * n_v + j, load(J, k * n_v + j, like) + (dot(de, slide) + dot(e, cross(spin, dc))))
 
 
 @inlined
-def _contact_displacement(I, F, k, j, motion, twists, like):
+def _contact_displacement(ints, numbers, k, j, motion, twists, like):
     """Changes of contact point and direction of a velocity-level row with column j."""
-    a, b, c = marker_at(I, k, 0), marker_at(I, k, 1), marker_at(I, k, 2)
+    a, b, c = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2)
     return contact_variation(
-        row_int(I, k, R_KIND), row_number(I, F, k, R_RADIUS), get3(motion, b * MOTION, like), get3(motion, c * MOTION, like),
-        column_displacement(I, a, j, motion, twists, like), column_displacement(I, b, j, motion, twists, like),
-        column_displacement(I, c, j, motion, twists, like),
+        row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), get3(motion, b * MOTION, like),
+        get3(motion, c * MOTION, like),
+        column_displacement(ints, a, j, motion, twists, like), column_displacement(ints, b, j, motion, twists, like),
+        column_displacement(ints, c, j, motion, twists, like),
     )  # fmt: skip
 
 
 @inlined
-def _add_along(I, twists, k, f, j, x, shift, g, dg, H, like):
+def _add_along(ints, twists, k, f, j, x, shift, g, dg, H, like):
     """H[i, j] += s_i . (x cross dg + shift cross g) + m_i . dg over the columns i of a foot."""
-    atom, n_v = foot_atom(I, k, f), I[N_V]
-    if atom == I[N_ATOMS]:
+    atom, n_v = foot_atom(ints, k, f), ints[N_V]
+    if atom == ints[N_ATOMS]:
         return
     moment = add(cross(x, dg), cross(shift, g))
-    point = foot_is_point(I, k, f)
-    i = foot_column(I, k, f)
+    point = foot_is_point(ints, k, f)
+    i = foot_column(ints, k, f)
     while i >= 0:
         term = dot(get3(twists, i * TWIST, like), moment)
         if point:
             term = term + dot(get3(twists, i * TWIST + 3, like), dg)
         store(H, i * n_v + j, load(H, i * n_v + j, like) + term)
-        i = column_parent(I, i)
+        i = column_parent(ints, i)
 
 
 @inner
-def add_row_curvature(I, F, motion, twists, feet, y, H, like):
+def add_row_curvature(ints, numbers, motion, twists, feet, y, H, like):
     """Add to H (n_v, n_v) what the changing gradients of all rows, times their multipliers y, do to Gamma^T y."""
-    n_v = I[N_V]
+    n_v = ints[N_V]
     zero = zero3(like)
-    for k in range(I[N_ROWS]):
-        kind = row_int(I, k, R_KIND)
-        if kind == LINEAR or kind == POINT:  # noqa: PLR1714
+    for k in range(ints[N_ROWS]):
+        kind = row_int(ints, k, R_KIND)
+        if kind in (LINEAR, POINT):
             continue
         o, factor = k * FEET, load(y, k, like)
-        a, b, c, d = marker_at(I, k, 0), marker_at(I, k, 1), marker_at(I, k, 2), marker_at(I, k, 3)
+        a, b, c, d = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2), marker_at(ints, k, 3)
         for j in range(n_v):
-            da, db = column_displacement(I, a, j, motion, twists, like), column_displacement(I, b, j, motion, twists, like)
+            da, db = (
+                column_displacement(ints, a, j, motion, twists, like),
+                column_displacement(ints, b, j, motion, twists, like),
+            )
             if kind >= SLIP:
-                dc, de = _contact_displacement(I, F, k, j, motion, twists, like)
+                dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, like)
                 x, g = get3(feet, o + F_X, like), scale(factor, get3(feet, o + F_G, like))
                 de = scale(factor, de)
                 for f in range(2):
                     sign = 1.0 - 2.0 * f
                     shift = dc
-                    if moves(I, foot_atom(I, k, f), j):  # beyond what a material point at x does
+                    if moves(ints, foot_atom(ints, k, f), j):  # beyond what a material point at x does
                         s = get3(twists, j * TWIST, like)
                         shift = sub(dc, add(cross(s, x), get3(twists, j * TWIST + 3, like)))
-                    _add_along(I, twists, k, f, j, x, shift, scale(sign, g), scale(sign, de), H, like)
+                    _add_along(ints, twists, k, f, j, x, shift, scale(sign, g), scale(sign, de), H, like)
                 continue
-            dc, dd = column_displacement(I, c, j, motion, twists, like), column_displacement(I, d, j, motion, twists, like)
+            dc, dd = (
+                column_displacement(ints, c, j, motion, twists, like),
+                column_displacement(ints, d, j, motion, twists, like),
+            )
             h0, h1, h2, h3 = variation(
-                kind, row_number(I, F, k, R_RADIUS), get3(motion, a * MOTION, like), get3(motion, b * MOTION, like),
-                get3(motion, c * MOTION, like), get3(motion, d * MOTION, like), da, db, dc, dd, like,
+                kind, row_number(ints, numbers, k, R_RADIUS), get3(motion, a * MOTION, like),
+                get3(motion, b * MOTION, like), get3(motion, c * MOTION, like), get3(motion, d * MOTION, like),
+                da, db, dc, dd, like,
             )  # fmt: skip
-            _add_along(I, twists, k, 0, j, get3(feet, o + F_X, like), zero, zero, scale(factor, h0), H, like)
-            _add_along(I, twists, k, 1, j, get3(feet, o + FOOT + F_X, like), zero, zero, scale(factor, h1), H, like)
+            _add_along(ints, twists, k, 0, j, get3(feet, o + F_X, like), zero, zero, scale(factor, h0), H, like)
+            _add_along(ints, twists, k, 1, j, get3(feet, o + FOOT + F_X, like), zero, zero, scale(factor, h1), H, like)
             count = feet_of_kind(kind)
             if count > 2:
                 x = get3(feet, o + 2 * FOOT + F_X, like)
-                _add_along(I, twists, k, 2, j, x, zero, zero, scale(factor, h2), H, like)
+                _add_along(ints, twists, k, 2, j, x, zero, zero, scale(factor, h2), H, like)
             if count > 3:
                 x = get3(feet, o + 3 * FOOT + F_X, like)
-                _add_along(I, twists, k, 3, j, x, zero, zero, scale(factor, h3), H, like)
+                _add_along(ints, twists, k, 3, j, x, zero, zero, scale(factor, h3), H, like)

@@ -17,6 +17,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from mechgrad.errors import InputError
+from mechgrad.kinematics.open_trees import require_tree
 from mechgrad.model.model import Model
 from mechgrad.optimization.motion.assembly import bundled
 from mechgrad.optimization.motion.clock import Clock, FreeDuration, FreeKnots, GivenDuration
@@ -67,6 +68,7 @@ class MotionProblem:
             )
         if not isinstance(duration, Free | int | float | np.number):
             raise InputError(f"duration is {duration!r}; give seconds, or Free(lower, upper).")
+        require_tree(model)
         paths = [number.path for number in numbers]
         if len(set(paths)) != len(paths):
             raise InputError(f"numbers names a path twice: {', '.join(paths)}.")
