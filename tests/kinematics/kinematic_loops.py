@@ -71,11 +71,11 @@ def four_bar(crank=CRANK, coupler=COUPLER, rocker=ROCKER, frame=FRAME, constrain
     return mg.Model("four-bar", bodies, joints, points, constraints=constraints, cut=["pin"])
 
 
-def four_bar_angles(th):
-    """(rocker, coupler relative to the crank) for a crank angle; the pin is left of the way from tip to frame."""
-    tip = CRANK * np.array([np.cos(th), np.sin(th)])
-    pin = circles(tip, COUPLER, np.array([FRAME, 0.0]), ROCKER, 1)
-    return direction(pin - np.array([FRAME, 0.0])), direction(pin - tip) - th
+def four_bar_angles(th, crank=CRANK, coupler=COUPLER, rocker=ROCKER, frame=FRAME):
+    """(rocker, coupler by the crank) for a crank angle; the pin is left of the way from tip to frame."""
+    tip = crank * np.array([np.cos(th), np.sin(th)])
+    pin = circles(tip, coupler, np.array([frame, 0.0]), rocker, 1)
+    return direction(pin - np.array([frame, 0.0])), direction(pin - tip) - th
 
 
 def spatial_slider_crank(cut="ball"):

@@ -85,6 +85,25 @@ def test_few_instants_do_not_change_the_way_it_is_put_together(stride):
     np.testing.assert_allclose(motion.q, reference.q[::stride], atol=1e-11)
 
 
+@pytest.mark.parametrize("count", [2, 4, 6, 9])
+@pytest.mark.parametrize("longer", [1e-2, 1e-3, 1e-4])
+def test_next_to_a_change_point_it_stays_in_its_way(longer, count):
+    """With a coupler that is hardly longer than in line, the other way to close the loop is hardly farther away."""
+    bars = (0.5, 0.8 + longer, 0.7, 1.0)
+    t = np.linspace(0.0, 1.0, count)
+    motion = kinematic_motion(four_bar(*bars), t, {"crank": mg.Polynomial((2.0, 2.2))}, guess=[2.0, 1.6, -2.0])
+    expected = [four_bar_angles(th, *bars)[0] for th in 2.0 + 2.2 * t]
+    np.testing.assert_allclose(motion.q[:, 1], np.mod(expected, 2 * np.pi), atol=1e-8)
+
+
+def test_a_driver_that_jumps_is_not_followed():
+    def step(t):
+        return (0.3 if t < 0.5 else 1.2), 0.0, 0.0
+
+    with pytest.raises(AssemblyError, match=r"cannot follow its drivers beyond t = 0\.4\d* s: the conf.* would jump"):
+        kinematic_motion(four_bar(), TIMES, {"crank": step}, guess=GUESS)
+
+
 def test_points_can_be_guided():
     """Point 2 of the five-bar on a circle."""
     x, y = mg.Harmonic(0.2, 1.0, offset=0.5, phase=np.pi / 2), mg.Harmonic(0.2, 1.0, offset=-1.9)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, Dependent, OpenTree, Projected, Unprojected
 from mechgrad.errors import InputError
 from mechgrad.integrators import dop853
 from mechgrad.integrators.job import DONE, MOST_STEPS, REASONS, Job, bisected, crossing
@@ -20,13 +22,13 @@ for _table in (RK4_A, RK4_B, RK4_C):
     _table.setflags(write=False)
 
 
-def _numbers(job: Job) -> tuple[Array, int]:
+def _numbers(job: Job) -> tuple[Array, Any]:
     """Numbers of the acceleration problem, and what follows a step."""
     explicit = job.formulation.explicit()
     if explicit is None:
         raise InputError(f"{job.formulation.name} has no explicit method; choose a scheme of the Newmark family.")
-    after = explicit.after if job.system.n_constraints else 0
-    return np.array(explicit[:4], float), after
+    kinds = (Unprojected(), Projected(), Dependent())
+    return np.array(explicit[:4], float), kinds[explicit.after] if job.system.n_constraints else OpenTree()
 
 
 def first_step(job: Job, numbers: Array) -> float:

@@ -3,7 +3,8 @@
     Phi(q, t) = 0,  h(q) = f(t);    Gamma v = -Phi_t,  H v = f';    Gamma a = c,  H a + H' v = f''
 
 From one instant to the next, q + dt v + dt^2/2 a predicts and Newton's method corrects. Where the correction is not
-small against the prediction, the step is halved: this is what keeps a mechanism in the way it was put together.
+small against the prediction, or the determinant of the equations changes its sign, the step is halved: this is what
+keeps a mechanism in the way it was put together.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 HALVINGS = 12
-CORRECTION = 0.3  # largest correction [rad or m] that still is one and not a jump, as a part of the step's length
+LARGEST_TURN = 1.0  # of one step [rad]: beyond, a prediction from two derivatives is worth nothing
+CORRECTION = 0.3  # largest correction that still is one and not a jump, as a part of the step; angles and lengths apart
 ALWAYS_SMALL = 1e-3  # [rad or m]: corrections below this are accepted from any prediction
 COMPLEX_STEP = 1e-30
 STENCIL = 1e-3  # [s]: second derivatives of plain callables, error of the order STENCIL^4 f''''''
@@ -126,6 +128,7 @@ class _Instant(NamedTuple):
     q: Array
     v: Array
     a: Array
+    J: FloatArray
     norms: tuple[float, float, float]
 
 
@@ -157,14 +160,15 @@ class _Guide:
     def rates(self, q: Array, t: float, miss: float) -> _Instant:
         """Velocities and accelerations at a configuration."""
         equations = self.equations
-        if left := null_space(equations.at(q.astype(equations.dtype), None, t).J).shape[1]:
+        J = equations.at(q.astype(equations.dtype), None, t).J.real
+        if left := null_space(J).shape[1]:
             raise AssemblyError(
                 f"model {self.model.name!r} is at a dead point or change point at t = {t:g} s: its drivers leave "
                 f"{left} velocities open. Shift the instants, or drive another coordinate."
             )
         v, miss_v = linear_rates(self.equations, q, None, t, self.target(t, 1))
         a, miss_a = linear_rates(self.equations, q, v, t, self.target(t, 2))
-        return _Instant(t, q, v, a, (miss, miss_v, miss_a))
+        return _Instant(t, q, v, a, J, (miss, miss_v, miss_a))
 
     def advance(self, last: _Instant, end: float) -> _Instant:
         """The instant at `end`, by steps that are halved while their correction is too large."""
@@ -188,15 +192,35 @@ class _Guide:
         h, equations = t - last.t, self.equations
         target = self.target(t, 0)
         move = h * last.v + 0.5 * h * h * last.a
+        if (turn := _largest(move, _angles(self.model, "v"))) > LARGEST_TURN:
+            return f"in the next {h:.2g} s it would turn by {turn:.2g} rad."
         predicted = self.model.integrate(last.q, move)
         found = newton(equations, target, predicted, t, self.tolerance * equations.reach(target))
         if not found.closed:
             names = [equations.names[k] for k in equations.finite_rows]
             return f"the nearest configuration misses {worst_rows(names, found.miss)} [m or 1]."
-        jump = float(np.abs((found.q - predicted).real).max(initial=0.0))
-        if jump > max(CORRECTION * np.abs(move.real).max(initial=0.0), ALWAYS_SMALL):
-            return f"the configuration would jump by {jump:.2g} [rad or m]."
-        return self.rates(found.q, t, found.size)
+        in_q, in_v = _angles(self.model, "q"), _angles(self.model, "v")
+        for here, there in ((in_q, in_v), (~in_q, ~in_v)):
+            jump = _largest(found.q - predicted, here)
+            if jump > max(CORRECTION * _largest(move, there), ALWAYS_SMALL):
+                return f"the configuration would jump by {jump:.2g} [rad or m]."
+        new = self.rates(found.q, t, found.size)
+        # the ratio of their determinants: two ways to put a mechanism together are parted by a singular configuration
+        if np.linalg.det(np.linalg.pinv(last.J) @ new.J) <= 0.0:
+            return "the mechanism would change the way it is put together."
+        return new
+
+
+def _angles(model: Model, which: str) -> Array:
+    """Which entries of q or v belong to rotations."""
+    return model.shared(
+        ("angles", which),
+        lambda m: np.array([not u.startswith("m") for j in m.tree_joints for u in getattr(j, f"{which}_units")], bool),
+    )
+
+
+def _largest(x: Array, chosen: Array) -> float:
+    return float(np.abs(x.real[chosen]).max(initial=0.0))
 
 
 def _as_drive(given: Any, t: FloatArray, name: str) -> Drive:

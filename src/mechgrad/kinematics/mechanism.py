@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechgrad.errors import AssemblyError
+from mechgrad.errors import AssemblyError, InputError
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.kernels import constraint_rows as _kernels
 from mechgrad.model.elements import Elements, compile_elements
@@ -251,7 +251,9 @@ def evaluate_rows(
     values, rates, seconds = (np.zeros((nt, rows), dtype) for _ in range(3))
     J, J_rate = (np.zeros((nt, rows * n_v), dtype) for _ in range(2))
     kernel = _kernels.constraint_rows_complex if dtype.kind == "c" else _kernels.constraint_rows_one
-    kernel(T, q, v, a, np.array(t, float), first, last, values, rates, seconds, J, J_rate)
+    bad = kernel(T, q, v, a, np.array(t, float), first, last, values, rates, seconds, J, J_rate)
+    if bad >= 0:
+        raise InputError(f"sample {bad} holds a number that is not finite, or four Euler parameters that are all zero.")
     part = slice(first, last)
     shape = (nt, rows, n_v)
     return RowValues(

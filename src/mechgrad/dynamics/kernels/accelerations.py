@@ -10,6 +10,8 @@ elimination, O(n).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from numba.extending import overload
 
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
@@ -17,7 +19,7 @@ from mechgrad.dynamics.kernels.system import forces, mass, place, push_coordinat
 from mechgrad.inverse.kernels.articulated import articulated_accelerations, body_wrenches_and_inertias
 from mechgrad.inverse.kernels.wrenches import apply_loads
 from mechgrad.kernels.jit import inlined
-from mechgrad.kernels.lanes import LaneType, any_not_less, load, store
+from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.vec3 import clear
 from mechgrad.kinematics.kernels.rows import row_columns
@@ -25,6 +27,36 @@ from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
 
 DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY, NOT_CONVERGED = range(6)
 REFINEMENTS = 4
+
+
+# What an explicit march does about constraints, as types: a march compiles only what its kind needs.
+class OpenTree(NamedTuple):
+    """There are none."""
+
+    unused: int = 0
+
+
+class Unprojected(NamedTuple):
+    """At the level of accelerations only."""
+
+    unused: int = 0
+
+
+class Projected(NamedTuple):
+    """Positions and velocities are projected after each step."""
+
+    unused: int = 0
+
+
+class Dependent(NamedTuple):
+    """Dependent coordinates are solved for in each stage (Matrix R)."""
+
+    unused: int = 0
+
+
+def is_kind(numba_type, record):
+    """Whether a Numba type is that of a record class."""
+    return getattr(numba_type, "instance_class", None) is record
 
 
 @inlined
@@ -45,22 +77,6 @@ def tree_accelerations(T, w, q, v, t, a, like):
         store(w.r, j, load(w.r, j, like) * -1.0)
     failed = articulated_accelerations(T.atoms_i, T.atoms_f, w.twists, w.wrenches, w.r, w.inertia, a, like)
     return SINGULAR if any_not_less(failed, 0.5) else DONE
-
-
-def constrained_accelerations(T, w, s, q, v, t, a, lam, like):  # pragma: no cover - replaced by the overload below
-    """a and lam of a mechanism with constraints, one sample. Returns a reason to end, or DONE."""
-    raise TypeError("constrained_accelerations is for kernels")
-
-
-@overload(constrained_accelerations)
-def _constrained_accelerations(T, w, s, q, v, t, a, lam, like):
-    if isinstance(like, LaneType):
-        return lambda T, w, s, q, v, t, a, lam, like: SINGULAR  # pivots differ from sample to sample
-
-    def one(T, w, s, q, v, t, a, lam, like):
-        return saddle_accelerations(T, w, s, q, v, t, a, lam, like)
-
-    return one
 
 
 @inlined
@@ -96,9 +112,21 @@ def saddle_accelerations(T, w, s, q, v, t, a, lam, like):
     return DONE
 
 
-@inlined
-def accelerations(T, w, s, q, v, t, a, lam, like):
+def accelerations(T, w, s, q, v, t, a, lam, how, like):  # pragma: no cover - replaced by the overload below
     """a (and lam) of any mechanism in one state. Returns a reason to end, or DONE."""
-    if T.ints[N_CONSTRAINTS] == 0:
-        return tree_accelerations(T, w, q, v, t, a, like)
-    return constrained_accelerations(T, w, s, q, v, t, a, lam, like)
+    raise TypeError("accelerations is for kernels")
+
+
+@overload(accelerations, inline="never")
+def _accelerations(T, w, s, q, v, t, a, lam, how, like):
+    if is_kind(how, OpenTree):
+
+        def of_tree(T, w, s, q, v, t, a, lam, how, like):
+            return tree_accelerations(T, w, q, v, t, a, like)
+
+        return of_tree
+
+    def of_loops(T, w, s, q, v, t, a, lam, how, like):
+        return saddle_accelerations(T, w, s, q, v, t, a, lam, like)
+
+    return of_loops

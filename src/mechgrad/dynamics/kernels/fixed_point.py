@@ -10,13 +10,13 @@ from mechgrad.kernels.jit import inlined
 
 
 @inlined
-def fixed_point_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, new, like):
+def fixed_point_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, new, how, like):
     """As `implicit_step`; `new`: room for accelerations. Returns (reason, iterations)."""
     n = v.size
     scale = p.beta * h * h
     for iteration in range(1, p.most_iterations + 1):
         scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
-        reason = accelerations(T, w, s, q, v, like * 0.0 + t, new, lam, like)
+        reason = accelerations(T, w, s, q, v, like * 0.0 + t, new, lam, how, like)
         if reason != DONE:
             return reason, iteration
         size = 0.0

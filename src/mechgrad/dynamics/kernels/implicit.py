@@ -119,8 +119,8 @@ def approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like):
 def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, norms, factored, like):
     """From (q0, v0, a0, x0) to q, v, a, x, lam at time t; x and lam enter as first guesses.
 
-    Returns (reason, iterations, whether the factors in s serve the next step). norms: of constraint values, rates and
-    second rates afterwards.
+    Returns (reason, iterations, 1 if the factors in s serve the next step, else 0). norms: of constraint values, rates
+    and second rates afterwards.
     """
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     scale = p.beta * h * h
@@ -131,20 +131,20 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, norms, f
     before, converged, iterations = math.inf, False, 0
     while not converged:
         if iterations >= p.most_iterations:
-            return NOT_CONVERGED, iterations, False
+            return NOT_CONVERGED, iterations, 0
         check = place(T, w, q, v, a, like * 0.0 + t, 0, T.ints[N_ROWS], like)
         if any_not_less(check, 1.0):
-            return BAD_NUMBER, iterations, False
+            return BAD_NUMBER, iterations, 0
         forces(T, w, like * 0.0 + t, like)
         for k in range(m):
             w.y[k] = lam[k]
-        quadratic = p.exact and not factored
-        if factored:
+        quadratic = p.exact and factored == 0
+        if factored != 0:
             residual(T, w, q, v, a, s.r, like)
         else:
             if not newton_matrix(T, w, s, p, h, q, v, a, like):
-                return SINGULAR, iterations, False
-            factored = p.reuse
+                return SINGULAR, iterations, 0
+            factored = 1 if p.reuse else 0
         for j in range(n):
             s.x[j] = -scale * s.r[j]
         for k in range(m):
@@ -162,14 +162,14 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, norms, f
         iterations += 1
         scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
         if not size < 1.0e12:
-            return NOT_CONVERGED, iterations, False
+            return NOT_CONVERGED, iterations, 0
         shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
         if quadratic:
             converged = size < max(p.tolerance, BELOW_ROOT * math.sqrt(p.tolerance))
         else:
             converged = size * shrinks < BELOW * p.tolerance
         if iterations > 1 and shrinks > SHRINKS_ENOUGH:
-            factored = False
+            factored = 0
         before = size
     reason = DONE
     if m:

@@ -122,14 +122,14 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, no
     before, converged, iterations = math.inf, False, 0
     while not converged:
         if iterations >= p.most_iterations:
-            return NOT_CONVERGED, iterations, False
+            return NOT_CONVERGED, iterations, 0
         for k in range(free):
             z1[k] = z0[k] + h * zd0[k] + h * h * ((0.5 - p.beta) * x0[k] + p.beta * x[k])
             zd1[k] = zd0[k] + h * ((1.0 - p.gamma) * x0[k] + p.gamma * x[k])
             zdd1[k] = ((1.0 - p.alpha_m) * x[k] + p.alpha_m * x0[k] - p.alpha_f * zdd0[k]) / (1.0 - p.alpha_f)
         reason = independent(T, w, s, q, v, t, z1, zd1, p.tolerance, like)
         if reason != DONE:
-            return reason, iterations, False
+            return reason, iterations, 0
         # accelerations from the factors of W at q; second rates at a = 0 are what velocities and time do
         place_free(T, w, q, v, w.zero, t, like)
         for k in range(m):
@@ -143,10 +143,10 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, no
         forces(T, w, like * 0.0 + t, like)
         for k in range(m):
             w.y[k] = lam[k]
-        if not factored:
+        if factored == 0:
             if not _reduced_matrix(T, w, s, p, scale, cv, ca, q, v, a, like):
-                return SINGULAR, iterations, False
-            factored = p.reuse
+                return SINGULAR, iterations, 0
+            factored = 1 if p.reuse else 0
         for k in range(m):
             w.y[k] = 0.0
         residual(T, w, q, v, a, s.r, like)
@@ -165,12 +165,12 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, no
         size = math.sqrt(size)
         iterations += 1
         if not size < 1.0e12:
-            return NOT_CONVERGED, iterations, False
+            return NOT_CONVERGED, iterations, 0
         # the matrix leaves out how R turns: convergence is linear
         shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
         converged = size * shrinks < BELOW * p.tolerance
         if iterations > 1 and shrinks > SHRINKS_ENOUGH:
-            factored = False
+            factored = 0
         before = size
     norms[0] = norms[1] = norms[2] = 0.0
     for k in range(m):

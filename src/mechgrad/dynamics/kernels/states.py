@@ -12,15 +12,16 @@ from mechgrad.model.mechanism import N_CONSTRAINTS, N_ROWS
 
 
 @entry
-def state_accelerations(T, f, Q, V, t, A, L):
-    """Rows of q, v and instants t to rows of a and lam; f: (eps, Omega, xi, compliant).
+def state_accelerations(T, f, how, Q, V, t, A, L):
+    """Rows of q, v and instants t to rows of a and lam; f: (eps, Omega, xi, compliant); how: `OpenTree`, or any
+    other record where there are constraints.
 
     Returns (row, reason) of the first state without a solution, or (-1, DONE).
     """
     like = T.atoms_f[0, 0] * 0.0
     w, s = make_work(T, like), make_solver(T, f[0], f[1], f[2], f[3] != 0.0)
     for i in range(Q.shape[0]):
-        reason = accelerations(T, w, s, Q[i], V[i], like + t[i], A[i], L[i], like)
+        reason = accelerations(T, w, s, Q[i], V[i], like + t[i], A[i], L[i], how, like)
         if reason != DONE:
             return i, reason
     return -1, DONE

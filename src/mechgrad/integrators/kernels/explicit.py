@@ -18,17 +18,19 @@ from numba.extending import overload
 
 from mechgrad.dynamics.kernels.accelerations import (
     DONE,
-    SINGULAR,
     TOO_MANY,
     TOO_SMALL,
+    Dependent,
+    Projected,
     accelerations,
+    is_kind,
 )
 from mechgrad.dynamics.kernels.matrix_r import independent, place_free
 from mechgrad.dynamics.kernels.projection import project_state
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import make_work
 from mechgrad.kernels.jit import entry, inlined, inner
-from mechgrad.kernels.lanes import LaneType, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.lanes import gather, lane_zero, load, scatter, store, width
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_Q, N_ROWS
 from mechgrad.model.tree import KIND, Q_AT, V_AT
@@ -68,41 +70,65 @@ def normalise(atoms_i, y, like):
 
 
 def settled(T, w, s, q, v, t, z, how, like):  # pragma: no cover - replaced by the overload below inside kernels
-    """Bring a trial state back to the constraints: 1 by projection, 2 by solving for the dependent coordinates."""
+    """Bring the state at the end of a step back to the constraints."""
     raise TypeError("settled is for kernels")
 
 
 @overload(settled)
 def _settled(T, w, s, q, v, t, z, how, like):
-    if isinstance(like, LaneType):
-        return lambda T, w, s, q, v, t, z, how, like: SINGULAR
+    if is_kind(how, Projected):
+        return lambda T, w, s, q, v, t, z, how, like: project_state(T, w, s, q, v, t, like)
+    if is_kind(how, Dependent):
+        return lambda T, w, s, q, v, t, z, how, like: dependent_state(T, w, s, q, v, t, z, like)
+    return lambda T, w, s, q, v, t, z, how, like: DONE
 
-    def one(T, w, s, q, v, t, z, how, like):
-        if how == 1:
-            return project_state(T, w, s, q, v, t, like)
-        free = T.ints[N_ALL] - T.ints[N_ROWS]
-        place_free(T, w, q, v, w.zero, t, like)
-        for k in range(free):
-            z[k], z[free + k] = w.values[T.ints[N_ROWS] + k], w.rates[T.ints[N_ROWS] + k]
-        return independent(T, w, s, q, v, t, z[:free], z[free:], 1e-13, like)
 
-    return one
+def settled_stage(T, w, s, q, v, t, z, how, like):  # pragma: no cover - replaced by the overload below inside kernels
+    """The same for the trial state of a stage, where the formulation asks for it."""
+    raise TypeError("settled_stage is for kernels")
+
+
+@overload(settled_stage)
+def _settled_stage(T, w, s, q, v, t, z, how, like):
+    if is_kind(how, Dependent):
+        return lambda T, w, s, q, v, t, z, how, like: dependent_state(T, w, s, q, v, t, z, like)
+    return lambda T, w, s, q, v, t, z, how, like: DONE
+
+
+def settles(how):  # pragma: no cover - replaced by the overload below inside kernels
+    """Whether steps change the state they arrive at."""
+    raise TypeError("settles is for kernels")
+
+
+@overload(settles)
+def _settles(how):
+    answer = is_kind(how, Projected) or is_kind(how, Dependent)
+    return lambda how: answer
 
 
 @inner
-def derivative(T, w, s, y, q, v, a, lam, z, t, by_stage, K, stage, like):
-    """y' at y into stage `stage` of K; by_stage: solve for dependent coordinates. Returns DONE or a reason to end."""
+def dependent_state(T, w, s, q, v, t, z, like):
+    """Solve for the dependent coordinates; z: room for values and rates of the independent ones."""
+    free = T.ints[N_ALL] - T.ints[N_ROWS]
+    place_free(T, w, q, v, w.zero, t, like)
+    for k in range(free):
+        z[k], z[free + k] = w.values[T.ints[N_ROWS] + k], w.rates[T.ints[N_ROWS] + k]
+    return independent(T, w, s, q, v, t, z[:free], z[free:], 1e-13, like)
+
+
+@inner
+def derivative(T, w, s, y, q, v, a, lam, z, t, how, K, stage, like):
+    """y' at y into stage `stage` of K. Returns DONE or a reason to end."""
     n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
     n = n_q + n_v
     for j in range(n_q):
         store(q, j, load(y, j, like))
     for j in range(n_v):
         store(v, j, load(y, n_q + j, like))
-    if by_stage:
-        reason = settled(T, w, s, q, v, t, z, 2, like)
-        if reason != DONE:
-            return reason
-    reason = accelerations(T, w, s, q, v, like * 0.0 + t, a, lam, like)
+    reason = settled_stage(T, w, s, q, v, t, z, how, like)
+    if reason != DONE:
+        return reason
+    reason = accelerations(T, w, s, q, v, like * 0.0 + t, a, lam, how, like)
     if reason != DONE:
         return reason
     rates(T.atoms_i, q, v, K, stage * n, like)
@@ -129,8 +155,8 @@ def _settle(T, w, s, y, q, v, z, t, how, like):
 def fixed_steps(T, f, A, B, C, h, t0, every, how, Q, V, like):
     """Runge-Kutta with steps h from row 0 of Q, V (n_out, rows, n): every `every`-th state goes to the next row.
 
-    f: (eps, Omega, xi, compliant) of the formulation; how: 0 nothing, 1 projection, 2 Matrix R. Returns (outputs
-    written, reason).
+    f: (eps, Omega, xi, compliant) of the formulation; how: one of the records of `dynamics.kernels.accelerations`.
+    Returns (outputs written, reason).
     """
     lanes, dtype = width(like), Q.dtype
     n_q, n_v, n_stages = T.ints[N_Q], T.columns_i.shape[0], B.size
@@ -154,7 +180,7 @@ def fixed_steps(T, f, A, B, C, h, t0, every, how, Q, V, like):
                             if A[i, m] != 0.0:
                                 x = x + load(K, m * n + j, like) * (h * A[i, m])
                         store(at, j, x)
-                    reason = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * h, how == 2, K, i, like)
+                    reason = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * h, how, K, i, like)
                     if reason != DONE:
                         return out, reason
                 for j in range(n):
@@ -164,7 +190,7 @@ def fixed_steps(T, f, A, B, C, h, t0, every, how, Q, V, like):
                     store(y, j, x)
                 normalise(T.atoms_i, y, like)
                 step += 1
-                if how:
+                if settles(how):
                     reason = _settle(T, w, s, y, q, v, z, t0 + step * h, how, like)
                     if reason != DONE:
                         return out, reason
@@ -221,7 +247,7 @@ def adaptive_steps(T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, how, t
                             x = x + load(K, m * n + j, like) * (step * B[m])
                     store(new, j, x)
                     store(at, j, x)
-            bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, how == 2, K, i, like)
+            bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, how, K, i, like)
             if bad != DONE:
                 break
         if bad != DONE:
@@ -251,7 +277,7 @@ def adaptive_steps(T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, how, t
             # interpolant of order 7: three more derivatives
             for i in range(13, 16):
                 _stage(y, K, A, i, i, n, step, at, like)
-                bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, how == 2, K, i, like)
+                bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, how, K, i, like)
                 if bad != DONE:
                     return out, bad, steps, rejected, h, t
             for j in range(n):
@@ -274,7 +300,7 @@ def adaptive_steps(T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, how, t
                         x = (x + load(F, i * n + j, like)) * (u if (6 - i) % 2 == 0 else 1.0 - u)
                     store(at, j, x + load(y, j, like))
                 normalise(T.atoms_i, at, like)
-                if how:
+                if settles(how):
                     _settle(T, w, s, at, q, v, z, t_out[out], how, like)
                 for j in range(n_q):
                     Q[out, j] = load(at, j, like)
@@ -284,7 +310,7 @@ def adaptive_steps(T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, how, t
         for j in range(n):
             store(y, j, load(new, j, like))
         normalise(T.atoms_i, y, like)
-        if how:
+        if settles(how):
             bad = _settle(T, w, s, y, q, v, z, end, how, like)
             if bad != DONE:
                 return out, bad, steps, rejected, h, t
@@ -309,5 +335,5 @@ _fixed_lanes = inlined(fixed_steps)
 
 @entry
 def fixed_lanes(T, f, A, B, C, h, t0, every, how, Q, V):
-    """Many motions of a mechanism without constraints, in SIMD lanes."""
+    """Many motions of an `OpenTree`, in SIMD lanes."""
     return _fixed_lanes(T, f, A, B, C, h, t0, every, how, Q, V, lane_zero())

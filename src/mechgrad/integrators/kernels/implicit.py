@@ -42,7 +42,7 @@ def march(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
     q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
     q, v, a, x, d = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy()
     older, here = x0.copy(), np.zeros(3)
-    factored, step = every < 0, 0
+    factored, step = T.ints[N_ALL] * 0, 0  # not a literal, which would compile the step twice
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
@@ -70,7 +70,7 @@ def march_independent(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
     q, v, a, x, d = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy()
     z = np.empty(6 * (T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)
     older, here = x0.copy(), np.zeros(3)
-    factored, step = every < 0, 0
+    factored, step = T.ints[N_ALL] * 0, 0  # not a literal, which would compile the step twice
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
@@ -104,7 +104,7 @@ def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, no
     part = v0.copy()
     here = np.zeros(3)
     t, out, steps, rejected, growth = t0, 0, 0, 0, GROW
-    fresh = most < 0
+    fresh = T.ints[N_ALL] * 0
     while out < t_out.size:
         if steps + rejected >= most:
             return out + 1, TOO_MANY, t, steps, rejected, h
@@ -160,7 +160,7 @@ def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, no
 
 
 @entry
-def march_fixed_point(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
+def march_fixed_point(T, p, how, h, t0, every, Q, V, A, X, L, norms, iterations):
     """`march` by fixed-point iteration on the accelerations, for mechanisms without constraints."""
     like = T.atoms_f[0, 0] * 0.0
     w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
@@ -173,7 +173,7 @@ def march_fixed_point(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
             step += 1
             guess(x0, x, older, step)
             reason, passes = fixed_point_step(
-                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, new, like
+                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, new, how, like
             )
             if reason != DONE:
                 return out, reason, t0 + step * h
