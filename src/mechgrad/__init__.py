@@ -16,6 +16,7 @@ from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.open_trees import FullyRecursive, SemiRecursive
 from mechgrad.dynamics.penalty import Penalty
 from mechgrad.dynamics.system import state_accelerations
+from mechgrad.dynamics.terms import ConstraintTerms, MotionTerms, constraint_terms, motion_terms
 from mechgrad.errors import (
     AssemblyError,
     CertificateError,
@@ -157,7 +158,8 @@ __all__ = [  # noqa: RUF022
     "inverse_dynamics_gradient", "inverse_dynamics_hessian", "InverseDynamicsHessian",
     "joint_reactions", "joint_reactions_derivatives", "JointReactions", "ReactionDerivatives", "mass_matrix",
     "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
-    "semi_recursive_terms", "SemiRecursiveTerms", "state_accelerations",
+    "semi_recursive_terms", "SemiRecursiveTerms", "state_accelerations", "motion_terms", "MotionTerms",
+    "constraint_terms", "ConstraintTerms",
     # how does it move?
     "simulate", "Trajectory", "ALI3P", "MatrixR", "Index1", "Penalty", "SemiRecursive", "FullyRecursive",
     "Trapezoidal", "Newmark", "HHT", "GeneralizedAlpha", "RK4", "DOP853",

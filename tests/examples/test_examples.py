@@ -16,6 +16,7 @@ PICTURES = {
     "05_two_arms": ["two_arms.png"],
     "06_reaching": ["reaching.png"],
     "07_gait": ["gait.png"],
+    "08_closed_loops": ["closed_loops.png"],
 }
 # Stored numbers pin behaviour. Criteria with several local optima (power, energy) are left out: which one is found may
 # depend on rounding.

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import MechgradError
+from mechgrad.integrators.reactions import Power, state_reactions
 from mechgrad.integrators.schemes import Scheme
 from mechgrad.inverse.forward import mass_matrix
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.reactions import JointReactions, joint_reactions
+from mechgrad.inverse.reactions import JointReactions
+from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.kinematics.markers import MarkerMotion, marker_motion
 from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_LAWS, L_FIRST, L_KIND, LAW, LAW_NUMBERS, N_LAWS
@@ -87,19 +90,24 @@ class Trajectory:
         if bodies:
             x = marker_motion(self.model, [f"{body.name}.com" for body in bodies], self._flat(self.q)).position
             weights = np.array([body.mass for body in bodies])
-            total = -np.einsum("b,tbk,k->t", weights, x, np.asarray(self.model.gravity, float))
+            total = -np.einsum("b,tbk,k->t", weights, x, np.asarray(self.model.gravity))
         return np.asarray(total.reshape(self.q.shape[:-1]))
 
+    def _times(self) -> Array:
+        """The instant of each row of `_flat` states."""
+        return np.broadcast_to(self.t, self.q.shape[:-1]).ravel()
+
     def spring_energy(self) -> Array:
-        """Of linear springs, sum k (g - g0)^2 / 2, translational and rotational [J]; for one start."""
+        """Of linear springs, sum k (g - g0)^2 / 2, translational and rotational [J]."""
         T = self.system.T
         springs = [k for k in range(int(T.ints[N_LAWS])) if T.ints[T.ints[AT_LAWS] + k * LAW + L_KIND] == SPRING]
-        if not springs or self.q.ndim != 2 or not len(self.q):
+        if not springs or not self.q.size:
             return np.zeros(self.q.shape[:-1])
         rows = [int(T.ints[T.ints[AT_LAWS] + k * LAW + L_FIRST]) for k in springs]
         numbers = np.array([T.numbers[T.ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS :][:3] for k in springs])
-        g = evaluate_rows(T, self.q, None, None, self.t, 0, self.system.n_rows).values[:, rows]
-        return np.asarray((0.5 * numbers[:, 0] * (g - numbers[:, 2]) ** 2).sum(axis=1))
+        g = evaluate_rows(T, self._flat(self.q), None, None, self._times(), 0, self.system.n_rows).values[:, rows]
+        energy = (0.5 * numbers[:, 0] * (g - numbers[:, 2]) ** 2).sum(axis=1)
+        return np.asarray(energy.reshape(self.q.shape[:-1]))
 
     def energy(self) -> Array:
         """Kinetic energy and that of gravity and of linear springs together [J]: constant without other forces."""
@@ -109,28 +117,63 @@ class Trajectory:
         """Motion of points, vectors and spins, (nt, markers, 3) each; for one start."""
         return marker_motion(self.model, names, self.q, self.v, self.a)
 
-    def reactions(self) -> JointReactions:
-        """What every joint transmits over time; for one start."""
-        return joint_reactions(self.model, self.q, self.v, self.a, loads=list(self.loads))
+    def power(self) -> Power:
+        """Power of force elements, of tau, of loads and of driven constraints at every instant [W].
+
+            d(kinetic + gravity)/dt = -sum F_k (Gamma v)_k + tau . v + loads - sum lam_k (Gamma v)_k
+
+        F_k are forces of laws on their rows, lam_k multipliers of constraints. Of rows that follow a function of time
+        only the part Gamma v of the rate works on the mechanism.
+        """
+        q, v, a, t = self._flat(self.q), self._flat(self.v), self._flat(self.a), self._times()
+        system, m = self.system, self.system.n_constraints
+        y, _ = row_forces(system, q, v, a, self.multipliers.reshape(len(q), m), t)
+        each = y
+        if system.n_rows:
+            each = -y * np.einsum("tkj,tj->tk", evaluate_rows(system.T, q, v, None, t, 0, system.n_rows).J, v)
+        loads = np.zeros(len(q))
+        if self.loads:
+            still = self.model.open_tree()
+            pushed = inverse_dynamics(still, q) - inverse_dynamics(still, q, loads=list(self.loads))
+            loads = np.sum(pushed * v, axis=1)
+        parts = (each[:, m:].sum(axis=1), v @ self.tau, loads, each[:, :m].sum(axis=1))
+        return Power(*(np.asarray(x.reshape(self.q.shape[:-1])) for x in parts))
+
+    def reactions(self, axes: str = "world") -> JointReactions:
+        """What every joint transmits over time, cut joints included; for one start. As `state_reactions` says.
+
+        Accelerations and multipliers are those that meet the equations of motion in (q, v, t): the balance of every
+        body holds to rounding, whatever formulation and scheme led to the state.
+        """
+        return state_reactions(self.model, self.q, self.v, t=self.t, tau=self.tau, loads=list(self.loads), axes=axes)
 
     def plot(self) -> Any:
-        """Coordinates, velocities and energies over time; returns the matplotlib figure. For one start."""
+        """Coordinates, velocities and energies over time, and how well the constraints hold, if there are any.
+
+        Returns the matplotlib figure. For one start.
+        """
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(11, 3.4), layout="constrained")
+        panels = 4 if self.system.n_constraints else 3
+        figure = Figure(figsize=(11 * panels / 3, 3.4), layout="constrained")
         names = {"coordinates": self.model.q_names, "velocities": self.model.v_names}
         for k, (values, title) in enumerate(((self.q, "coordinates"), (self.v, "velocities"))):
-            ax = figure.add_subplot(1, 3, k + 1)
+            ax = figure.add_subplot(1, panels, k + 1)
             ax.plot(self.t, values, label=names[title] if values.shape[1] <= 8 else None)
             ax.set(title=title, xlabel="time [s]")
             if values.shape[1] <= 8:
                 ax.legend(frameon=False, fontsize=8)
-        ax = figure.add_subplot(1, 3, 3)
+        ax = figure.add_subplot(1, panels, 3)
         for values, label in ((self.kinetic_energy(), "kinetic"), (self.potential_energy(), "potential")):
             ax.plot(self.t, values, label=label)
         ax.plot(self.t, self.energy(), "k", lw=0.8, label="sum")
         ax.set(title="energy [J]", xlabel="time [s]")
         ax.legend(frameon=False, fontsize=8)
+        if self.system.n_constraints:
+            ax = figure.add_subplot(1, panels, 4)
+            ax.semilogy(self.t, self.norms, label=["values", "rates", "second rates"])
+            ax.set(title="constraints missed by", xlabel="time [s]")
+            ax.legend(frameon=False, fontsize=8)
         for ax in figure.axes:
             ax.grid(alpha=0.3)
         return figure

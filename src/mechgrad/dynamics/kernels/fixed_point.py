@@ -10,7 +10,7 @@ from mechgrad.kernels.jit import inlined
 
 
 @inlined
-def fixed_point_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, new, how, like):
+def fixed_point_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, new, solved, how, like):
     """As `implicit_step`; `new`: room for accelerations. Returns (reason, iterations)."""
     n = v.size
     scale = p.beta * h * h
@@ -26,5 +26,7 @@ def fixed_point_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, new, 
             x[j] = memory
         if math.sqrt(size) < p.tolerance:
             scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
+            for j in range(n):
+                solved[j] = x[j]
             return DONE, iteration
     return NOT_CONVERGED, p.most_iterations

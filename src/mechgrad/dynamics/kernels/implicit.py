@@ -116,11 +116,11 @@ def approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like):
 
 
 @inlined
-def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, norms, factored, like):
+def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, norms, factored, like):
     """From (q0, v0, a0, x0) to q, v, a, x, lam at time t; x and lam enter as first guesses.
 
     Returns (reason, iterations, 1 if the factors in s serve the next step, else 0). norms: of constraint values, rates
-    and second rates afterwards.
+    and second rates afterwards; solved: x as Newton left it, before projections.
     """
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     scale = p.beta * h * h
@@ -171,6 +171,8 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, norms, f
         if iterations > 1 and shrinks > SHRINKS_ENOUGH:
             factored = 0
         before = size
+    for j in range(n):
+        solved[j] = x[j]
     reason = DONE
     if m:
         reason = project(T, w, s, p, t, q, v, a, norms, like)
@@ -198,8 +200,9 @@ def project(T, w, s, p, t, q, v, a, norms, like):
         s.eps_newton[k] = 1.0 / p.projection
     if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):
         return SINGULAR
-    norms[1] = _nearest(T, w, s, p, w.rates, v)
+    _nearest(T, w, s, p, w.rates, v)
     place(T, w, q, v, a, like * 0.0 + t, 0, m, like)
+    norms[1] = _norm(w.rates, m)
     norms[2] = _norm(w.seconds, m)
     if p.project_accelerations:
         norms[2] = _nearest(T, w, s, p, w.seconds, a)

@@ -108,7 +108,7 @@ def free_state(T, w, q, v, a, t, z, zd, zdd, like):
 
 
 @inlined
-def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, norms, factored, like):
+def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, solved, norms, factored, like):
     """As `implicit_step`, for Matrix R. z: room for 6 x (free rows). x0, x: memory of z in their first slots."""
     n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
     z0, zd0, zdd0 = z[:free], z[free : 2 * free], z[2 * free : 3 * free]
@@ -172,6 +172,8 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, no
         if iterations > 1 and shrinks > SHRINKS_ENOUGH:
             factored = 0
         before = size
+    for k in range(x.size):
+        solved[k] = x[k]
     norms[0] = norms[1] = norms[2] = 0.0
     for k in range(m):
         norms[1] += abs(w.rates[k]) ** 2

@@ -19,16 +19,18 @@ SAFETY, SHRINK, GROW = 0.9, 0.2, 3.0
 
 
 @inlined
-def guess(x0, x, older, step):
-    """First guess of the memory x at the next instant by extrapolation: x still holds the one before x0, `older` the
-    one before that."""
+def guess(x, solved, before, older, step):
+    """First guess of the memory x at the next instant, extrapolated from the last three that Newton's iteration found
+    (before projections, which would disturb it); shifts them by one."""
     for j in range(x.size):
-        before = x[j]
-        if step > 2:
-            x[j] = 3.0 * (x0[j] - before) + older[j]
+        if step > 3:
+            x[j] = 3.0 * (solved[j] - before[j]) + older[j]
+        elif step > 2:
+            x[j] = 2.0 * solved[j] - before[j]
         else:
-            x[j] = 2.0 * x0[j] - before
-        older[j] = before
+            x[j] = solved[j]
+        older[j] = before[j]
+        before[j] = solved[j]
 
 
 @entry
@@ -41,15 +43,15 @@ def march(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
     w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
     q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
     q, v, a, x, d = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy()
-    older, here = x0.copy(), np.zeros(3)
+    solved, before, older, here = x0.copy(), x0.copy(), x0.copy(), np.zeros(3)
     factored, step = T.ints[N_ALL] * 0, 0  # not a literal, which would compile the step twice
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
             step += 1
-            guess(x0, x, older, step)
+            guess(x, solved, before, older, step)
             reason, passes, factored = implicit_step(
-                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, here, factored, like
+                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, solved, here, factored, like
             )
             if reason != DONE:
                 return out, reason, t0 + step * h
@@ -69,15 +71,15 @@ def march_independent(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
     q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
     q, v, a, x, d = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy()
     z = np.empty(6 * (T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)
-    older, here = x0.copy(), np.zeros(3)
+    solved, before, older, here = x0.copy(), x0.copy(), x0.copy(), np.zeros(3)
     factored, step = T.ints[N_ALL] * 0, 0  # not a literal, which would compile the step twice
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
             step += 1
-            guess(x0, x, older, step)
+            guess(x, solved, before, older, step)
             reason, passes, factored = independent_step(
-                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, z, here, factored, like
+                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, z, solved, here, factored, like
             )
             if reason != DONE:
                 return out, reason, t0 + step * h
@@ -115,7 +117,7 @@ def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, no
         lam1[:] = lam
         x[:] = x0
         reason, passes, _ = implicit_step(
-            T, w, s, p, step, t + step, q0, v0, a0, x0, q, v, a, x, lam1, d, here, fresh, like
+            T, w, s, p, step, t + step, q0, v0, a0, x0, q, v, a, x, lam1, d, part, here, fresh, like
         )
         if reason != DONE:
             if reason != NOT_CONVERGED and reason != SINGULAR:
@@ -166,14 +168,14 @@ def march_fixed_point(T, p, how, h, t0, every, Q, V, A, X, L, norms, iterations)
     w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
     q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
     q, v, a, x, d, new = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy(), a0.copy()
-    older, step = x0.copy(), 0
+    solved, before, older, step = x0.copy(), x0.copy(), x0.copy(), 0
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
             step += 1
-            guess(x0, x, older, step)
+            guess(x, solved, before, older, step)
             reason, passes = fixed_point_step(
-                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, new, how, like
+                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, new, solved, how, like
             )
             if reason != DONE:
                 return out, reason, t0 + step * h
