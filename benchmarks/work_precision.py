@@ -31,6 +31,7 @@ from scipy.special import bernoulli
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from common import Report, digits, machine
+from peers import _IMPLICIT as IMPLICIT_WAYS
 from support import exudyn_twins as exudyn
 from support import five_bar_reference, slider_crank_reference
 from support.exudyn_twins import Solver
@@ -44,7 +45,6 @@ DURATION = 5.0
 TARGETS = (1e-4, 1e-6, 1e-9)
 IMPLICIT = ("trapezoidal", "hht", "generalized-alpha")  # "newmark" as it comes is "trapezoidal"
 LOOPS = ("ali3p", "matrix-r", "index1", "penalty")
-CONTROLLED = "trapezoidal, controlled"
 SAMPLES = (50, 100, 200, 400, 800, 1600, 3200, 6400)  # intervals of a quadrature
 ENDS = 8  # corrected weights at either end: order nine
 MOST_TRIALS = 10
@@ -186,47 +186,57 @@ def with_odeint(case: Case, tolerance: float) -> np.ndarray:
     return np.asarray(states[-1, -3:])
 
 
+Searched = Callable[[Case, int], Trial]  # of the case and the intervals of its quadrature
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """A candidate: its trials given the intervals of the quadrature, and its order (0: a tolerance is searched)."""
 
     name: str
     order: int
-    trial: Callable[[Case, int], Trial]
+    trial: Searched
+
+
+def with_steps(formulation: str, scheme: str) -> Searched:
+    """mechgrad, shorter and shorter steps."""
+    return lambda case, intervals: partial(our_steps, case, formulation, scheme, intervals)
+
+
+def with_control(formulation: str, scheme: str) -> Searched:
+    """mechgrad, tighter and tighter tolerances."""
+    return lambda case, intervals: partial(our_tolerance, case, formulation, scheme, intervals)
+
+
+def with_exudyn(solver: Solver) -> Searched:
+    """Exudyn, shorter and shorter steps."""
+    return lambda case, intervals: partial(exudyn_steps, case, solver, intervals)
 
 
 def our_ways() -> list[Way]:
     """Every formulation for loops with every scheme it has."""
     ways = []
     for form in LOOPS:
-        for scheme in IMPLICIT:
-            ways.append(Way(f"{form}, {scheme}", 2, lambda c, n, f=form, s=scheme: partial(our_steps, c, f, s, n)))
+        ways += [Way(f"{form}, {scheme}", 2, with_steps(form, scheme)) for scheme in IMPLICIT]
         if form != "matrix-r":
-            trial = lambda c, n, f=form: partial(our_tolerance, c, f, "trapezoidal", n)  # noqa: E731
-            ways.append(Way(f"{form}, {CONTROLLED}", 0, trial))
+            ways.append(Way(f"{form}, trapezoidal, controlled", 0, with_control(form, "trapezoidal")))
         if form != "ali3p":
-            ways.append(Way(f"{form}, rk4", 4, lambda c, n, f=form: partial(our_steps, c, f, "rk4", n)))
-            ways.append(Way(f"{form}, dop853", 0, lambda c, n, f=form: partial(our_tolerance, c, f, "dop853", n)))
+            ways.append(Way(f"{form}, rk4", 4, with_steps(form, "rk4")))
+            ways.append(Way(f"{form}, dop853", 0, with_control(form, "dop853")))
     return ways
 
 
 def scipy_ways() -> list[Way]:
     """On equations derived by hand."""
     return [
-        Way("scipy DOP853", 0, lambda c, _: lambda tol: timed(c, partial(c.by_hand, tol))),
-        Way("scipy odeint", 0, lambda c, _: lambda tol: timed(c, partial(with_odeint, c, tol))),
+        Way("scipy DOP853", 0, lambda case, _: lambda tol: timed(case, partial(case.by_hand, tol))),
+        Way("scipy odeint", 0, lambda case, _: lambda tol: timed(case, partial(with_odeint, case, tol))),
     ]
 
 
 def exudyn_ways() -> list[Way]:
     """Exudyn's implicit solvers, Newton with a fresh matrix or a kept one."""
-    ways = []
-    for scheme in ("trapezoidal", "generalized alpha"):
-        for kept in (False, True):
-            solver = Solver(scheme, modified_newton=kept)  # type: ignore[arg-type]
-            name = f"Exudyn {scheme}, {'modified' if kept else 'full'} Newton"
-            ways.append(Way(name, 2, lambda c, n, s=solver: partial(exudyn_steps, c, s, n)))
-    return ways
+    return [Way(f"Exudyn {name}", 2, with_exudyn(solver)) for name, solver in IMPLICIT_WAYS.items()]
 
 
 # ------------------------------------------------------------------------------------------------------ search
@@ -338,7 +348,7 @@ def tabulate(
                 row.append(f"- (best {found.error:.0e})")
         rows.append(row)
     header = [case.title, *(f"ms to {target:g}" for target in targets)]
-    report.table(f"time for {DURATION:g} s of motion; '-': not within {limit:g} s of run time", header, rows)
+    report.table(f"time for {DURATION:g} s of motion; '-': not reached by runs of up to {limit:g} s", header, rows)
 
 
 STYLES = {"rk4": ("#1b7837", "s"), "dop853": ("#b2182b", "o"), "controlled": ("#8073ac", "v")}

@@ -15,6 +15,7 @@ import five_bar_reference as reference
 
 import mechgrad as mg
 from mechgrad.dynamics.equilibrium import NoEquilibriumError, equilibrium
+from mechgrad.gallery import double_pendulum
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start
 
 PENDULUM = mg.Model(
@@ -47,6 +48,31 @@ def test_relaxation_falls_from_where_newton_finds_no_way():
         rest = equilibrium(model, [guess])
         assert 2 * G * np.sin(rest.q[0]) + 3.0 * (rest.q[0] - 6.0) == pytest.approx(0.0, abs=1e-8)
         assert rest.stable is bool(2 * G * np.cos(rest.q[0]) + 3.0 > 0)
+
+
+def test_steps_stay_near_the_guess():
+    """At 1.5 rad Newton's step for the pendulum is tan(1.5) = 14 rad; the nearest rest is at 0."""
+    assert equilibrium(PENDULUM, [1.5]).q[0] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_two_rods_with_random_springs_from_anywhere(seed):
+    rng = np.random.default_rng(seed)
+    bare = double_pendulum()
+    k, free = rng.uniform(0.1, 20, 2), rng.uniform(-6, 6, 2)
+    springs = [
+        mg.TorsionSpring(f"spring {name}", name, stiffness=k[i], free_angle=free[i])
+        for i, name in enumerate(bare.q_names)
+    ]
+    rest = equilibrium(mg.Model("sprung", bare.bodies, bare.joints, forces=springs), rng.uniform(-6, 6, 2))
+    np.testing.assert_allclose(mg.inverse_dynamics(bare, rest.q) + k * (rest.q - free), 0.0, atol=1e-7)
+    assert rest.iterations < 60
+
+
+def test_tolerances_below_rounding_end_at_rounding():
+    rest = equilibrium(five_bar(), five_bar_start(), tolerance=1e-30)
+    assert rest.residual < 1e-10
+    assert rest.iterations < 20
 
 
 def test_mass_on_two_springs():
@@ -164,8 +190,28 @@ def test_a_free_ball_rests_anywhere():
     assert rest.stable is None
 
 
-def test_redundant_constraints_share_the_weight():
-    """A beam on two hinges in line cannot tell them apart; held at an angle it needs the moment of its weight."""
+@pytest.mark.parametrize("seed", range(6))
+def test_a_table_dropped_askew_comes_to_stand_on_its_feet(seed):
+    rng = np.random.default_rng(seed)
+    turns = 2 * np.pi * np.arange(3) / 3
+    feet = [mg.Point(f"foot {k}", "table", (np.cos(x), np.sin(x), 0)) for k, x in enumerate(turns)]
+    contacts = [
+        mg.SphereContact(f"touch {k}", foot.name, 0.05, "ground.origin", "up", stiffness=1e5)
+        for k, foot in enumerate(feet)
+    ]
+    table = mg.Body("table", 5.0, (0, 0, 0.2), (1, 1, 1))
+    up = mg.Vector("up", "ground", (0, 0, 1))
+    model = mg.Model("table", [table], [mg.Floating("free", "ground", "table")], feet, [up], forces=contacts)
+    askew = np.array([1.0, *rng.normal(0, 0.15, 3)])
+    rest = equilibrium(model, [0, 0, rng.uniform(0, 2), *askew / np.linalg.norm(askew)])
+    depth = (5.0 * G / 3 / 1e5) ** (2 / 3)
+    assert rest.q[2] == pytest.approx(0.05 - depth, abs=1e-9)
+    np.testing.assert_allclose(mg.body_motion(model, rest.q).of("table").R[:, 2], [0, 0, 1], atol=1e-9)
+    assert rest.stable is None  # it may be anywhere on the floor
+
+
+def test_a_beam_on_two_hinges_in_line():
+    """The second hinge asks nothing that the first does not give."""
     hinges = [
         mg.Revolute("left", "ground", "beam", (0, -1, 0), child_origin=(0, -1, 0), axis=(0, 1, 0)),
         mg.Revolute("right", "ground", "beam", (0, 1, 0), child_origin=(0, 1, 0), axis=(0, 1, 0)),
@@ -173,15 +219,23 @@ def test_redundant_constraints_share_the_weight():
     model = mg.Model("beam", [mg.Body("beam", 3.0, (0.5, 0, 0), (0.1, 0.1, 0.1))], hinges)
     rest = equilibrium(model, [0.3])
     assert rest.q[0] == pytest.approx(np.pi / 2, abs=1e-9)
-    twice = mg.Model(
-        "beam", model.bodies, [hinges[0]], [mg.Point("P", "beam", (1, 0, 0)), mg.Point("O", "ground")],
-        [mg.Vector("up", "ground", (0, 0, 1))],
-        constraints=[mg.PointInPlane(name, "P", "O", "up") for name in ("first", "second")],
-    )  # fmt: skip
-    level = equilibrium(twice)
-    # either row carries half of m g / 2, against the weight
-    np.testing.assert_allclose(level.multipliers, -3.0 * G / 4, rtol=1e-10)
-    assert level.stable is True
+
+
+def test_redundant_rows_share_a_load():
+    """Two rods of 1 m, the end of the second held 1 m below the first hinge by two equal rows: the first rod hangs
+    down, the second lies level, and either row carries half of m g / 2."""
+    rods = [mg.Body(name, 3.0, (0.5, 0, 0), (0.1, 0.1, 0.1)) for name in ("first", "second")]
+    hinges = [
+        mg.Revolute("a", "ground", "first", axis=(0, 1, 0)),
+        mg.Revolute("b", "first", "second", (1, 0, 0), axis=(0, 1, 0)),
+    ]
+    points = [mg.Point("P", "second", (1, 0, 0)), mg.Point("O", "ground", (0, 0, -1))]
+    up = mg.Vector("up", "ground", (0, 0, 1))
+    rows = [mg.PointInPlane(name, "P", "O", "up") for name in ("one", "other")]
+    rest = equilibrium(mg.Model("rods", rods, hinges, points, [up], constraints=rows), [0.6, -0.3])
+    np.testing.assert_allclose(rest.q, [np.pi / 2, -np.pi / 2], atol=1e-9)
+    np.testing.assert_allclose(rest.multipliers, -3.0 * G / 4, rtol=1e-9)
+    assert rest.stable is True
 
 
 def test_follower_loads_have_no_potential():

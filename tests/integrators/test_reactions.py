@@ -187,6 +187,45 @@ def test_ladder_with_a_tie():
     np.testing.assert_allclose(lam, [P / 2, -P / 2], atol=1e-9)  # the mechanism feels the opposite
 
 
+def test_two_closures_on_one_body_are_told_apart():
+    """The same A-frame with a bar for a tie: one end of the bar is cut, and the roller acts on the same leg."""
+    P, length = 60.0, np.sqrt(5.0)
+    up = np.arctan(2.0)
+    joints = [
+        leg("A", "ground", "left", (0, 0, 0), up),
+        leg("C", "left", "right", (length, 0, 0), -2 * up),
+        leg("TL", "left", "tie", (length / 2, 0, 0), -up),
+        leg("TR", "tie", "right", (1, 0, 0), -up, child_origin=(length / 2, 0, 0)),
+    ]
+    points = [mg.Point("foot", "right", (length, 0, 0)), mg.Point("O", "ground")]
+    bars = [bar("left", length), bar("right", length), bar("tie", 1.0)]
+    roller = mg.PointInPlane("roller", "foot", "O", "up")
+    model = mg.Model(
+        "frame", bars, joints, points, [mg.Vector("up", "ground", (0, 1, 0))], gravity=(0, 0, 0), constraints=[roller],
+        cut=["TR"],
+    )  # fmt: skip
+    loads = [mg.Load("left", force=(0, -P, 0), point=(length, 0, 0))]
+    found = state_reactions(model, np.zeros(3), loads=loads)
+    wanted = {"A": (0, P / 2, 0), "C": (P / 2, -P / 2, 0), "TL": (-P / 2, 0, 0), "TR": (-P / 2, 0, 0)}
+    for name, force in wanted.items():
+        np.testing.assert_allclose(found.of(name)[0], force, atol=1e-9)
+
+
+def test_a_slide_that_the_tree_walks_backwards():
+    """Its point on the child is not where the tree has its own: the moment tells."""
+    bodies = [mg.Body(name, 1.0, (0.2, 0.1, 0.3), (0.1, 0.2, 0.3)) for name in ("tube", "piston")]
+    joints = [
+        mg.Prismatic("strut", "tube", "piston", (0.1, 0, 0.2), child_origin=(0, 0.3, 0), axis=(1, 0, 1)),
+        mg.Revolute("pin", "ground", "piston", child_origin=(0.4, 0, 0), axis=(0, 1, 0)),
+    ]
+    model = mg.Model("strut", bodies, joints)
+    q, v = np.array([0.7, 0.4]), np.array([2.0, -1.0])
+    found = state_reactions(model, q, v, tau=[0.0, 0.0])
+    left, largest = unbalanced(model, q, v, found)
+    np.testing.assert_allclose(left, 0.0, atol=1e-11)
+    assert largest > 5
+
+
 def test_a_free_joint_transmits_nothing_beside_contact_friction_and_springs():
     up, points = (
         mg.Vector("up", "ground", (0, 0, 1)),

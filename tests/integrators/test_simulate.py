@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
 
 import mechgrad as mg
+from mechgrad.errors import UnknownNameError
 from mechgrad.gallery import chain, double_pendulum
 from mechgrad.integrators.simulate import simulate
 from mechgrad.integrators.trajectory import StepFailed
@@ -192,8 +193,7 @@ def test_bad_input():
         ({"q0": [1.0, np.nan]}, "q0 of 'elbow' is nan"),
         ({"v0": [[0.0, 0.0]]}, "v0 has shape"),
         ({"duration": -1.0}, "duration is -1"),
-        ({"method": "euler"}, "choose 'dop853' or 'rk4'"),
-        ({"method": "rk4"}, "needs a step"),
+        ({"scheme": "rk4"}, "needs a step"),
         ({"step": 0.3}, "not a whole number of steps"),
         ({"step": 0.01, "samples": 8}, "evenly spaced samples"),
         ({"step": 3.0}, "not longer than the duration"),
@@ -207,3 +207,5 @@ def test_bad_input():
         given = {"q0": [1.0, 0.5], "duration": 1.0} | change
         with pytest.raises(mg.InputError, match=message):
             simulate(model, given.pop("q0"), **given)
+    with pytest.raises(UnknownNameError, match=r"unknown scheme 'euler'\. Known: dop853, rk4, trapezoidal"):
+        simulate(model, [1.0, 0.5], scheme="euler")

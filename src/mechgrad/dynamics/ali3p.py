@@ -33,6 +33,8 @@ class ALI3P(Formulation):
         Conditional projections: skipped where the norms of rates and second rates are below this.
     tolerance : float
         Of the increments of the coordinates, 2-norm [rad, m].
+    most_iterations : int
+        Of one step. Where constraints lose rank (a parallelogram on one line) multipliers take hundreds.
     tangent : "exact" or "approximate"
         Newton matrix with all derivatives, or with those of force laws alone.
     reuse : bool or None
@@ -51,7 +53,7 @@ class ALI3P(Formulation):
     accelerations: bool = True
     project_above: float = 0.0
     tolerance: float = 1e-10
-    most_iterations: int = 50
+    most_iterations: int = 2000
     tangent: str = "exact"
     reuse: bool | None = None
 

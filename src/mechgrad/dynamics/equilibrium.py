@@ -9,8 +9,8 @@ multipliers lam(q), s(q) that balance best, it solves
     N^T r = 0        by      (N^T (K + mu M) N) u = -N^T r,       q := q moved by N u, then put together again
 
 K = r_q with the multipliers held. mu = 0 is Newton's method, with steps halved until the unbalanced force decreases;
-where no step does that, mu > 0 lets the mechanism sink as if through honey (dynamic relaxation) until Newton's method
-works again. A stable equilibrium has a positive stiffness N^T K N.
+where no step does that, mu > 0 lets the mechanism sink as if through honey that thins out as it goes (dynamic
+relaxation). A stable equilibrium has a positive stiffness N^T K N.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ if TYPE_CHECKING:
 
 CLOSED = 1e-12  # [m or 1]: how well constraints hold after each step, for lengths up to a metre
 HALVINGS = 6
+SHORTEST = 0.05  # of Newton's step: with less, the stiffness it believes in is of no use
 ENOUGH = 0.1  # share of the decrease that Newton's method promises which a step must keep
 FLAT = 1e-12  # of the largest stiffness: smaller is neutral
 ROUNDING = 1e-11  # [rad or m], for lengths up to a metre: shorter steps change nothing
 SAME = 1e-7  # of the largest stiffness: forces with a potential have a stiffness that is symmetric to this
 CREEP = 0.1  # [rad or m]: first step of a relaxation
-SETTLED = 1e-2  # of the unbalanced force a relaxation starts with: back to Newton's method below
+FIRMER = 10.0  # ratio by which the honey changes
+MASSLESS = 1e-9  # of all inertia: what a coordinate without any is given in a relaxation
 POLISH = 2  # steps that give imaginary parts to a real solution
 
 
@@ -258,45 +260,48 @@ class _Search:
         """From a configuration to one of rest, and the number of steps."""
         here = self.forces(q)
         reach = self.equations.reach(q)
-        mu, goal = 0.0, 0.0
+        mu = 0.0
         for k in range(most):
             if here.size <= tolerance * self.force_scale(here):
                 return here, k
             _, K, M = self.linearised(here.q, here.y)
             S = here.N.T @ K.real @ here.N
+            u = -np.linalg.lstsq(S, here.left, rcond=FLAT)[0]
             if mu == 0.0:
-                u = -np.linalg.lstsq(S, here.left, rcond=FLAT)[0]
                 found = self.newton_step(here, here.N @ u, reach)
-                if found is not None:
-                    here = found
-                    continue
-                if np.abs(u).max() <= ROUNDING * reach and np.linalg.norm(here.left + S @ u) < 0.5 * here.size:
-                    return here, k  # this step should balance everything, and is too short to change anything
-                goal = SETTLED * here.size
-            inertia = here.N.T @ M.real @ here.N
-            inertia += 1e-9 * max(float(np.trace(inertia)), 1e-300) * np.eye(len(inertia))
-            lowest = eigh((S + S.T) / 2, inertia, eigvals_only=True)[0]
-            if mu == 0.0:
-                mu = float(np.abs(here.N @ np.linalg.solve(inertia, here.left)).max()) / CREEP
-            # never against the slope: a saddle repels
-            mu = max(mu, -2.0 * lowest)
-            sink = -(here.N @ np.linalg.solve(S + mu * inertia, here.left))
-            place = self.moved(here.q, self.share(sink, reach) * sink)
-            if place is None:
-                mu *= 4.0
-                continue
-            before, here = here.size, self.forces(place)
-            mu *= min(4.0, max(0.25, here.size / before))
-            if here.size <= goal:
-                mu = 0.0
+            else:
+                found, mu = self.sink(here, S, here.N.T @ M.real @ here.N, mu, reach)
+            stuck = found is None or found.size > 0.5 * here.size
+            balancing = np.linalg.norm(here.left + S @ u) < 0.5 * here.size
+            if stuck and balancing and np.abs(u).max() <= ROUNDING * reach:
+                return here, k  # this step should balance everything, and is too short to change anything
+            if found is not None:
+                here = found
+            elif mu == 0.0:
+                rates = np.linalg.lstsq(here.N.T @ M.real @ here.N, here.left, rcond=FLAT)[0]
+                mu = max(float(np.abs(here.N @ rates).max()) / CREEP, 1e-300)
         if here.size <= tolerance * self.force_scale(here):
             return here, most
         raise self.failure(here, most)
+
+    def sink(self, here: _Forces, S: Array, inertia: Array, mu: float, reach: float) -> tuple[_Forces | None, float]:
+        """A step of relaxation, if the loops can be closed after it, and the next mu."""
+        inertia = inertia + MASSLESS * max(float(np.trace(inertia)), 1e-300) * np.eye(len(inertia))
+        # never against the slope: a saddle repels
+        mu = max(mu, -2.0 * float(eigh((S + S.T) / 2, inertia, eigvals_only=True)[0]))
+        step = -(here.N @ np.linalg.lstsq(S + mu * inertia, here.left, rcond=FLAT)[0])
+        share = self.share(step, reach)
+        place = self.moved(here.q, share * step)
+        if place is None:
+            return None, FIRMER * mu
+        return self.forces(place), mu if share < 1.0 else mu / FIRMER
 
     def newton_step(self, here: _Forces, step: Array, reach: float) -> _Forces | None:
         """The first of the halved steps after which less is unbalanced."""
         for halving in range(HALVINGS):
             part = 0.5**halving * self.share(step, reach)
+            if part < SHORTEST:
+                break
             place = self.moved(here.q, part * step)
             if place is None:
                 continue
@@ -327,7 +332,7 @@ class _Search:
             q, y = self.with_imaginary_parts(q, y, K, here.G)
         G = self.equations.at(q, None, self.t).J
         left = self.linearised(q, y)[0] + G[m:].T @ y[m:]
-        holding = {h.name: -y[m + k] for k, h in enumerate(self.equations.held)}
+        holding = {h.name: -y[m + k].item() for k, h in enumerate(self.equations.held)}
         size = float(np.abs(left.real).max(initial=0.0))
         return Equilibrium(self.model, q, y[:m], holding, size, stable, iterations, self.system.names)
 

@@ -8,7 +8,10 @@ from typing import ClassVar, final
 from mechgrad.dynamics.formulations import Explicit, Formulation, check_positive, implicit_settings, newton_numbers
 from mechgrad.dynamics.kernels.solver import Settings
 
-REGULAR = 1e-9  # of the second block of the saddle matrix; its influence is taken away by repetition
+# Of the second block of the saddle matrix; its influence is taken away by repetition. Small beside Gamma M^-1 Gamma^T,
+# but no smaller than that: rows that depend on each other disagree a little within a step, and it divides what they do.
+REGULAR = 1e-6
+STIFF = 1e9  # penalty of implicit steps, which repeat less, where all rows are independent
 
 
 @final
@@ -46,13 +49,14 @@ class Index1(Formulation):
         newton_numbers(self.tangent, self.reuse, 0)
 
     def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings:
+        penalty = 1.0 / REGULAR if redundant else STIFF
         return implicit_settings(
             numbers,
             weight_0=0.0,
             weight_2=1.0,
-            alpha=1.0 / REGULAR,
+            alpha=penalty,
             carry=0.0 if redundant else 1.0,
-            projection=1.0 / REGULAR if self.projection else 0.0,
+            projection=penalty if self.projection else 0.0,
             passes=2,
             project_accelerations=self.projection,
             tolerance=self.tolerance,

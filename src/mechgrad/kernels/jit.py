@@ -132,6 +132,14 @@ def inlined(function: Callable[..., Any]) -> Any:
     return numba.njit(forceinline=True, **_INNER)(function)
 
 
+def spliced(function: Callable[..., Any]) -> Any:
+    """Copy a function into its caller before anything is compiled: for glue that takes whole records of arrays.
+
+    A call would count references to every array of the record, there and back, which takes longer than the work.
+    """
+    return numba.njit(inline="always", **_INNER)(function)
+
+
 class CompileNotice(numba_event.Listener):  # type: ignore[misc]
     """Tells whoever waits that a kernel is being compiled for this machine, and how long it took.
 

@@ -31,22 +31,33 @@ def lu_factor(A, pivots, n):
 
 
 @inner
+def _dot(A, at, b, first, last):
+    """sum of A[at + j] b[j], j = first .. last - 1, in four running sums: one would wait for itself."""
+    s0, s1, s2, s3 = 0.0 * b[0], 0.0 * b[0], 0.0 * b[0], 0.0 * b[0]
+    j = first
+    while j + 3 < last:
+        s0 += A[at + j] * b[j]
+        s1 += A[at + j + 1] * b[j + 1]
+        s2 += A[at + j + 2] * b[j + 2]
+        s3 += A[at + j + 3] * b[j + 3]
+        j += 4
+    while j < last:
+        s0 += A[at + j] * b[j]
+        j += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+@inner
 def lu_solve(A, pivots, b, n):
     """b := A^-1 b from the factors."""
     for k in range(n):
         row = pivots[k]
         if row != k:
             b[k], b[row] = b[row], b[k]
-    for k in range(n):
-        x = b[k]
-        for j in range(k):
-            x -= A[k * n + j] * b[j]
-        b[k] = x
+    for k in range(1, n):
+        b[k] = b[k] - _dot(A, k * n, b, 0, k)
     for k in range(n - 1, -1, -1):
-        x = b[k]
-        for j in range(k + 1, n):
-            x -= A[k * n + j] * b[j]
-        b[k] = x / A[k * n + k]
+        b[k] = (b[k] - _dot(A, k * n, b, k + 1, n)) / A[k * n + k]
 
 
 @inner

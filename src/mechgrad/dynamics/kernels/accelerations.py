@@ -18,7 +18,7 @@ from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.system import forces, mass, place, push_coordinates, push_rows, residual
 from mechgrad.inverse.kernels.articulated import articulated_accelerations, body_wrenches_and_inertias
 from mechgrad.inverse.kernels.wrenches import apply_loads
-from mechgrad.kernels.jit import inlined
+from mechgrad.kernels.jit import spliced
 from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.vec3 import clear
@@ -59,7 +59,7 @@ def is_kind(numba_type, record):
     return getattr(numba_type, "instance_class", None) is record
 
 
-@inlined
+@spliced
 def tree_accelerations(T, w, q, v, t, a, like):
     """a of a mechanism without constraints. Returns a reason to end, or DONE."""
     check = place(T, w, q, v, w.zero, t, T.ints[N_CONSTRAINTS], T.ints[N_ROWS], like)
@@ -79,7 +79,7 @@ def tree_accelerations(T, w, q, v, t, a, like):
     return SINGULAR if any_not_less(failed, 0.5) else DONE
 
 
-@inlined
+@spliced
 def saddle_accelerations(T, w, s, q, v, t, a, lam, like):
     """s: a `Solver` record (`dynamics.kernels.solver`)."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
@@ -104,7 +104,7 @@ def saddle_accelerations(T, w, s, q, v, t, a, lam, like):
         s.x[n + k] = c
     lu_solve(s.P, s.pivots_P, s.x, n + m)
     if not s.compliant:
-        saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, REFINEMENTS, 0.0, s.work)
+        saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, REFINEMENTS, s.work)
     for j in range(n):
         a[j] = s.x[j]
     for k in range(m):

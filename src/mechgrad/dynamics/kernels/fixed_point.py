@@ -6,10 +6,10 @@ import math
 
 from mechgrad.dynamics.kernels.accelerations import DONE, NOT_CONVERGED, accelerations
 from mechgrad.dynamics.kernels.implicit import scheme_state
-from mechgrad.kernels.jit import inlined
+from mechgrad.kernels.jit import spliced
 
 
-@inlined
+@spliced
 def fixed_point_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, new, solved, how, like):
     """As `implicit_step`; `new`: room for accelerations. Returns (reason, iterations)."""
     n = v.size

@@ -29,7 +29,7 @@ from mechgrad.dynamics.kernels.laws import law_int
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.system import forces, linearise, mass, place, residual
-from mechgrad.kernels.jit import inlined
+from mechgrad.kernels.jit import inlined, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kinematics.kernels.rows import row_columns, row_rate_columns
@@ -38,7 +38,7 @@ from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_CONSTRAINTS, 
 # A kept Newton matrix is renewed when increments shrink by less than this. With it, or with an approximate one,
 # convergence is linear: iteration ends when the increment still to come is far below the tolerance. With an exact new
 # matrix it is quadratic: an increment well below the root of the tolerance is the last that matters.
-SHRINKS_ENOUGH, BELOW, BELOW_ROOT = 0.05, 1e-4, 1e-3
+SHRINKS_ENOUGH, BELOW, BELOW_ROOT = 0.05, 1e-2, 1e-3
 
 
 @inlined
@@ -49,7 +49,7 @@ def weights(T, p, k):
     return 0.0, (1.0 if p.weight_2 == 0.0 else p.weight_1), p.weight_2
 
 
-@inlined
+@spliced
 def scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d):
     """q, v, a and the step d that the memory x at the new time stands for."""
     n = v.size
@@ -60,7 +60,7 @@ def scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d):
     displace(T.atoms_i, q0, d, q)
 
 
-@inlined
+@spliced
 def newton_matrix(T, w, s, p, h, q, v, a, like):
     """Factors of the Newton matrix in the placed state; fills s.r too. Returns False where it is singular."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
@@ -88,7 +88,16 @@ def newton_matrix(T, w, s, p, h, q, v, a, like):
     return saddle_factor(s.A, w.J, s.J, s.eps_newton, n, m, s.S, s.pivots_S)
 
 
-@inlined
+@spliced
+def why_singular(r):
+    """Reason for a Newton matrix without factors: forces that are no numbers spoil it as well."""
+    for j in range(r.size):
+        if not abs(r[j]) < math.inf:
+            return BAD_NUMBER
+    return SINGULAR
+
+
+@spliced
 def approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like):
     """The Newton matrix with stiffness and damping of laws alone: derivatives of inertia and gradients left out."""
     n, most = T.columns_i.shape[0], T.ints[LAW_WIDTH]
@@ -115,7 +124,7 @@ def approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like):
         s.A[i] = scale * (s.K[i] + ca * s.M[i])
 
 
-@inlined
+@spliced
 def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, norms, factored, like):
     """From (q0, v0, a0, x0) to q, v, a, x, lam at time t; x and lam enter as first guesses.
 
@@ -143,7 +152,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
             residual(T, w, q, v, a, s.r, like)
         else:
             if not newton_matrix(T, w, s, p, h, q, v, a, like):
-                return SINGULAR, iterations, 0
+                return why_singular(s.r), iterations, 0
             factored = 1 if p.reuse else 0
         for j in range(n):
             s.x[j] = -scale * s.r[j]
@@ -185,7 +194,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     return reason, iterations, factored
 
 
-@inlined
+@spliced
 def project(T, w, s, p, t, q, v, a, norms, like):
     """Project velocities, then accelerations; note the norms that remain. Returns DONE or SINGULAR."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
@@ -209,7 +218,7 @@ def project(T, w, s, p, t, q, v, a, norms, like):
     return DONE
 
 
-@inlined
+@spliced
 def _nearest(T, w, s, p, defects, u):
     """u := the nearest u without defects; returns the norm of what is left of them."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
@@ -219,7 +228,7 @@ def _nearest(T, w, s, p, defects, u):
         s.c[k] = -defects[k]
         s.x[n + k] = -defects[k]
     lu_solve(s.P, s.pivots_P, s.x, n + m)
-    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, p.passes, 0.0, s.work)
+    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, p.passes, s.work)
     left = 0.0
     for k in range(m):
         rest = -s.c[k]

@@ -89,20 +89,14 @@ def _tyre(ints, numbers, k, g, gd, F, F_g, F_gd):
 
 @inner
 def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd):
-    """Law k: forces F (rows) and partials F_g, F_gd (rows x rows, row by row), all scalars of one sample."""
+    """Law k, not a SPRING: forces F (rows) and partials F_g, F_gd (rows x rows, row by row), scalars of one sample."""
     kind = law_int(ints, k, L_KIND)
     for i in range(rows):
         F[i] = 0.0
     for i in range(rows * rows):
         F_g[i] = 0.0
         F_gd[i] = 0.0
-    if kind == SPRING:
-        F[0] = (
-            law_number(ints, numbers, k, 0) * (g[0] - law_number(ints, numbers, k, 2))
-            + law_number(ints, numbers, k, 1) * gd[0]
-        )
-        F_g[0], F_gd[0] = law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1)
-    elif kind == CURVE:
+    if kind == CURVE:
         if law_int(ints, k, L_FUNCTION) >= 0:
             x = g[0] - law_number(ints, numbers, k, 0)
             f, fd, _ = evaluate(ints, numbers, law_int(ints, k, L_FUNCTION), x, x)
@@ -141,6 +135,13 @@ def apply_laws(ints, numbers, t, values, rates, y, y_g, y_gd, g, gd, F, F_g, F_g
     most = ints[LAW_WIDTH]
     for k in range(ints[N_LAWS]):
         first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
+        if law_int(ints, k, L_KIND) == SPRING:  # the commonest law, without a detour through samples
+            stiffness, damping = law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1)
+            stretch = load(values, first, like) - law_number(ints, numbers, k, 2)
+            store(y, first, stretch * stiffness + load(rates, first, like) * damping)
+            store(y_g, first * most, like * 0.0 + stiffness)
+            store(y_gd, first * most, like * 0.0 + damping)
+            continue
         for lane in range(width(like)):
             for i in range(rows):
                 g[i], gd[i] = extract(load(values, first + i, like), lane), extract(load(rates, first + i, like), lane)

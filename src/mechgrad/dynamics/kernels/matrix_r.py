@@ -16,10 +16,10 @@ from __future__ import annotations
 import math
 
 from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVERGED, SINGULAR
-from mechgrad.dynamics.kernels.implicit import BELOW, SHRINKS_ENOUGH, approximate_matrix
+from mechgrad.dynamics.kernels.implicit import BELOW, SHRINKS_ENOUGH, approximate_matrix, why_singular
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.system import forces, linearise, place, residual
-from mechgrad.kernels.jit import inlined
+from mechgrad.kernels.jit import spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_factor, lu_solve, lu_solve_transposed
 from mechgrad.kinematics.kernels.rows import place_rows, row_columns
@@ -28,7 +28,7 @@ from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
 POSITION_PASSES = 30
 
 
-@inlined
+@spliced
 def place_free(T, w, q, v, a, t, like):
     """`place` of all rows, the free ones too."""
     check = place(T, w, q, v, a, like * 0.0 + t, 0, T.ints[N_ROWS], like)
@@ -39,7 +39,7 @@ def place_free(T, w, q, v, a, t, like):
     return check
 
 
-@inlined
+@spliced
 def factor_W(T, w, s, like):
     """Factors of W = [Gamma; B] in the placed state, into s.P."""
     n, m, rows = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL]
@@ -54,7 +54,7 @@ def factor_W(T, w, s, like):
     return lu_factor(s.P, s.pivots_P, n)
 
 
-@inlined
+@spliced
 def independent(T, w, s, q, v, t, z, zd, tolerance, like):
     """Correct q and v in place so that constraints hold and the free rows are z, with rates zd. Returns a reason."""
     n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
@@ -82,7 +82,7 @@ def independent(T, w, s, q, v, t, z, zd, tolerance, like):
     return NOT_CONVERGED
 
 
-@inlined
+@spliced
 def correct_velocities(T, w, s, q, v, t, zd, like):
     """v := the velocities with rates of constraints 0 and of the free rows zd, at q. Returns a reason."""
     n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
@@ -99,7 +99,7 @@ def correct_velocities(T, w, s, q, v, t, zd, like):
     return DONE
 
 
-@inlined
+@spliced
 def free_state(T, w, q, v, a, t, z, zd, zdd, like):
     """Values, rates and second rates of the free rows."""
     place_free(T, w, q, v, a, t, like)
@@ -107,7 +107,7 @@ def free_state(T, w, q, v, a, t, z, zd, zdd, like):
         z[k], zd[k], zdd[k] = w.values[T.ints[N_ROWS] + k], w.rates[T.ints[N_ROWS] + k], w.seconds[T.ints[N_ROWS] + k]
 
 
-@inlined
+@spliced
 def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, solved, norms, factored, like):
     """As `implicit_step`, for Matrix R. z: room for 6 x (free rows). x0, x: memory of z in their first slots."""
     n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
@@ -120,9 +120,7 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, so
         d[j] = h * v0[j] + 0.5 * h * h * a0[j]
     displace(T.atoms_i, q0, d, q)
     before, converged, iterations = math.inf, False, 0
-    while not converged:
-        if iterations >= p.most_iterations:
-            return NOT_CONVERGED, iterations, 0
+    while True:
         for k in range(free):
             z1[k] = z0[k] + h * zd0[k] + h * h * ((0.5 - p.beta) * x0[k] + p.beta * x[k])
             zd1[k] = zd0[k] + h * ((1.0 - p.gamma) * x0[k] + p.gamma * x[k])
@@ -142,12 +140,6 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, so
         place_free(T, w, q, v, a, t, like)
         forces(T, w, like * 0.0 + t, like)
         for k in range(m):
-            w.y[k] = lam[k]
-        if factored == 0:
-            if not _reduced_matrix(T, w, s, p, scale, cv, ca, q, v, a, like):
-                return SINGULAR, iterations, 0
-            factored = 1 if p.reuse else 0
-        for k in range(m):
             w.y[k] = 0.0
         residual(T, w, q, v, a, s.r, like)
         for j in range(n):
@@ -157,6 +149,16 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, so
             lam[k] = s.x[k]
         for k in range(free):
             s.work[k] = scale * s.x[m + k]
+        if converged:  # only now are q, v, a and lam those of the last x
+            break
+        if iterations >= p.most_iterations:
+            return NOT_CONVERGED, iterations, 0
+        if factored == 0:
+            for k in range(m):
+                w.y[k] = lam[k]
+            if not _reduced_matrix(T, w, s, p, scale, cv, ca, q, v, a, like):
+                return why_singular(s.r), iterations, 0
+            factored = 1 if p.reuse else 0
         lu_solve(s.S, s.pivots_S, s.work, free)
         size = 0.0
         for k in range(free):
@@ -185,7 +187,7 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, so
     return DONE, iterations, factored
 
 
-@inlined
+@spliced
 def _reduced_matrix(T, w, s, p, scale, cv, ca, q, v, a, like):
     """Factors of bh2 R^T (r_q + cv r_v + ca M) R into s.S; R is kept in s.C."""
     n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]

@@ -12,16 +12,17 @@ from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVER
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.system import mass, place
-from mechgrad.kernels.jit import inlined
+from mechgrad.kernels.jit import spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kinematics.kernels.rows import row_columns
 from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC
 
-POSITION_PASSES, CLOSE_ENOUGH = 10, 1e-12
+# convergence is quadratic: a correction below CLOSE_ENOUGH is the last that matters
+POSITION_PASSES, CLOSE_ENOUGH = 10, 3e-8
 
 
-@inlined
+@spliced
 def project_state(T, w, s, q, v, t, like):
     """Correct q and v in place. Returns DONE or a reason to end."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
@@ -52,7 +53,7 @@ def project_state(T, w, s, q, v, t, like):
     return DONE
 
 
-@inlined
+@spliced
 def _solved(w, s, n, m):
     """s.x := the smallest change that takes the defects in s.c away; returns its norm."""
     for j in range(n):
@@ -60,7 +61,7 @@ def _solved(w, s, n, m):
     for k in range(m):
         s.x[n + k] = s.c[k]
     lu_solve(s.P, s.pivots_P, s.x, n + m)
-    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, REFINEMENTS, 0.0, s.work)
+    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, REFINEMENTS, s.work)
     size = 0.0
     for j in range(n):
         size += abs(s.x[j]) ** 2

@@ -13,6 +13,9 @@ from __future__ import annotations
 from mechgrad.kernels.jit import inner
 from mechgrad.kernels.lu import lu_factor, lu_solve
 
+# defects below this, beside the right-hand side, are not worth a repetition
+ROUNDING = 1e-13
+
 
 @inner
 def saddle_factor(A, up, low, eps, n, m, S, pivots):
@@ -35,12 +38,15 @@ def saddle_factor(A, up, low, eps, n, m, S, pivots):
 
 
 @inner
-def saddle_refine(S, pivots, J, c, x, n, m, passes, tolerance, work):
+def saddle_refine(S, pivots, J, c, x, n, m, passes, work):
     """Take the influence of eps from the solution x (n + m) with right-hand side c (m) of the second block.
 
-    Stops after `passes` repetitions, or when no defect exceeds `tolerance`.
+    Stops after `passes` repetitions, or when the defects are rounding beside c.
     """
     size = n + m
+    most = 0.0
+    for k in range(m):
+        most = max(most, abs(c[k]))
     for _ in range(passes):
         worst = 0.0
         for j in range(n):
@@ -51,7 +57,7 @@ def saddle_refine(S, pivots, J, c, x, n, m, passes, tolerance, work):
                 defect -= J[k * n + j] * x[j]
             work[n + k] = defect
             worst = max(worst, abs(defect))
-        if worst <= tolerance:
+        if worst <= ROUNDING * most:
             break
         lu_solve(S, pivots, work, size)
         for i in range(size):

@@ -42,8 +42,9 @@ from mechgrad.inverse.kernels.wrenches import (
     collect_world_loads,
     gather_loads,
 )
-from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.lanes import load, store, width
+from mechgrad.kernels.elementary import magnitude
+from mechgrad.kernels.jit import inlined, inner, spliced
+from mechgrad.kernels.lanes import any_not_less, load, store, width
 from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
 from mechgrad.kinematics.kernels.markers import MOTION, marker_motion_block
 from mechgrad.kinematics.kernels.measures import feet_of_kind
@@ -162,7 +163,7 @@ def make_work(T, like):
     return w
 
 
-@inlined
+@spliced
 def place(T, w, q, v, a, t, first, last, like):
     """Frames, markers and the rows first .. last - 1 of a state. Returns 0, or NaN where a number is bad."""
     check = outward(T.atoms_i, T.atoms_f, q, v, a, w.frames, w.twists, like)
@@ -174,7 +175,7 @@ def place(T, w, q, v, a, t, first, last, like):
     return check
 
 
-@inlined
+@spliced
 def forces(T, w, t, like):
     """Multipliers y of the rows of laws, with partials."""
     if T.ints[N_LAWS]:
@@ -212,7 +213,7 @@ def push_coordinates(ints, numbers, y, r, first, like):
                 store(r, j, load(r, j, like) + load(y, k, like) * numbers[ints[AT_FACTORS] + c])
 
 
-@inlined
+@spliced
 def residual(T, w, q, v, a, r, like):
     """r of the placed state with the multipliers in w.y."""
     if T.ints[REFERENCE]:
@@ -226,7 +227,7 @@ def residual(T, w, q, v, a, r, like):
     push_coordinates(T.ints, T.numbers, w.y, r, 0, like)
 
 
-@inlined
+@spliced
 def residual_about_com(T, w, q, v, a, r, like):
     """`residual` with velocities and wrenches about the centres of mass (RTdyn0)."""
     recursion_outward(T.atoms_i, T.atoms_f, q, v, a, ABOUT_COM, w.frames, w.twists, w.references, like)
@@ -238,7 +239,7 @@ def residual_about_com(T, w, q, v, a, r, like):
     push_coordinates(T.ints, T.numbers, w.y, r, 0, like)
 
 
-@inlined
+@spliced
 def mass(T, w, q, v, a, M, like):
     """Dense M of the placed state."""
     if T.ints[REFERENCE]:
@@ -295,7 +296,7 @@ def rows_as_loads(ints, feet, y, world, like):
                 add3(world, at + L_DYAD + 6, scale(force[2], x), like)
 
 
-@inlined
+@spliced
 def linearise(T, w, q, v, a, r, K, C, M, like):
     """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in w.y."""
     column_rates(T.atoms_i, T.columns_i, w.frames, w.twists, w.column_rates, like)
@@ -336,13 +337,23 @@ def unpack(rows, cols, packed_q, packed_v, packed_a, K, C, M, n_v, like):
         store(M, at, load(packed_a, e, like))
 
 
-@inlined
+@spliced
 def law_columns(T, w, like):
     """Gamma of the rows of laws and its twin for the rates."""
     first, last = T.ints[N_CONSTRAINTS], T.ints[N_ROWS]
     if last > first:
         row_columns(T.ints, T.numbers, w.twists, w.feet, first, last, w.J, like)
-        row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, first, last, w.J_rate, like)
+        if damped(T.ints, w.y_gd, like):
+            row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, first, last, w.J_rate, like)
+
+
+@inner
+def damped(ints, y_gd, like):
+    """Whether any law feels the rate of a row."""
+    total = like * 0.0
+    for k in range(ints[N_CONSTRAINTS] * ints[LAW_WIDTH], ints[N_ROWS] * ints[LAW_WIDTH]):
+        total = total + magnitude(load(y_gd, k, like))
+    return any_not_less(total, 1e-300)
 
 
 @inner

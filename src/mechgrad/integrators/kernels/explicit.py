@@ -113,7 +113,7 @@ def dependent_state(T, w, s, q, v, t, z, like):
     place_free(T, w, q, v, w.zero, t, like)
     for k in range(free):
         z[k], z[free + k] = w.values[T.ints[N_ROWS] + k], w.rates[T.ints[N_ROWS] + k]
-    return independent(T, w, s, q, v, t, z[:free], z[free:], 1e-13, like)
+    return independent(T, w, s, q, v, t, z[:free], z[free:], 3e-8, like)  # quadratic: the next would be rounding
 
 
 @inner

@@ -16,6 +16,7 @@ where a contact point wanders.
 
 from __future__ import annotations
 
+from mechgrad.kernels.elementary import reciprocal
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.vec3 import add, cross, dot, get3, put3, scale, sub, zero3
@@ -55,7 +56,7 @@ from mechgrad.model.mechanism import (
     ROW,
     ROW_NUMBERS,
 )
-from mechgrad.model.rows import ANGLE, LINEAR, POINT, SLIP
+from mechgrad.model.rows import ANGLE, DISTANCE, LINEAR, POINT, SLIP
 
 # slots of a foot: position, its rate, gradient, its rate; four feet per row
 F_X, F_XD, F_G, F_GD = 0, 3, 6, 9
@@ -340,6 +341,17 @@ def add_row_curvature(ints, numbers, motion, twists, feet, y, H, like):
             continue
         o, factor = k * FEET, load(y, k, like)
         a, b, c, d = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2), marker_at(ints, k, 3)
+        if kind == DISTANCE:  # the commonest row: its direction u turns by (dx - u (u . dx)) / length
+            u, x0, x1 = get3(feet, o + F_G, like), get3(feet, o + F_X, like), get3(feet, o + FOOT + F_X, like)
+            tension = factor * reciprocal(dot(u, sub(x0, x1)))
+            for j in range(n_v):
+                if moves(ints, marker_int(ints, a, 0), j) or moves(ints, marker_int(ints, b, 0), j):
+                    dx = column_displacement(ints, a, j, motion, twists, like)
+                    dx = sub(dx, column_displacement(ints, b, j, motion, twists, like))
+                    turn = scale(tension, sub(dx, scale(dot(u, dx), u)))
+                    _add_along(ints, twists, k, 0, j, x0, zero, zero, turn, H, like)
+                    _add_along(ints, twists, k, 1, j, x1, zero, zero, scale(-1.0, turn), H, like)
+            continue
         for j in range(n_v):
             da, db = (
                 column_displacement(ints, a, j, motion, twists, like),

@@ -1,0 +1,129 @@
+"""Mechanisms that are hard to integrate, with what is known of their motion."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+import mechgrad as mg
+
+TIGHT = {"rtol": 1e-11, "atol": 1e-11}
+UP = mg.Vector("up", "ground", (0, 0, 1))
+
+
+def bennett(a=0.6, alpha=0.7, beta=1.2, start=1.0):
+    """Bennett's linkage and its angles: four skew hinges that move, although counting says -2.
+
+    Opposite bars are equal, a / sin(alpha) = b / sin(beta), and
+    tan(q1 / 2) tan(q2 / 2) = sin((beta + alpha) / 2) / sin((beta - alpha) / 2), q3 = -q1.
+    """
+    b = a * np.sin(beta) / np.sin(alpha)
+
+    def axis(twist):
+        return (0.0, -np.sin(twist), np.cos(twist))
+
+    def turn(twist):
+        return (np.cos(twist / 2), np.sin(twist / 2), 0.0, 0.0)
+
+    bodies = [
+        mg.Body(f"bar {k + 1}", 1.0 + 0.3 * k, (x / 2, 0.05, 0), (0.02, 0.03, 0.04)) for k, x in enumerate((a, b, a))
+    ]
+    joints = [
+        mg.Revolute("1", "ground", "bar 1"),
+        mg.Revolute("2", "bar 1", "bar 2", (a, 0, 0), turn(alpha), axis=axis(alpha)),
+        mg.Revolute("3", "bar 2", "bar 3", (b, 0, 0), turn(beta), axis=axis(beta)),
+        mg.Revolute("4", "ground", "bar 3", (-b, 0, 0), turn(-alpha - beta), (a, 0, 0), axis=axis(-beta)),
+    ]
+    model = mg.Model("Bennett", bodies, joints, [mg.Point("P", "bar 2", (b, 0, 0))], gravity=(3, -5, -6), cut=["4"])
+    second = 2 * np.arctan(np.sin((beta + alpha) / 2) / np.sin((beta - alpha) / 2) / np.tan(start / 2))
+    return model, np.array([start, second, -start])
+
+
+def four_bars(n):
+    """n parallelograms in a row: n + 1 upright bars on the ground, n bars across; all of 1 m and 1 kg.
+
+    Returns the model, and q and v with all upright bars at `angle` from x and turning at `speed`.
+    """
+
+    def bar(name):
+        return mg.Body(name, 1.0, (0.5, 0, 0), (1e-4, 1 / 12, 1 / 12))
+
+    bodies = [bar(f"upright {i}") for i in range(n + 1)] + [bar(f"across {i}") for i in range(1, n + 1)]
+    joints = [mg.Revolute(f"A{i}", "ground", f"upright {i}", (i, 0, 0)) for i in range(n + 1)]
+    joints += [mg.Revolute(f"B{i}", f"upright {i - 1}", f"across {i}", (1, 0, 0)) for i in range(1, n + 1)]
+    joints += [
+        mg.Revolute(f"C{i}", f"upright {i}", f"across {i}", (1, 0, 0), child_origin=(1, 0, 0)) for i in range(1, n + 1)
+    ]
+    cut = [f"C{i}" for i in range(1, n + 1)]
+    model = mg.Model("four-bars", bodies, joints, gravity=(0, -9.81, 0), cut=cut)
+
+    def state(angle, speed):
+        return np.r_[np.full(n + 1, angle), np.full(n, -angle)], np.r_[np.full(n + 1, speed), np.full(n, -speed)]
+
+    return model, state
+
+
+def four_bars_angle(n, angle, speed, times):
+    """The common angle: one pendulum, ((n + 1) / 3 + n) x'' = -g ((n + 1) / 2 + n) cos x."""
+    ratio = 9.81 * ((n + 1) / 2 + n) / ((n + 1) / 3 + n)
+
+    def slope(_, y):
+        return [y[1], -ratio * np.cos(y[0])]
+
+    return solve_ivp(slope, (0, times[-1]), [angle, speed], "DOP853", times, rtol=1e-12, atol=1e-12).y[0]
+
+
+def slider(mass=2.0, forces=(), gravity=(0, 0, 0)):
+    """One body on a rail along x."""
+    return mg.Model(
+        "slider",
+        [mg.Body("b", mass)],
+        [mg.Prismatic("x", "ground", "b", axis=(1, 0, 0))],
+        gravity=gravity,
+        forces=forces,
+    )
+
+
+def rolling_disc(slope, radius=0.3, mass=2.0):
+    """A disc on an inclined plane (gravity is tilted instead), free but for rolling, and its acceleration down.
+
+    a = g sin(slope) / (1 + J / (m r^2)); it stays upright.
+    """
+    spin = mass * radius**2 / 2
+    disc = mg.Body("disc", mass, inertia=(spin / 2, spin, spin / 2))
+    axle = mg.Vector("axle", "disc", (0, 1, 0))
+    rolls = mg.Rolling(
+        "rolls", "disc.origin", radius, "up", kind="wheel", axis="axle", contact=True, plane_point="ground.origin"
+    )
+    gravity = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    model = mg.Model(
+        "disc",
+        [disc],
+        [mg.Floating("free", "ground", "disc")],
+        vectors=[UP, axle],
+        gravity=gravity,
+        constraints=[rolls],
+    )
+    return model, 9.81 * np.sin(slope) / 1.5
+
+
+CONTACTS = {
+    "sphere": lambda stiffness, damping, exponent: mg.SphereContact(
+        "floor", "ball.origin", 0.2, "ground.origin", "up", stiffness, damping, exponent
+    ),
+    "wheel": lambda stiffness, damping, exponent: mg.WheelContact(
+        "floor", "ball.origin", "axle", 0.2, "ground.origin", "up", stiffness, damping, exponent
+    ),
+    "tyre": lambda stiffness, damping, exponent: mg.Tyre(
+        "floor", "ball.origin", "axle", 0.2, "ground.origin", "up", stiffness, damping, exponent
+    ),
+}
+
+
+def dropped(kind, stiffness=1e6, damping=2.0, exponent=1.5):
+    """A free body of 3 kg and radius 0.2 m over a floor, and the depth at which it rests."""
+    force = CONTACTS[kind](stiffness, damping, exponent)
+    axle = mg.Vector("axle", "ball", (0, 1, 0))
+    body = mg.Body("ball", 3.0, inertia=(0.05, 0.05, 0.05))
+    model = mg.Model("drop", [body], [mg.Floating("free", "ground", "ball")], vectors=[UP, axle], forces=[force])
+    return model, (3.0 * 9.81 / stiffness) ** (1 / exponent)
