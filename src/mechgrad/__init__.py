@@ -11,6 +11,7 @@ axis=(0, 1, 0))])
 """
 
 from mechgrad.dynamics.ali3p import ALI3P
+from mechgrad.dynamics.equilibrium import Equilibrium, NoEquilibriumError, equilibrium
 from mechgrad.dynamics.index1 import Index1
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.open_trees import FullyRecursive, SemiRecursive
@@ -25,6 +26,7 @@ from mechgrad.errors import (
     ModelError,
     SingularMassMatrixError,
 )
+from mechgrad.integrators.reactions import Power, state_reactions
 from mechgrad.integrators.schemes import DOP853, HHT, RK4, GeneralizedAlpha, Newmark, Trapezoidal
 from mechgrad.integrators.simulate import simulate
 from mechgrad.integrators.trajectory import StepFailed, Trajectory
@@ -159,7 +161,7 @@ __all__ = [  # noqa: RUF022
     "joint_reactions", "joint_reactions_derivatives", "JointReactions", "ReactionDerivatives", "mass_matrix",
     "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
     "semi_recursive_terms", "SemiRecursiveTerms", "state_accelerations", "motion_terms", "MotionTerms",
-    "constraint_terms", "ConstraintTerms",
+    "constraint_terms", "ConstraintTerms", "equilibrium", "Equilibrium", "state_reactions", "Power",
     # how does it move?
     "simulate", "Trajectory", "ALI3P", "MatrixR", "Index1", "Penalty", "SemiRecursive", "FullyRecursive",
     "Trapezoidal", "Newmark", "HHT", "GeneralizedAlpha", "RK4", "DOP853",
@@ -167,5 +169,5 @@ __all__ = [  # noqa: RUF022
     "certify", "certify_model", "Certificate",
     # what went wrong?
     "MechgradError", "ModelError", "InputError", "AssemblyError", "SingularMassMatrixError", "StepFailed",
-    "CertificateError",
+    "NoEquilibriumError", "CertificateError",
 ]  # fmt: skip

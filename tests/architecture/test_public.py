@@ -33,12 +33,12 @@ VOCABULARY = [
     "joint_reactions", "joint_reactions_derivatives", "JointReactions", "ReactionDerivatives", "mass_matrix",
     "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
     "semi_recursive_terms", "SemiRecursiveTerms", "state_accelerations", "motion_terms", "MotionTerms",
-    "constraint_terms", "ConstraintTerms",
+    "constraint_terms", "ConstraintTerms", "equilibrium", "Equilibrium", "state_reactions", "Power",
     "simulate", "Trajectory", "ALI3P", "MatrixR", "Index1", "Penalty", "SemiRecursive", "FullyRecursive",
     "Trapezoidal", "Newmark", "HHT", "GeneralizedAlpha", "RK4", "DOP853",
     "certify", "certify_model", "Certificate",
     "MechgradError", "ModelError", "InputError", "AssemblyError", "SingularMassMatrixError", "StepFailed",
-    "CertificateError",
+    "NoEquilibriumError", "CertificateError",
 ]  # fmt: skip
 
 ROOMS = {

@@ -301,6 +301,10 @@ def test_a_tilted_disc_rolls_without_slip_and_keeps_its_energy():
     v = np.r_[np.cross(spin, [0, 0.3 * np.sin(-lean), 0.3 * np.cos(lean)]), spin]
     motion = simulate(model, q, v, 2.0, samples=21, **TIGHT)
     assert np.ptp(motion.q[:, 1]) > 0.05
+    axle = motion.markers(["axle"]).position[:, 0]
+    down = np.array([0.0, 0.0, 1.0]) - axle[:, 2:] * axle
+    arm = -0.3 * down / np.linalg.norm(down, axis=1, keepdims=True)
+    np.testing.assert_allclose(motion.v[:, :3] + np.cross(motion.v[:, 3:], arm), 0.0, atol=1e-10)
     assert motion.norms[:, :2].max() < 1e-11
     assert np.ptp(motion.energy()) < 1e-7
     stepped = simulate(model, q, v, 2.0, samples=21, step=1e-3)

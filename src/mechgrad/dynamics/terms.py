@@ -102,9 +102,9 @@ def motion_terms(
 
     def linearised(system: System) -> list[Array]:
         dtype = system.dtype
-        r = np.zeros((states.count, n), dtype)
-        parts = [np.zeros((states.count, n * n), dtype) for _ in range(3)]
-        arrays = (np.array(x, dtype, order="C") for x in (states.q, states.v, states.a, lam))
+        r: Array = np.zeros((states.count, n), dtype)
+        parts: list[Array] = [np.zeros((states.count, n * n), dtype) for _ in range(3)]
+        arrays: list[Array] = [np.array(x, dtype, order="C") for x in (states.q, states.v, states.a, lam)]
         bad = _kernels.linearised_states(system.T, *arrays, states.t.copy(), r, *parts)
         system.users.raise_pending()
         if bad >= 0:

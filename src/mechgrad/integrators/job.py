@@ -19,6 +19,7 @@ from mechgrad.dynamics.kernels.accelerations import (
     TOO_MANY,
     TOO_SMALL,
 )
+from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.integrators.schemes import Scheme
@@ -118,7 +119,12 @@ class Job:
     def failed(self, reason: int, t: float, trajectory: Trajectory, hint: str) -> StepFailed:
         """The error that ends a march; raises what a user law did instead, if one failed."""
         self.system.users.raise_pending()
-        if reason == NOT_CONVERGED:
+        if isinstance(self.formulation, MatrixR) and reason in (NOT_CONVERGED, SINGULAR):
+            hint = (
+                "The independent coordinates, or the constraint rows chosen with them at the start, may not determine "
+                "the motion any more: choose others, start anew from there, or take ALI3P. A shorter step may help too."
+            )
+        elif reason == NOT_CONVERGED:
             hint = "Take a shorter step, another start, or look for a lock-up or a hard impact there."
         elif reason == SINGULAR and self.system.n_constraints:
             hint = (

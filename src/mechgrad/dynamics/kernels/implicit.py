@@ -161,12 +161,14 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
             defect = w0 * w.values[k] + w1 * w.rates[k] + w2 * w.seconds[k] - p.compliant * lam[k] / p.alpha
             s.x[n + k] = -defect / (w0 + w1 * cv + w2 * ca)
         lu_solve(s.S, s.pivots_S, s.x, n + m)
-        size = 0.0
+        size, left = 0.0, 0.0
         for j in range(n):
             size += abs(s.x[j]) ** 2
             x[j] = x[j] + s.x[j] / scale
         for k in range(m):
-            lam[k] = lam[k] + s.x[n + k] / scale
+            change = s.x[n + k] / scale
+            lam[k] = lam[k] + change
+            left = max(left, abs(change))
         size = math.sqrt(size)
         iterations += 1
         scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
@@ -174,7 +176,9 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
             return NOT_CONVERGED, iterations, 0
         shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
         if quadratic:
+            # the penalty leaves values of (change of lam) / alpha for the next iteration
             converged = size < max(p.tolerance, BELOW_ROOT * math.sqrt(p.tolerance))
+            converged = converged and p.weight_0 * (1.0 - p.compliant) * left / p.alpha < p.tolerance
         else:
             converged = size * shrinks < BELOW * p.tolerance
         if iterations > 1 and shrinks > SHRINKS_ENOUGH:
