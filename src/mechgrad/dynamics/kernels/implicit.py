@@ -38,7 +38,8 @@ from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_CONSTRAINTS, 
 # A kept Newton matrix is renewed when increments shrink by less than this. With it, or with an approximate one,
 # convergence is linear: iteration ends when the increment still to come is far below the tolerance. With an exact new
 # matrix it is quadratic: an increment well below the root of the tolerance is the last that matters.
-SHRINKS_ENOUGH, BELOW, BELOW_ROOT = 0.05, 1e-2, 1e-3
+SHRINKS_ENOUGH, BELOW, BELOW_ROOT = 0.05, 1e-4, 1e-3
+PENALTY_PASSES = 6
 
 
 @inlined
@@ -176,9 +177,11 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
             return NOT_CONVERGED, iterations, 0
         shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
         if quadratic:
-            # the penalty leaves values of (change of lam) / alpha for the next iteration
             converged = size < max(p.tolerance, BELOW_ROOT * math.sqrt(p.tolerance))
-            converged = converged and p.weight_0 * (1.0 - p.compliant) * left / p.alpha < p.tolerance
+            # The penalty leaves values of (change of lam) / alpha to the next iterations; a few take them away, unless
+            # the constraints lose their rank, where multipliers go on changing without an effect on the motion.
+            if iterations < PENALTY_PASSES:
+                converged = converged and p.weight_0 * (1.0 - p.compliant) * left / p.alpha < p.tolerance
         else:
             converged = size * shrinks < BELOW * p.tolerance
         if iterations > 1 and shrinks > SHRINKS_ENOUGH:
