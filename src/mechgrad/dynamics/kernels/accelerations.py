@@ -117,7 +117,7 @@ def accelerations(T, w, s, q, v, t, a, lam, how, like):  # pragma: no cover - re
     raise TypeError("accelerations is for kernels")
 
 
-@overload(accelerations, inline="never")
+@overload(accelerations)
 def _accelerations(T, w, s, q, v, t, a, lam, how, like):
     if is_kind(how, OpenTree):
 

@@ -43,9 +43,9 @@ PENALTY_PASSES = 6
 
 
 @inlined
-def weights(T, p, k):
+def weights(ints, p, k):
     """What row k is solved for: weights of value, rate and second rate."""
-    if k < T.ints[N_HOLONOMIC]:
+    if k < ints[N_HOLONOMIC]:
         return p.weight_0, p.weight_1, p.weight_2
     return 0.0, (1.0 if p.weight_2 == 0.0 else p.weight_1), p.weight_2
 
@@ -78,7 +78,7 @@ def newton_matrix(T, w, s, p, h, q, v, a, like):
     if rated and p.exact:
         row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, 0, m, w.J_rate, like)
     for k in range(m):
-        w0, w1, w2 = weights(T, p, k)
+        w0, w1, w2 = weights(T.ints, p, k)
         total = w0 + w1 * cv + w2 * ca
         s.eps_newton[k] = 1.0 / (p.alpha * scale * total)
         for j in range(n):
@@ -158,7 +158,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
         for j in range(n):
             s.x[j] = -scale * s.r[j]
         for k in range(m):
-            w0, w1, w2 = weights(T, p, k)
+            w0, w1, w2 = weights(T.ints, p, k)
             defect = w0 * w.values[k] + w1 * w.rates[k] + w2 * w.seconds[k] - p.compliant * lam[k] / p.alpha
             s.x[n + k] = -defect / (w0 + w1 * cv + w2 * ca)
         lu_solve(s.S, s.pivots_S, s.x, n + m)
