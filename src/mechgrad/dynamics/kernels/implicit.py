@@ -138,7 +138,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     for k in range(m):
         lam[k] = lam[k] * p.carry
     scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
-    before, converged, iterations = math.inf, False, 0
+    before, converged, quadratic, iterations = math.inf, False, False, 0
     while not converged:
         if iterations >= p.most_iterations:
             return NOT_CONVERGED, iterations, 0
@@ -191,7 +191,8 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
         solved[j] = x[j]
     reason = DONE
     if m:
-        reason = project(T, w, s, p, t, q, v, a, norms, like)
+        # the mass matrix of a fresh linearisation is that of this state but for the last increment: a good metric
+        reason = project(T, w, s, p, t, q, v, a, norms, quadratic, like)
     if p.alpha_m == 0.0 and p.alpha_f == 0.0:
         for j in range(n):
             x[j] = a[j]
@@ -202,7 +203,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
 
 
 @spliced
-def project(T, w, s, p, t, q, v, a, norms, like):
+def project(T, w, s, p, t, q, v, a, norms, has_mass, like):
     """Project velocities, then accelerations; note the norms that remain. Returns DONE or SINGULAR."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     place(T, w, q, v, a, like * 0.0 + t, 0, m, like)
@@ -211,7 +212,8 @@ def project(T, w, s, p, t, q, v, a, norms, like):
     if p.projection == 0.0 or max(norms[1], norms[2] if p.project_accelerations else 0.0) <= p.project_above:
         return DONE
     row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
-    mass(T, w, q, v, a, s.M, like)
+    if not has_mass:
+        mass(T, w, q, v, a, s.M, like)
     for k in range(m):
         s.eps_newton[k] = 1.0 / p.projection
     if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):
