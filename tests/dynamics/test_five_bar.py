@@ -200,12 +200,12 @@ def plain_ali3p():
         (ALI3P(reuse=True, tangent="approximate"), 3e-9),
         (ALI3P(projection="penalty"), 1e-8),
         (ALI3P(penalty=1e10, scaling=1e-4, projection="penalty"), 1e-5),
-        *((ALI3P(penalty=10.0**k), max(1e-10, 0.05 / 10.0**k)) for k in range(6, 13)),
+        *((ALI3P(penalty=10.0**k), 1e-8 if k == 6 else 1e-9) for k in range(6, 13)),
     ],
     ids=lambda x: f"{x.tangent}-{x.reuse}-{x.projection}-{x.penalty:g}" if isinstance(x, ALI3P) else None,
 )
 def test_settings_do_not_change_the_motion(variant, tolerance):
-    """What one iteration leaves of the constraints is the change of lam in a step over the penalty, about 0.03 N."""
+    """Neither the Newton matrix nor the penalty is felt: iteration goes on until values are below the tolerance."""
     motion = moved(variant, "trapezoidal", 1e-3)
     np.testing.assert_allclose(motion.q, plain_ali3p().q, rtol=0, atol=tolerance)
     np.testing.assert_allclose(motion.v, plain_ali3p().v, rtol=0, atol=20 * tolerance)

@@ -7,13 +7,9 @@ import pytest
 from kernel_scalars import NAMES, SCALARS, on_every_scalar
 
 from mechgrad.kernels.lanes import store
-from mechgrad.kernels.small_dense import solve_dense, tree_factor, tree_solve
+from mechgrad.kernels.small_dense import tree_factor, tree_solve
 
 EPS = np.finfo(float).eps
-
-
-def _solve(like, A, B, n, m):
-    solve_dense(A, B, n, m, like)
 
 
 def _factor(like, M, start, parent, scratch, failed):
@@ -24,7 +20,7 @@ def _tree_solve(like, M, start, parent, x, m):
     tree_solve(M, start, parent, x, m, like)
 
 
-SOLVE, FACTOR, TREE_SOLVE = on_every_scalar(_solve), on_every_scalar(_factor), on_every_scalar(_tree_solve)
+FACTOR, TREE_SOLVE = on_every_scalar(_factor), on_every_scalar(_tree_solve)
 
 
 def assert_solves(A: np.ndarray, X: np.ndarray, B: np.ndarray) -> None:
@@ -36,84 +32,6 @@ def assert_solves(A: np.ndarray, X: np.ndarray, B: np.ndarray) -> None:
         wanted = np.linalg.solve(a, b)
         bound = 8 * n**2 * EPS * np.linalg.cond(a) * np.max(np.abs(wanted), initial=1e-300)
         assert np.max(np.abs(x - wanted), initial=0.0) <= bound
-
-
-# ------------------------------------------------------------------------------------------- full matrices
-def solve(scalar, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    n, m = B.shape[1:]
-    a, b = scalar.slots(A), scalar.slots(B)
-    SOLVE[scalar.name](a, b, n, m)
-    return scalar.samples(b, n, m)
-
-
-@pytest.mark.parametrize("scalar", SCALARS, ids=NAMES)
-@pytest.mark.parametrize("n", range(1, 8))
-@pytest.mark.parametrize("m", [0, 1, 3])
-def test_solve_dense(scalar, n: int, m: int) -> None:
-    rng = np.random.default_rng(10 * n + m)
-    for _ in range(5):
-        A, B = scalar.normal(rng, n, n), scalar.normal(rng, n, m)
-        assert_solves(A, solve(scalar, A, B), B)
-
-
-@pytest.mark.parametrize("size", [1e-170, 1.0, 1e170])
-@pytest.mark.parametrize("scalar", SCALARS, ids=NAMES)
-def test_pivots_are_compared_whatever_their_size(scalar, size: float) -> None:
-    """Squares of these would underflow or overflow; an imaginary pivot is a pivot too."""
-    turn = 1j if scalar.dtype is complex else 1.0
-    A = np.tile(np.array([[0.0, 1.0], [turn, 0.0]]) * size, (scalar.width, 1, 1))
-    B = np.tile(np.array([[2.0], [3.0]]) * size, (scalar.width, 1, 1))
-    np.testing.assert_allclose(solve(scalar, A, B), np.tile([[3.0 / turn], [2.0]], (scalar.width, 1, 1)), rtol=1e-15)
-
-
-@pytest.mark.parametrize("scalar", SCALARS, ids=NAMES)
-def test_rows_must_be_exchanged(scalar) -> None:
-    """Zero diagonals: without exchanges the first pivot divides by zero. Every sample needs another order of rows."""
-    rng = np.random.default_rng(20)
-    n = 5
-    for _ in range(20):
-        orders = [rng.permutation(n) for _ in range(scalar.width)]
-        A = np.stack([np.eye(n)[order] * rng.uniform(0.5, 2.0, n) for order in orders]).astype(scalar.dtype)
-        B = scalar.normal(rng, n, 2)
-        assert_solves(A, solve(scalar, A, B), B)
-    A = scalar.normal(rng, n, n) * (1.0 - np.eye(n))
-    B = scalar.normal(rng, n, 2)
-    assert_solves(A, solve(scalar, A, B), B)
-
-
-@pytest.mark.parametrize("scalar", SCALARS, ids=NAMES)
-def test_small_pivots_are_avoided(scalar) -> None:
-    """[[e, 1], [1, 1]] without an exchange loses all digits of the first unknown."""
-    A = np.zeros((scalar.width, 2, 2), scalar.dtype)
-    A[:] = [[1e-20, 1.0], [1.0, 1.0]]
-    A[1::2] = [[1.0, 1.0], [1e-20, 1.0]]
-    B = np.broadcast_to(np.array([[1.0], [2.0]]), (scalar.width, 2, 1))
-    assert_solves(A, solve(scalar, A, B), B)
-
-
-@pytest.mark.parametrize("scalar", SCALARS, ids=NAMES)
-@pytest.mark.parametrize("n", [1, 4])
-def test_a_singular_sample_harms_only_itself(scalar, n: int) -> None:
-    for lane in range(scalar.width):
-        rng = np.random.default_rng(30 + lane)
-        A, B = scalar.normal(rng, n, n), scalar.normal(rng, n, 2)
-        A[lane, :, n // 2] = 0.0
-        X = solve(scalar, A, B)
-        assert not np.all(np.isfinite(X[lane]))
-        others = np.arange(scalar.width) != lane
-        assert_solves(A[others], X[others], B[others])
-
-
-def test_solve_dense_carries_a_complex_step() -> None:
-    """d(A^-1 b) = A^-1 (db - dA x), in the imaginary part."""
-    rng = np.random.default_rng(40)
-    n, h = 4, 1e-30
-    A, dA = rng.standard_normal((1, n, n)) * (1.0 - np.eye(n)), rng.standard_normal((1, n, n))
-    b, db = rng.standard_normal((1, n, 1)), rng.standard_normal((1, n, 1))
-    x = solve(SCALARS[2], A + 1j * h * dA, b + 1j * h * db)
-    wanted = np.linalg.solve(A, db - dA @ np.linalg.solve(A, b))
-    assert np.max(np.abs(wanted)) > 0.1
-    np.testing.assert_allclose(x.imag / h, wanted, rtol=1e-12, atol=1e-12 * np.max(np.abs(wanted)))
 
 
 # ---------------------------------------------------------------------------------- matrices with a tree's pattern

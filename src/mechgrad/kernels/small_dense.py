@@ -1,46 +1,10 @@
-"""Small linear systems, sample by sample: Gaussian elimination, and factors of matrices with the pattern of a
-tree."""
+"""Factors of symmetric matrices with the pattern of a tree, sample by sample."""
 
 from __future__ import annotations
 
-from mechgrad.kernels.elementary import magnitude, reciprocal
+from mechgrad.kernels.elementary import reciprocal
 from mechgrad.kernels.jit import inner
 from mechgrad.kernels.lanes import load, store, where_less
-
-
-@inner
-def solve_dense(A, B, n, m, like):
-    """Solve A X = B in place: A is (n, n) and is destroyed, B is (n, m) and becomes X; both slot arrays, row by row.
-
-    Partial pivoting: in lanes every sample picks its own pivot row, by conditional exchanges instead of indices.
-    A singular matrix gives infinities or NaN in that sample only.
-    """
-    for k in range(n):
-        for i in range(k + 1, n):
-            top, low = magnitude(load(A, k * n + k, like)), magnitude(load(A, i * n + k, like))
-            for j in range(k, n):
-                a, b = load(A, k * n + j, like), load(A, i * n + j, like)
-                store(A, k * n + j, where_less(top, low, b, a))
-                store(A, i * n + j, where_less(top, low, a, b))
-            for j in range(m):
-                a, b = load(B, k * m + j, like), load(B, i * m + j, like)
-                store(B, k * m + j, where_less(top, low, b, a))
-                store(B, i * m + j, where_less(top, low, a, b))
-        inverse = reciprocal(load(A, k * n + k, like))
-        for i in range(k + 1, n):
-            factor = load(A, i * n + k, like) * inverse
-            for j in range(k + 1, n):
-                store(A, i * n + j, load(A, i * n + j, like) - factor * load(A, k * n + j, like))
-            for j in range(m):
-                store(B, i * m + j, load(B, i * m + j, like) - factor * load(B, k * m + j, like))
-    for k in range(n - 1, -1, -1):
-        inverse = reciprocal(load(A, k * n + k, like))
-        for j in range(m):
-            x = load(B, k * m + j, like)
-            for i in range(k + 1, n):
-                x = x - load(A, k * n + i, like) * load(B, i * m + j, like)
-            store(B, k * m + j, x * inverse)
-
 
 # A symmetric matrix whose entry (i, j) vanishes unless one of i, j is an ancestor of the other is stored by chains:
 # row j holds (j, j), (j, parent j), (j, grandparent j), ... from start[j] on. Its factors L^T D L have no fill-in.
