@@ -132,7 +132,34 @@ from mechgrad.model.natural import (
     model_from_points,
 )
 from mechgrad.model.pattern import Packed, Pattern
-from mechgrad.sensitivities import Certificate, certify, certify_model
+from mechgrad.sensitivities import (
+    Angle,
+    AtEnd,
+    AtTime,
+    Certificate,
+    Distance,
+    Effort,
+    Gradient,
+    Integral,
+    JointAcceleration,
+    JointCoordinate,
+    JointReaction,
+    JointVelocity,
+    KineticEnergy,
+    Measure,
+    MotionSensitivities,
+    Multiplier,
+    Objective,
+    PointAcceleration,
+    PointPosition,
+    PointVelocity,
+    PotentialEnergy,
+    certify,
+    certify_model,
+    gradient,
+    motion_sensitivities,
+    smooth_abs,
+)
 
 __version__ = "0.1.0"
 
@@ -165,6 +192,11 @@ __all__ = [  # noqa: RUF022
     # how does it move?
     "simulate", "Trajectory", "ALI3P", "MatrixR", "Index1", "Penalty", "SemiRecursive", "FullyRecursive",
     "Trapezoidal", "Newmark", "HHT", "GeneralizedAlpha", "RK4", "DOP853",
+    # what if?
+    "gradient", "Gradient", "motion_sensitivities", "MotionSensitivities", "Objective", "Integral", "AtEnd", "AtTime",
+    "smooth_abs", "Measure", "JointCoordinate", "JointVelocity", "JointAcceleration", "PointPosition", "PointVelocity",
+    "PointAcceleration", "Distance", "Angle", "KineticEnergy", "PotentialEnergy", "Multiplier", "JointReaction",
+    "Effort",
     # is it right?
     "certify", "certify_model", "Certificate",
     # what went wrong?

@@ -35,6 +35,7 @@ class System:
     T : Mechanism
     tau, loads : what was given
     names : of the constraint rows that act, in the order of the multipliers
+    rows : their positions among all constraint rows of the model;   free : names of the independent coordinates
     dtype : float or complex
     """
 
@@ -63,6 +64,7 @@ class System:
         self.users = UserLaws(elements.user)
         kept = row_report(model).kept if rows is None else rows
         self.rows = kept
+        self.free = tuple(row.label for row in free)
         self.T = mechanism_of(
             model, rows=kept, free=free, tau=forces, loads=(table.indices, table.rows(slice(0, 1))),
             users=self.users.addresses, dtype=self.dtype, about_com=about_com,

@@ -13,7 +13,7 @@ from mechgrad.integrators.explicit import first_step
 from mechgrad.integrators.job import DONE, MOST_STEPS, REASONS, Job, bisected, crossing
 from mechgrad.integrators.kernels import implicit as _kernels
 from mechgrad.integrators.schemes import NewmarkFamily
-from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.integrators.trajectory import Trace, Trajectory
 from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.typing import Array
@@ -34,13 +34,13 @@ class _Run:
         self.settings = settings
         dtype = job.q.dtype
         self.arrays: list[Array] = [np.empty((outputs, job.q.shape[1]), dtype)]
-        self.arrays += [np.empty((outputs, k), dtype) for k in (n, n, n, m)]
-        self.arrays += [np.zeros((outputs, 3)), np.zeros(outputs, np.int64)]
-        Q, V, A, X, L, norms, _ = self.arrays
+        self.arrays += [np.empty((outputs, k), dtype) for k in (n, n, n, m, n)]
+        self.arrays += [np.zeros((outputs, 4)), np.zeros(outputs, np.int64)]
+        Q, V, A, X, L, S, norms, _ = self.arrays
         Q[0], V[0] = job.q[0], job.v[0]
         A[0], L[0] = self._start()
-        X[0] = self._memory(Q[0], V[0], A[0])
-        norms[0] = job.norms(np.array([job.t0]), Q[:1], V[:1], A[:1])[0]
+        X[0] = S[0] = self._memory(Q[0], V[0], A[0])
+        norms[0, :3] = job.norms(np.array([job.t0]), Q[:1], V[:1], A[:1])[0]
         if job.formulation.fixed_point:
             if m:
                 raise InputError(f"{job.formulation.name} is for open trees.")
@@ -81,10 +81,10 @@ class _Run:
 
     def trajectory(self, t: Array, count: int, steps: int, rejected: int, ended: str) -> Trajectory:
         """The result of the first `count` outputs."""
-        Q, V, A, _, L, norms, iterations = (x[:count] for x in self.arrays)
+        Q, V, A, X, L, S, norms, iterations = (x[:count] for x in self.arrays)
         return self.job.trajectory(
-            t[:count], Q, V, a=A, multipliers=L, norms=norms, iterations=iterations, steps=steps, rejected=rejected,
-            ended=ended,
+            t[:count], Q, V, a=A, multipliers=L, norms=norms[:, :3], iterations=iterations, steps=steps,
+            rejected=rejected, ended=ended, trace=Trace(self.job, self.settings, X, S, norms[:, 3] != 0.0),
         )  # fmt: skip
 
     def stopped(self, t: Array, k: int, every: int, steps: int) -> Trajectory:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.linalg import null_space, qr
 
@@ -12,6 +15,9 @@ from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.markers import _locate
 from mechgrad.model.rows import LINEAR, POINT, Row, point
 from mechgrad.typing import Array, IntArray
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
 
 
 def _gamma(system: System, q: Array, t: float) -> Array:
@@ -55,9 +61,14 @@ def free_rows(system: System, form: MatrixR, q: Array, t: float, rank: int) -> l
             f"MatrixR names {len(form.independent)} independent coordinates, and model {model.name!r} has {freedom} "
             "degrees of freedom at the start."
         )
-    known = [model.q_names[i] for i in plain.values()]
+    return named_rows(model, form.independent)
+
+
+def named_rows(model: Model, names: Sequence[str]) -> list[Row]:
+    """The rows of independent coordinates: of joints, or of points ("P.x")."""
+    known = [model.q_names[i] for i in model._layout.plain_q]
     rows = []
-    for name in form.independent:
+    for name in names:
         if name in known:
             rows.append(_coordinate(name))
             continue

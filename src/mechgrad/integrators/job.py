@@ -23,7 +23,8 @@ from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.integrators.schemes import Scheme
-from mechgrad.integrators.trajectory import StepFailed, Trajectory
+from mechgrad.integrators.trajectory import StepFailed, Trace, Trajectory
+from mechgrad.kinematics.assembly import State
 from mechgrad.typing import Array, ArrayLike
 
 Stop = Callable[[Array, Array, Array], ArrayLike]
@@ -58,6 +59,7 @@ class Job:
     stop: Stop | None
     progress: bool
     single: bool
+    start: State | None = None
 
     def steps(self) -> tuple[int, int, float]:
         """(outputs, steps between two of them, step) of a march with fixed steps."""
@@ -102,9 +104,10 @@ class Job:
             more |= {"a": a.reshape(v.shape), "multipliers": lam.reshape(*v.shape[:-1], -1)}
         if "norms" not in more:
             more["norms"] = self.norms(t, q, v, more["a"])
+        more.setdefault("trace", Trace(self))
         return Trajectory(
             model=system.model, t=t, q=q, v=v, tau=system.tau, loads=system.loads, ended=ended, system=system,
-            formulation=self.formulation.name, scheme=self.scheme, **more,
+            formulation=self.formulation.name, scheme=self.scheme, start=self.start, **more,
         )  # fmt: skip
 
     def norms(self, t: Array, q: Array, v: Array, a: Array) -> Array:

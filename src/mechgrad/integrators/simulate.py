@@ -22,6 +22,7 @@ from mechgrad.integrators.schemes import DOP853, RK4, Scheme, Trapezoidal, as_sc
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.inverse.loads import Load, loads_are_complex
+from mechgrad.kinematics.assembly import State
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import elements_of, row_report
 from mechgrad.kinematics.open_trees import has_elements
@@ -106,10 +107,11 @@ def simulate(
     >>> bool(np.ptp(swing.energy()) < 1e-7)
     True
     """
-    if hasattr(start, "q") and hasattr(start, "v"):
+    state: State | None = None
+    if isinstance(start, State):
         if v0 is not None:
             raise InputError("v0 is given beside a state that has velocities; leave it out.")
-        start, v0 = start.q, start.v
+        state, start, v0 = start, start.q, start.v
     q, v, single = _state(model, start, v0, loads)
     _check_numbers(duration, step, rtol, atol, t0)
     if stop is not None and not single:
@@ -124,7 +126,9 @@ def simulate(
     system = _system(model, form, tau, loads, q, t0, reference == "com")
     if single:
         system.check_start(q[0], v[0], t0)
-    job = Job(system, form, chosen, q, v, float(t0), float(duration), step, samples, rtol, atol, stop, progress, single)
+    job = Job(
+        system, form, chosen, q, v, float(t0), float(duration), step, samples, rtol, atol, stop, progress, single, state
+    )
     if isinstance(chosen, DOP853):
         return explicit.adaptive(job)
     if chosen.implicit:

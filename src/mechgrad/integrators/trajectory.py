@@ -8,23 +8,41 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.solver import Settings
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import MechgradError
+from mechgrad.integrators.energies import kinetic_energy, potential_energy, spring_energy
 from mechgrad.integrators.reactions import Power, state_reactions
 from mechgrad.integrators.schemes import Scheme
-from mechgrad.inverse.forward import mass_matrix
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.reactions import JointReactions
 from mechgrad.inverse.spatial import inverse_dynamics
+from mechgrad.kinematics.assembly import State
 from mechgrad.kinematics.markers import MarkerMotion, marker_motion
 from mechgrad.kinematics.mechanism import evaluate_rows
-from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_LAWS, L_FIRST, L_KIND, LAW, LAW_NUMBERS, N_LAWS
-from mechgrad.model.rows import SPRING
 from mechgrad.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """How a motion was made, for those who take it up again or differentiate it.
+
+    job : the task (`integrators.job.Job`)
+    settings : numbers of implicit steps, or None
+    memory, solved : (nt, n_v) the memory of the scheme at each instant, after and before projections
+    projected : (nt,) whether the step to the instant ended with a projection
+    """
+
+    job: Any
+    settings: Settings | None = None
+    memory: Array | None = None
+    solved: Array | None = None
+    projected: Array | None = None
 
 
 @final
@@ -50,6 +68,7 @@ class Trajectory:
     ended : str
         "duration", "stop" if the stop condition was met, or why the march could not go on.
     formulation, scheme : how it was computed
+    start : State of `assemble` that it began with, or None
     """
 
     model: Model
@@ -67,6 +86,8 @@ class Trajectory:
     system: System
     formulation: str
     scheme: Scheme
+    trace: Trace
+    start: State | None = None
     iterations: IntArray | None = None
 
     @property
@@ -77,21 +98,17 @@ class Trajectory:
     def _flat(self, x: Array) -> Array:
         return np.ascontiguousarray(x.reshape(-1, x.shape[-1]))
 
+    def _shaped(self, x: Array) -> Array:
+        """One number per instant (and start) from one per row of `_flat` states."""
+        return np.asarray(x.reshape(self.q.shape[:-1]))
+
     def kinetic_energy(self) -> Array:
         """v . M v / 2 at every instant [J]."""
-        M, v = mass_matrix(self.model, self._flat(self.q)), self._flat(self.v)
-        rows, cols = M.pattern.rows, M.pattern.cols
-        return np.asarray(0.5 * np.sum(M.values * v[:, rows] * v[:, cols], axis=1).reshape(self.v.shape[:-1]))
+        return self._shaped(kinetic_energy(self.model, self._flat(self.q), self._flat(self.v)))
 
     def potential_energy(self) -> Array:
         """Of gravity, -sum m g . x with x the centres of mass [J]; zero at the world's origin."""
-        bodies = [body for body in self.model.bodies if body.mass]
-        total = np.zeros(self.q.reshape(-1, self.q.shape[-1]).shape[0])
-        if bodies:
-            x = marker_motion(self.model, [f"{body.name}.com" for body in bodies], self._flat(self.q)).position
-            weights = np.array([body.mass for body in bodies])
-            total = -np.einsum("b,tbk,k->t", weights, x, np.asarray(self.model.gravity))
-        return np.asarray(total.reshape(self.q.shape[:-1]))
+        return self._shaped(potential_energy(self.model, self._flat(self.q)))
 
     def _times(self) -> Array:
         """The instant of each row of `_flat` states."""
@@ -99,15 +116,7 @@ class Trajectory:
 
     def spring_energy(self) -> Array:
         """Of linear springs, sum k (g - g0)^2 / 2, translational and rotational [J]."""
-        T = self.system.T
-        springs = [k for k in range(int(T.ints[N_LAWS])) if T.ints[T.ints[AT_LAWS] + k * LAW + L_KIND] == SPRING]
-        if not springs or not self.q.size:
-            return np.zeros(self.q.shape[:-1])
-        rows = [int(T.ints[T.ints[AT_LAWS] + k * LAW + L_FIRST]) for k in springs]
-        numbers = np.array([T.numbers[T.ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS :][:3] for k in springs])
-        g = evaluate_rows(T, self._flat(self.q), None, None, self._times(), 0, self.system.n_rows).values[:, rows]
-        energy = (0.5 * numbers[:, 0] * (g - numbers[:, 2]) ** 2).sum(axis=1)
-        return np.asarray(energy.reshape(self.q.shape[:-1]))
+        return self._shaped(spring_energy(self.system, self._flat(self.q), self._times()))
 
     def energy(self) -> Array:
         """Kinetic energy and that of gravity and of linear springs together [J]: constant without other forces."""

@@ -10,6 +10,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
+from mechgrad.kernels.dual_lanes import DualLaneType, dual_of, slope_of, value_of
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import LaneType, any_not_less, extract, insert, width
 
@@ -67,6 +68,13 @@ def square_root(x):  # pragma: no cover - replaced by the overload below inside 
 def _square_root(x):
     if isinstance(x, types.Complex):
         return lambda x: cmath.sqrt(x)
+    if isinstance(x, DualLaneType):
+
+        def dual_root(x):
+            root = _sqrt(value_of(x))
+            return dual_of(root, slope_of(x) / (root + root))
+
+        return dual_root
     return lambda x: _sqrt(x)
 
 
@@ -84,6 +92,13 @@ def _angle_of(y, x):
             return complex(math.atan2(y.real, x.real), (x.real * y.imag - y.real * x.imag) / size)
 
         return complex_angle
+    if isinstance(x, DualLaneType):
+
+        def dual_angle(y, x):
+            a, b = value_of(x), value_of(y)
+            return dual_of(angle_of(b, a), (a * slope_of(y) - b * slope_of(x)) / (a * a + b * b))
+
+        return dual_angle
 
     def real_angle(y, x):
         angle = x
@@ -95,7 +110,7 @@ def _angle_of(y, x):
 
 
 def magnitude(x):  # pragma: no cover - replaced by the overload below inside kernels
-    """How large x is, to compare pivots: |x|, or |re| + |im| of a complex number. Carries no derivative."""
+    """How large x is, to compare pivots: |x|, or |re| + |im| of complex numbers and duals. Carries no derivative."""
     raise TypeError("magnitude is for kernels")
 
 
@@ -103,6 +118,8 @@ def magnitude(x):  # pragma: no cover - replaced by the overload below inside ke
 def _magnitude(x):
     if isinstance(x, types.Complex):
         return lambda x: complex(abs(x.real) + abs(x.imag), 0.0)
+    if isinstance(x, DualLaneType):
+        return lambda x: dual_of(_fabs(value_of(x)) + _fabs(slope_of(x)), value_of(x) * 0.0)
     return lambda x: _fabs(x)
 
 
@@ -178,6 +195,13 @@ def _sincos(x):
             return complex(sa * cb, ca * sb), complex(ca * cb, -sa * sb)
 
         return complex_sincos
+    if isinstance(x, DualLaneType):
+
+        def dual_sincos(x):
+            s, c = sincos(value_of(x))
+            return dual_of(s, c * slope_of(x)), dual_of(c, -(s * slope_of(x)))
+
+        return dual_sincos
 
     def real_sincos(x):
         if any_not_less(_fabs(x), 1.0e4):

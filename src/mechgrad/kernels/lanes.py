@@ -5,11 +5,12 @@ A kernel receives a value `like` whose *type* says which scalar it runs on:
 
     like = 0.0             float64       width 1
     like = lane_zero()     lanes         width 1, 4 or 8 (`kernels.host`)
+    like = dual_zero()     dual lanes    the same, and each sample has a slope (`kernels.dual_lanes`)
     like = 0j              complex128    width 1
 
-Scratch arrays are one-dimensional; slot k of a lane kernel is the L consecutive doubles at k*L.
-`load(A, k, like)` and `store(A, k, x)` move one scalar, whatever it is. Model numbers are plain float64 and mix
-freely with lanes.
+Scratch arrays are one-dimensional; slot k of a lane kernel is the L consecutive numbers at k*L.
+`load(A, k, like)` and `store(A, k, x)` move one scalar, whatever it is, `put_sample` and `get_sample` one sample of
+it. Model numbers are plain and mix freely with lanes.
 """
 
 from __future__ import annotations
@@ -18,27 +19,85 @@ import operator
 
 from llvmlite import ir
 from numba import types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, overload, register_model
 
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import inner
 
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(64)
-_FLAGS = ("contract", "nsz")
+FLAGS = ("contract", "nsz")
 
 
 class LaneType(types.Type):
-    """Numba type of `n` doubles that live in one LLVM vector."""
+    """Numba type of `n` doubles that live in one LLVM vector.
+
+    A richer lane scalar is a subclass with more `parts` (vectors), the `number` that one sample of it is, and its own
+    methods; memory, samples and comparisons follow from these. The first part is what comparisons see.
+    """
+
+    parts = 1
+    number: types.Type = types.float64
 
     def __init__(self, n: int) -> None:
         self.n = n
         super().__init__(name=f"lanes{n}")
 
+    def arithmetic(self, builder, opcode, x, y):
+        """Vectors of x op y from those of x and y."""
+        return [getattr(builder, opcode)(x[0], y[0], flags=FLAGS)]
+
+    def apart(self, builder, vectors):
+        """The parts of n numbers, from the vectors of memory in which they lie one after the other."""
+        return vectors
+
+    def together(self, builder, parts):
+        """Inverse of `apart`."""
+        return parts
+
 
 @register_model(LaneType)
 class _LaneModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager, lane_type):
-        super().__init__(manager, lane_type, ir.VectorType(_DOUBLE, lane_type.n))
+        super().__init__(manager, lane_type, llvm_type(lane_type))
+
+
+def llvm_type(lane):
+    """What a lane scalar is to LLVM: its vector, or the structure of its vectors."""
+    vector = ir.VectorType(_DOUBLE, lane.n)
+    return vector if lane.parts == 1 else ir.LiteralStructType([vector] * lane.parts)
+
+
+def to_vectors(builder, lane, scalar):
+    """The vectors of a lane scalar."""
+    return [scalar] if lane.parts == 1 else [builder.extract_value(scalar, p) for p in range(lane.parts)]
+
+
+def to_scalar(builder, lane, vectors):
+    """Inverse of `to_vectors`."""
+    if lane.parts == 1:
+        return vectors[0]
+    scalar = ir.Constant(llvm_type(lane), ir.Undefined)
+    for p, vector in enumerate(vectors):
+        scalar = builder.insert_value(scalar, vector, p)
+    return scalar
+
+
+def _to_doubles(context, builder, ty, number):
+    """A plain number as its real and imaginary part, or as itself."""
+    if isinstance(ty, types.Complex):
+        z = context.make_complex(builder, ty, number)
+        return [z.real, z.imag]
+    return [number]
+
+
+def _to_number(context, builder, ty, doubles):
+    """Inverse of `_to_doubles`."""
+    if isinstance(ty, types.Complex):
+        z = context.make_complex(builder, ty)
+        z.real, z.imag = doubles
+        return z._getvalue()
+    return doubles[0]
 
 
 def _splat(builder, value, n):
@@ -48,6 +107,13 @@ def _splat(builder, value, n):
 
 
 # ------------------------------------------------------------------------------------------------- arithmetic
+def _operand(lane, ty):
+    """The type that an operand beside a lane scalar is converted to."""
+    if isinstance(ty, LaneType):
+        return ty
+    return lane.number if isinstance(ty, types.Complex) else types.float64
+
+
 def _binary(opcode):
     @intrinsic
     def apply(typingctx, a, b):
@@ -55,12 +121,14 @@ def _binary(opcode):
 
         def codegen(context, builder, signature, args):
             x, y = (
-                value if isinstance(ty, LaneType) else _splat(builder, value, lane.n)
+                to_vectors(builder, lane, value)
+                if isinstance(ty, LaneType)
+                else [_splat(builder, part, lane.n) for part in _to_doubles(context, builder, ty, value)]
                 for value, ty in zip(args, signature.args, strict=True)
             )
-            return getattr(builder, opcode)(x, y, flags=_FLAGS)
+            return to_scalar(builder, lane, lane.arithmetic(builder, opcode, x, y))
 
-        return lane(*(ty if isinstance(ty, LaneType) else types.float64 for ty in (a, b))), codegen
+        return lane(_operand(lane, a), _operand(lane, b)), codegen
 
     return apply
 
@@ -93,9 +161,12 @@ def _negate(x):
 @intrinsic
 def lane_zero(typingctx):
     """The lane scalar 0: pass it as `like` to run a kernel on lanes."""
-    return LaneType(LANES)(), lambda context, builder, signature, args: ir.Constant(
-        ir.VectorType(_DOUBLE, signature.return_type.n), [0.0] * signature.return_type.n
-    )
+    return zero_of(LaneType(LANES))
+
+
+def zero_of(lane):
+    """Signature and code of an intrinsic that returns the zero of a lane type."""
+    return lane(), lambda context, builder, signature, args: ir.Constant(llvm_type(lane), None)
 
 
 @intrinsic
@@ -109,7 +180,12 @@ def width(typingctx, like):
 def extract(typingctx, x, lane):
     """Sample `lane` of x."""
     if isinstance(x, LaneType):
-        return types.float64(x, types.intp), lambda c, builder, s, args: builder.extract_element(*args)
+
+        def codegen(context, builder, signature, args):
+            doubles = [builder.extract_element(vector, args[1]) for vector in to_vectors(builder, x, args[0])]
+            return _to_number(context, builder, x.number, doubles)
+
+        return x.number(x, types.intp), codegen
     return x(x, types.intp), lambda c, builder, s, args: args[0]
 
 
@@ -117,7 +193,12 @@ def extract(typingctx, x, lane):
 def insert(typingctx, x, lane, value):
     """x with sample `lane` replaced by value."""
     if isinstance(x, LaneType):
-        return x(x, types.intp, types.float64), lambda c, b, s, args: b.insert_element(args[0], args[2], args[1])
+
+        def codegen(context, builder, signature, args):
+            pairs = zip(to_vectors(builder, x, args[0]), _to_doubles(context, builder, x.number, args[2]), strict=True)
+            return to_scalar(builder, x, [builder.insert_element(vector, part, args[1]) for vector, part in pairs])
+
+        return x(x, types.intp, x.number), codegen
     return x(x, types.intp, x), lambda c, b, s, args: args[2]
 
 
@@ -127,20 +208,32 @@ def _address(context, builder, array_type, array, element):
     return builder.gep(data, [element])
 
 
-def _vector_address(context, builder, array_type, array, element, n):
+def _part_addresses(context, builder, array_type, array, element, lane):
+    """Where the vectors of the lane scalar that begins at an element of an array lie: one after the other."""
     pointer = _address(context, builder, array_type, array, element)
-    return builder.bitcast(pointer, ir.VectorType(_DOUBLE, n).as_pointer())
+    vectors = builder.bitcast(pointer, ir.VectorType(_DOUBLE, lane.n).as_pointer())
+    return [builder.gep(vectors, [ir.Constant(_INT, p)]) for p in range(lane.parts)]
+
+
+def _slot_addresses(context, builder, array_type, array, slot, lane):
+    return _part_addresses(context, builder, array_type, array, builder.mul(slot, ir.Constant(_INT, lane.n)), lane)
+
+
+def _must_hold(like, *arrays):
+    for array in arrays:
+        if isinstance(like, LaneType) and array.dtype != like.number:
+            raise TypingError(f"{like} lives in arrays of {like.number}, not of {array.dtype}")
 
 
 @intrinsic
 def load(typingctx, array, slot, like):
     """Scalar in slot `slot` of a one-dimensional scratch array. No bounds check, no negative index."""
     if isinstance(like, LaneType):
+        _must_hold(like, array)
 
         def codegen(context, builder, signature, args):
-            element = builder.mul(args[1], ir.Constant(_INT, like.n))
-            address = _vector_address(context, builder, signature.args[0], args[0], element, like.n)
-            return builder.load(address, align=8)
+            addresses = _slot_addresses(context, builder, signature.args[0], args[0], args[1], like)
+            return to_scalar(builder, like, [builder.load(address, align=8) for address in addresses])
 
         return like(array, types.intp, like), codegen
 
@@ -155,11 +248,12 @@ def load(typingctx, array, slot, like):
 def store(typingctx, array, slot, value):
     """Put a scalar into slot `slot` of a one-dimensional scratch array."""
     if isinstance(value, LaneType):
+        _must_hold(value, array)
 
         def codegen(context, builder, signature, args):
-            element = builder.mul(args[1], ir.Constant(_INT, value.n))
-            address = _vector_address(context, builder, signature.args[0], args[0], element, value.n)
-            builder.store(args[2], address, align=8)
+            addresses = _slot_addresses(context, builder, signature.args[0], args[0], args[1], value)
+            for vector, address in zip(to_vectors(builder, value, args[2]), addresses, strict=True):
+                builder.store(vector, address, align=8)
             return context.get_dummy_value()
 
         return types.void(array, types.intp, value), codegen
@@ -170,6 +264,44 @@ def store(typingctx, array, slot, value):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, array.dtype), codegen_one
+
+
+def _sample_addresses(context, builder, array_type, array, slot, sample, lane):
+    addresses = _slot_addresses(context, builder, array_type, array, slot, lane)
+    return [builder.gep(builder.bitcast(address, _DOUBLE.as_pointer()), [sample]) for address in addresses]
+
+
+@intrinsic
+def put_sample(typingctx, array, slot, sample, number, like):
+    """Put a number into one sample of the scalar in a slot of a scratch array."""
+    _must_hold(like, array)
+
+    def codegen(context, builder, signature, args):
+        array_, slot_, sample_, number_, _ = args
+        if isinstance(like, LaneType):
+            addresses = _sample_addresses(context, builder, array, array_, slot_, sample_, like)
+            for part, address in zip(_to_doubles(context, builder, like.number, number_), addresses, strict=True):
+                builder.store(part, address)
+        else:
+            context.pack_value(builder, array.dtype, number_, _address(context, builder, array, array_, slot_))
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.intp, array.dtype, like), codegen
+
+
+@intrinsic
+def get_sample(typingctx, array, slot, sample, like):
+    """One sample of the scalar in a slot of a scratch array."""
+    _must_hold(like, array)
+
+    def codegen(context, builder, signature, args):
+        array_, slot_, sample_, _ = args
+        if isinstance(like, LaneType):
+            addresses = _sample_addresses(context, builder, array, array_, slot_, sample_, like)
+            return _to_number(context, builder, like.number, [builder.load(address) for address in addresses])
+        return context.unpack_value(builder, array.dtype, _address(context, builder, array, array_, slot_))
+
+    return array.dtype(array, types.intp, types.intp, like), codegen
 
 
 def _transpose(builder, rows):
@@ -191,24 +323,24 @@ def _transpose(builder, rows):
 
 @intrinsic
 def _load_square(typingctx, source, element, row_stride, scratch, slot, like):
-    """scratch[slot + k] = (source[element + l*row_stride + k], l = lane), for k = 0 .. L-1."""
+    """scratch[slot + k] = (source[element + l*row_stride + k], l = lane), for k = 0 .. L-1; only for lanes."""
+    _must_hold(like, source, scratch)
 
     def codegen(context, builder, signature, args):
         src, element, stride, dst, slot, _ = args
         if not isinstance(like, LaneType):
-            value = context.unpack_value(
-                builder, source.dtype, _address(context, builder, signature.args[0], src, element)
-            )
-            value = context.cast(builder, value, source.dtype, scratch.dtype)
-            context.pack_value(builder, scratch.dtype, value, _address(context, builder, signature.args[3], dst, slot))
             return context.get_dummy_value()
         rows = []
         for lane in range(like.n):
             at = builder.add(element, builder.mul(stride, ir.Constant(_INT, lane)))
-            rows.append(builder.load(_vector_address(context, builder, signature.args[0], src, at, like.n), align=8))
-        for k, row in enumerate(_transpose(builder, rows)):
-            at = builder.mul(builder.add(slot, ir.Constant(_INT, k)), ir.Constant(_INT, like.n))
-            builder.store(row, _vector_address(context, builder, signature.args[3], dst, at, like.n), align=8)
+            addresses = _part_addresses(context, builder, signature.args[0], src, at, like)
+            rows.append(like.apart(builder, [builder.load(address, align=8) for address in addresses]))
+        columns = [_transpose(builder, part) for part in zip(*rows, strict=True)]
+        for k in range(like.n):
+            at = builder.add(slot, ir.Constant(_INT, k))
+            addresses = _slot_addresses(context, builder, signature.args[3], dst, at, like)
+            for part, address in zip(columns, addresses, strict=True):
+                builder.store(part[k], address, align=8)
         return context.get_dummy_value()
 
     return types.void(source, types.intp, types.intp, scratch, types.intp, like), codegen
@@ -216,25 +348,24 @@ def _load_square(typingctx, source, element, row_stride, scratch, slot, like):
 
 @intrinsic
 def _store_square(typingctx, scratch, slot, target, element, row_stride, like):
-    """target[element + l*row_stride + k] = lane l of scratch[slot + k], for k = 0 .. L-1."""
+    """target[element + l*row_stride + k] = lane l of scratch[slot + k], for k = 0 .. L-1; only for lanes."""
+    _must_hold(like, scratch, target)
 
     def codegen(context, builder, signature, args):
         src, slot, dst, element, stride, _ = args
         if not isinstance(like, LaneType):
-            value = context.unpack_value(
-                builder, scratch.dtype, _address(context, builder, signature.args[0], src, slot)
-            )
-            context.pack_value(
-                builder, target.dtype, value, _address(context, builder, signature.args[2], dst, element)
-            )
             return context.get_dummy_value()
-        rows = []
+        columns = []
         for k in range(like.n):
-            at = builder.mul(builder.add(slot, ir.Constant(_INT, k)), ir.Constant(_INT, like.n))
-            rows.append(builder.load(_vector_address(context, builder, signature.args[0], src, at, like.n), align=8))
-        for lane, row in enumerate(_transpose(builder, rows)):
+            at = builder.add(slot, ir.Constant(_INT, k))
+            addresses = _slot_addresses(context, builder, signature.args[0], src, at, like)
+            columns.append([builder.load(address, align=8) for address in addresses])
+        rows = [_transpose(builder, part) for part in zip(*columns, strict=True)]
+        for lane in range(like.n):
             at = builder.add(element, builder.mul(stride, ir.Constant(_INT, lane)))
-            builder.store(row, _vector_address(context, builder, signature.args[2], dst, at, like.n), align=8)
+            addresses = _part_addresses(context, builder, signature.args[2], dst, at, like)
+            for vector, address in zip(like.together(builder, [part[lane] for part in rows]), addresses, strict=True):
+                builder.store(vector, address, align=8)
         return context.get_dummy_value()
 
     return types.void(scratch, types.intp, target, types.intp, types.intp, like), codegen
@@ -247,14 +378,14 @@ def gather(source, row, scratch, slot, like):
     nt, m = source.shape
     n = width(like)
     k = 0
-    if row + n <= nt:
+    if n > 1 and row + n <= nt:
         while k + n <= m:
             _load_square(source, row * m + k, m, scratch, slot + k, like)
             k += n
     for lane in range(n):
         r = min(row + lane, nt - 1)
         for j in range(k, m):
-            scratch[(slot + j) * n + lane] = source[r, j]
+            put_sample(scratch, slot + j, lane, source[r, j], like)
 
 
 @inner
@@ -264,18 +395,19 @@ def scatter(scratch, slot, target, row, like):
     nt, m = target.shape
     n = width(like)
     k = 0
-    if row + n <= nt:
+    if n > 1 and row + n <= nt:
         while k + n <= m:
             _store_square(scratch, slot + k, target, row * m + k, m, like)
             k += n
     for lane in range(min(n, nt - row)):
         for j in range(k, m):
-            target[row + lane, j] = scratch[(slot + j) * n + lane]
+            target[row + lane, j] = get_sample(scratch, slot + j, lane, like)
 
 
 # ------------------------------------------------------------------------------------------------ comparisons
-def _real_part(context, builder, ty, value):
-    return context.make_complex(builder, ty, value).real if isinstance(ty, types.Complex) else value
+def _parts(context, builder, ty, value):
+    """Vectors of lanes, or the doubles of a number: what is compared comes first."""
+    return to_vectors(builder, ty, value) if isinstance(ty, LaneType) else _to_doubles(context, builder, ty, value)
 
 
 @intrinsic
@@ -283,25 +415,28 @@ def where_less(typingctx, a, b, x, y):
     """x where a < b, else y, sample by sample; complex numbers are compared by their real parts."""
 
     def codegen(context, builder, signature, args):
-        a_, b_ = (_real_part(context, builder, ty, v) for ty, v in zip(signature.args[:2], args[:2], strict=True))
-        return builder.select(builder.fcmp_ordered("<", a_, b_), args[2], args[3])
+        less = builder.fcmp_ordered("<", *(_parts(context, builder, a, value)[0] for value in args[:2]))
+        if not isinstance(a, LaneType):
+            return builder.select(less, args[2], args[3])
+        pairs = zip(*(to_vectors(builder, a, value) for value in args[2:]), strict=True)
+        return to_scalar(builder, a, [builder.select(less, *pair) for pair in pairs])
 
     return a(a, a, a, a), codegen
 
 
 @intrinsic
 def any_not_less(typingctx, x, bound):
-    """True if any sample of x is not below `bound`; a NaN, also an imaginary one, is not below anything."""
+    """True if any sample of x is not below `bound`; a NaN, also one in a slope, is not below anything."""
 
     def codegen(context, builder, signature, args):
-        if isinstance(x, types.Complex):
-            number = context.make_complex(builder, x, args[0])
-            above = builder.fcmp_unordered(">=", number.real, args[1])
-            return builder.or_(above, builder.fcmp_unordered("uno", number.imag, number.imag))
-        if not isinstance(x, LaneType):
-            return builder.fcmp_unordered(">=", args[0], args[1])
-        mask = builder.fcmp_unordered(">=", args[0], _splat(builder, args[1], x.n))
-        bits = builder.bitcast(mask, ir.IntType(x.n))
+        lanes = isinstance(x, LaneType)
+        value, *others = _parts(context, builder, x, args[0])
+        bad = builder.fcmp_unordered(">=", value, _splat(builder, args[1], x.n) if lanes else args[1])
+        for other in others:
+            bad = builder.or_(bad, builder.fcmp_unordered("uno", other, other))
+        if not lanes:
+            return bad
+        bits = builder.bitcast(bad, ir.IntType(x.n))
         return builder.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(x.n), 0))
 
     return types.boolean(x, types.float64), codegen

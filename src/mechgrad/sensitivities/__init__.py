@@ -1,7 +1,30 @@
-"""What if? Judges derivatives by evaluating what they belong to; knows functions and models, not how to derive them."""
+"""What if? Derivatives of whole motions, and certificates that judge any derivative by evaluation alone."""
 
 from mechgrad.sensitivities.certificate import Certificate, Worst, certify
+from mechgrad.sensitivities.gradient import Gradient, MotionSensitivities, gradient, motion_sensitivities
+from mechgrad.sensitivities.measures import (
+    Angle,
+    Distance,
+    Effort,
+    JointAcceleration,
+    JointCoordinate,
+    JointReaction,
+    JointVelocity,
+    KineticEnergy,
+    Measure,
+    Multiplier,
+    PointAcceleration,
+    PointPosition,
+    PointVelocity,
+    PotentialEnergy,
+)
 from mechgrad.sensitivities.model_certificate import ModelCertificate
 from mechgrad.sensitivities.model_check import certify_model
+from mechgrad.sensitivities.objectives import AtEnd, AtTime, Integral, Objective, smooth_abs
 
-__all__ = ["Certificate", "ModelCertificate", "Worst", "certify", "certify_model"]
+__all__ = [
+    "Angle", "AtEnd", "AtTime", "Certificate", "Distance", "Effort", "Gradient", "Integral", "JointAcceleration",
+    "JointCoordinate", "JointReaction", "JointVelocity", "KineticEnergy", "Measure", "ModelCertificate",
+    "MotionSensitivities", "Multiplier", "Objective", "PointAcceleration", "PointPosition", "PointVelocity",
+    "PotentialEnergy", "Worst", "certify", "certify_model", "gradient", "motion_sensitivities", "smooth_abs",
+]  # fmt: skip

@@ -130,7 +130,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     """From (q0, v0, a0, x0) to q, v, a, x, lam at time t; x and lam enter as first guesses.
 
     Returns (reason, iterations, 1 if the factors in s serve the next step, else 0). norms: of constraint values, rates
-    and second rates afterwards; solved: x as Newton left it, before projections.
+    and second rates afterwards, and 1 where the step was projected; solved: x as Newton left it, before projections.
     """
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     scale = p.beta * h * h
@@ -208,7 +208,7 @@ def project(T, w, s, p, t, q, v, a, norms, has_mass, like):
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     place(T, w, q, v, a, like * 0.0 + t, 0, m, like)
     norms[0] = _norm(w.values, T.ints[N_HOLONOMIC])
-    norms[1], norms[2] = _norm(w.rates, m), _norm(w.seconds, m)
+    norms[1], norms[2], norms[3] = _norm(w.rates, m), _norm(w.seconds, m), 0.0
     if p.projection == 0.0 or max(norms[1], norms[2] if p.project_accelerations else 0.0) <= p.project_above:
         return DONE
     row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
@@ -220,8 +220,7 @@ def project(T, w, s, p, t, q, v, a, norms, has_mass, like):
         return SINGULAR
     _nearest(T, w, s, p, w.rates, v)
     place(T, w, q, v, a, like * 0.0 + t, 0, m, like)
-    norms[1] = _norm(w.rates, m)
-    norms[2] = _norm(w.seconds, m)
+    norms[1], norms[2], norms[3] = _norm(w.rates, m), _norm(w.seconds, m), 1.0
     if p.project_accelerations:
         norms[2] = _nearest(T, w, s, p, w.seconds, a)
     return DONE

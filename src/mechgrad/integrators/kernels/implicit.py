@@ -34,16 +34,18 @@ def guess(x, solved, before, older, step):
 
 
 @entry
-def march(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
-    """Steps h from the states in row 0 of Q, V, A, X, L; every `every`-th state goes to the next row.
+def march(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+    """Steps h from the states in row 0 of Q, V, A, X, L; every `every`-th state goes to the next row, and with it S,
+    the memory as Newton's iteration left it before projections.
 
-    t0: time of row 0. Returns (rows written, reason, time).
+    t0: time of row 0. norms: of values, rates, second rates; last, whether the step ended with a projection (1 or 0).
+    Returns (rows written, reason, time).
     """
     like = T.atoms_f[0, 0] * 0.0
     w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
     q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
     q, v, a, x, d = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy()
-    solved, before, older, here = x0.copy(), x0.copy(), x0.copy(), np.zeros(3)
+    solved, before, older, here = x0.copy(), x0.copy(), x0.copy(), np.zeros(4)
     factored, step = T.ints[N_ALL] * 0, 0  # not a literal, which would compile the step twice
     for out in range(1, Q.shape[0]):
         count = 0
@@ -57,21 +59,21 @@ def march(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
                 return out, reason, t0 + step * h
             count += passes
             q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
-        Q[out], V[out], A[out], X[out], L[out] = q0, v0, a0, x0, lam
+        Q[out], V[out], A[out], X[out], L[out], S[out] = q0, v0, a0, x0, lam, solved
         norms[out] = here
         iterations[out] = count
     return Q.shape[0], DONE, t0 + step * h
 
 
 @entry
-def march_independent(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
+def march_independent(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     """`march` of the Matrix R formulation; X holds the memory of the independent coordinates in its first columns."""
     like = T.atoms_f[0, 0] * 0.0
     w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
     q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
     q, v, a, x, d = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy()
     z = np.empty(6 * (T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)
-    solved, before, older, here = x0.copy(), x0.copy(), x0.copy(), np.zeros(3)
+    solved, before, older, here = x0.copy(), x0.copy(), x0.copy(), np.zeros(4)
     factored, step = T.ints[N_ALL] * 0, 0  # not a literal, which would compile the step twice
     for out in range(1, Q.shape[0]):
         count = 0
@@ -85,14 +87,14 @@ def march_independent(T, p, h, t0, every, Q, V, A, X, L, norms, iterations):
                 return out, reason, t0 + step * h
             count += passes
             q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
-        Q[out], V[out], A[out], X[out], L[out] = q0, v0, a0, x0, lam
+        Q[out], V[out], A[out], X[out], L[out], S[out] = q0, v0, a0, x0, lam, solved
         norms[out] = here
         iterations[out] = count
     return Q.shape[0], DONE, t0 + step * h
 
 
 @entry
-def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, norms, iterations):
+def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S, norms, iterations):
     """Steps whose local error, h^2 (a1 - a0) / 12 and its counterpart of the velocities, stays within tolerance.
 
     From row 0 of Q, V, A, X, L to rows 1, 2, .. at the instants t_out (sorted), by cubic interpolation.
@@ -104,7 +106,7 @@ def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, no
     q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
     q, v, a, x, d, lam1 = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy(), lam.copy()
     part = v0.copy()
-    here = np.zeros(3)
+    here = np.zeros(4)
     t, out, steps, rejected, growth = t0, 0, 0, 0, GROW
     fresh = T.ints[N_ALL] * 0
     while out < t_out.size:
@@ -146,6 +148,7 @@ def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, no
                 V[out + 1, j] = v0[j] + step * a0[j] * u + (rise - bend) * u * u + bend * u * u * u
                 A[out + 1, j] = a0[j] + (a[j] - a0[j]) * u
                 X[out + 1, j] = x0[j] + (x[j] - x0[j]) * u
+                S[out + 1, j] = X[out + 1, j]
             displace(T.atoms_i, q0, part, Q[out + 1])
             for k in range(lam.size):
                 L[out + 1, k] = lam[k] + (lam1[k] - lam[k]) * u
@@ -162,7 +165,7 @@ def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, no
 
 
 @entry
-def march_fixed_point(T, p, how, h, t0, every, Q, V, A, X, L, norms, iterations):
+def march_fixed_point(T, p, how, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     """`march` by fixed-point iteration on the accelerations, for mechanisms without constraints."""
     like = T.atoms_f[0, 0] * 0.0
     w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
@@ -181,6 +184,6 @@ def march_fixed_point(T, p, how, h, t0, every, Q, V, A, X, L, norms, iterations)
                 return out, reason, t0 + step * h
             count += passes
             q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
-        Q[out], V[out], A[out], X[out], L[out] = q0, v0, a0, x0, lam
+        Q[out], V[out], A[out], X[out], L[out], S[out] = q0, v0, a0, x0, lam, solved
         iterations[out] = count
     return Q.shape[0], DONE, t0 + step * h

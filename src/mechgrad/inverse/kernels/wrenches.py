@@ -20,7 +20,7 @@ both in world or in body axes, and the point x_f (in the atom's frame) where the
 from __future__ import annotations
 
 from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.lanes import load, width
+from mechgrad.kernels.lanes import load, put_sample, width
 from mechgrad.kernels.vec3 import (
     add,
     add3,
@@ -209,11 +209,10 @@ def load_in_world(loads_i, loads, k_load, frames, like):
 def gather_loads(loads_f, row, loads, like):
     """Load numbers of the samples row .. row+L-1 into slots; a table with one row serves all samples."""
     rows, count = loads_f.shape
-    n = width(like)
-    for lane in range(n):
+    for lane in range(width(like)):
         r = min(row + lane, rows - 1)
         for k in range(count):
-            loads[k * n + lane] = loads_f[r, k]
+            put_sample(loads, k, lane, loads_f[r, k], like)
 
 
 @inner

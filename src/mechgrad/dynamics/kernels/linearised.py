@@ -1,0 +1,50 @@
+"""Entries over many states, in SIMD lanes: the equations of motion and the constraint rows, linearised."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.dynamics.kernels.matrix_r import place_free
+from mechgrad.dynamics.kernels.system import forces, linearise, make_work
+from mechgrad.kernels.jit import entry
+from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kinematics.kernels.rows import row_columns, row_rate_columns
+from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS
+
+
+@entry
+def linearised_lanes(T, Q, V, A, L, t, K, C, M, J, J_rate, moving):
+    """K = r_q, C = r_v, M = r_a (nt, n_v n_v), and Gamma and the rates by q of all rows J, J_rate (nt, rows n_v).
+
+    t: (nt, 1). Where `moving` is False, J_rate is left alone. Returns the first sample of a block with a bad number,
+    or -1.
+    """
+    like = lane_zero()
+    n, n_v, rows, m = width(like), T.columns_i.shape[0], T.ints[N_ALL], T.ints[N_CONSTRAINTS]
+    w = make_work(T, like)
+    q, v, a = np.empty(Q.shape[1] * n), np.empty(n_v * n), np.empty(n_v * n)
+    lam, time = np.empty(m * n), np.empty(n)
+    k, c, mass, r = np.empty(n_v * n_v * n), np.empty(n_v * n_v * n), np.empty(n_v * n_v * n), np.empty(n_v * n)
+    for row in range(0, Q.shape[0], n):
+        gather(Q, row, q, 0, like)
+        gather(V, row, v, 0, like)
+        gather(A, row, a, 0, like)
+        gather(L, row, lam, 0, like)
+        gather(t, row, time, 0, like)
+        now = load(time, 0, like)
+        check = place_free(T, w, q, v, a, now, like)
+        if any_not_less(check, 1.0):
+            return row
+        forces(T, w, now, like)
+        for i in range(m):
+            store(w.y, i, load(lam, i, like))
+        linearise(T, w, q, v, a, r, k, c, mass, like)
+        row_columns(T.ints, T.numbers, w.twists, w.feet, 0, rows, w.J, like)
+        scatter(k, 0, K, row, like)
+        scatter(c, 0, C, row, like)
+        scatter(mass, 0, M, row, like)
+        scatter(w.J, 0, J, row, like)
+        if moving:
+            row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, 0, rows, w.J_rate, like)
+            scatter(w.J_rate, 0, J_rate, row, like)
+    return -1

@@ -1,0 +1,47 @@
+"""Energies of states: kinetic, of gravity, of linear springs. Complex-safe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mechgrad.dynamics.system import System
+from mechgrad.inverse.forward import mass_matrix
+from mechgrad.kinematics.markers import marker_motion
+from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_LAWS, L_FIRST, L_KIND, LAW, LAW_NUMBERS, N_LAWS
+from mechgrad.model.rows import SPRING
+from mechgrad.typing import Array
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+
+def kinetic_energy(model: Model, q: Array, v: Array) -> Array:
+    """v . M v / 2 of rows of states [J]."""
+    M = mass_matrix(model, q)
+    rows, cols = M.pattern.rows, M.pattern.cols
+    return np.asarray(0.5 * np.sum(M.values * v[:, rows] * v[:, cols], axis=1))
+
+
+def potential_energy(model: Model, q: Array) -> Array:
+    """Of gravity, -sum m g . x with x the centres of mass [J]; zero at the world's origin."""
+    bodies = [body for body in model.bodies if body.mass]
+    if not bodies:
+        return np.zeros(len(q))
+    x = marker_motion(model, [f"{body.name}.com" for body in bodies], q).position
+    weights = np.array([body.mass for body in bodies])
+    return np.asarray(-np.einsum("b,tbk,k->t", weights, x, np.asarray(model.gravity)))
+
+
+def spring_energy(system: System, q: Array, t: Array) -> Array:
+    """Of linear springs, sum k (g - g0)^2 / 2, translational and rotational [J]."""
+    T = system.T
+    springs = [k for k in range(int(T.ints[N_LAWS])) if T.ints[T.ints[AT_LAWS] + k * LAW + L_KIND] == SPRING]
+    if not springs or not q.size:
+        return np.zeros(len(q))
+    rows = [int(T.ints[T.ints[AT_LAWS] + k * LAW + L_FIRST]) for k in springs]
+    numbers = np.array([T.numbers[T.ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS :][:3] for k in springs])
+    g = evaluate_rows(T, q, None, None, t, 0, system.n_rows).values[:, rows]
+    return np.asarray((0.5 * numbers[:, 0] * (g - numbers[:, 2]) ** 2).sum(axis=1))

@@ -1,0 +1,253 @@
+"""Motions made by implicit steps, differentiated: direct and adjoint, formulations with multipliers and open trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from mechgrad.dynamics.kernels import implicit_tangent as _kernels
+from mechgrad.dynamics.kernels.implicit_tangent import StepBlocks
+from mechgrad.errors import InputError
+from mechgrad.integrators.job import DONE, REASONS
+from mechgrad.integrators.kernels import implicit as _marches
+from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.sensitivities.initial import InitialAccelerations
+from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.states import (
+    StateGradients,
+    States,
+    StateSlopes,
+    as_complex,
+    coordinate_slopes,
+    linearised,
+    slopes,
+    unforced,
+    velocity_slopes,
+)
+from mechgrad.sensitivities.weights import Weights
+from mechgrad.typing import Array, FloatArray
+
+CHUNK_BYTES = 2**25  # of linearised equations kept at a time
+
+
+class _Steps(NamedTuple):
+    """A run of steps with all that the march knew: N + 1 states, and per step what happened in it."""
+
+    first: int  # output that the first state is
+    states: States
+    memory: Array
+    solved: Array
+    projected: Array
+    every: int
+
+
+class _Stages(NamedTuple):
+    """Where the stages of N steps are linearised."""
+
+    newton: States
+    impulses: States | None
+    accelerations: States | None
+    after: States | None
+
+
+@final
+class ImplicitSteps:
+    """The steps of a motion by a scheme of the Newmark family.
+
+    Only the reported instants of the motion are kept; steps between them are taken again, so that a motion with few
+    samples is a set of checkpoints.
+    """
+
+    def __init__(self, motion: Trajectory) -> None:
+        trace = motion.trace
+        if trace.settings is None or trace.memory is None or trace.solved is None or trace.projected is None:
+            raise InputError("the motion was not made by implicit steps.")
+        if motion.steps % max(len(motion.t) - 1, 1) or motion.rejected:
+            raise InputError(
+                "steps that control their error have no discrete derivative here; simulate with a fixed step."
+            )
+        self.motion, self.system, self.model = motion, motion.system, motion.model
+        self.settings, self.trace = trace.settings, trace
+        self.every = motion.steps // (len(motion.t) - 1)
+        self.h = float(motion.t[-1] - motion.t[0]) / motion.steps
+        T = self.system.T
+        self.T, self.free, self.free_complex = T, unforced(T), as_complex(unforced(T))
+        n, m, p = self.model.n_v, self.system.n_constraints, self.settings
+        scale = p.beta * self.h**2
+        cv, ca = p.gamma / (p.beta * self.h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
+        late = np.arange(m) >= self.system.n_holonomic
+        self.w0 = np.where(late, 0.0, p.weight_0)
+        self.w1 = np.where(late, 1.0 if p.weight_2 == 0.0 else p.weight_1, p.weight_1)
+        self.w2 = np.full(m, p.weight_2)
+        self.total = self.w0 + self.w1 * cv + self.w2 * ca
+        self.holonomic = not late.any()
+        self.rated = bool(np.any(self.w1) or np.any(self.w2))
+        size = 8 * (6 * n * n + 8 * m * n + 10 * n)
+        self.chunk = int(np.clip(CHUNK_BYTES // max(size, 1), 8, 4096))
+
+    # ---- the steps, a chunk at a time
+
+    def _chunks(self, backwards: bool = False) -> Iterator[_Steps]:
+        outputs = len(self.motion.t) - 1
+        per = max(1, self.chunk // self.every)
+        starts = range(0, outputs, per)
+        for first in reversed(starts) if backwards else starts:
+            yield self._steps(first, min(first + per, outputs))
+
+    def _steps(self, first: int, last: int) -> _Steps:
+        motion, trace, every = self.motion, self.trace, self.every
+        assert trace.memory is not None
+        assert trace.solved is not None
+        assert trace.projected is not None
+        here = slice(first, last + 1)
+        states = States(*(x[here] for x in (motion.q, motion.v, motion.a, motion.multipliers, motion.t)))
+        if every == 1:
+            return _Steps(first, states, trace.memory[here], trace.solved[here], trace.projected[here], 1)
+        whole = [self._again(k) for k in range(first, last)]
+        joined = [np.concatenate([part[i][: len(part[i]) - (k < len(whole) - 1)] for k, part in enumerate(whole)])
+                  for i in range(8)]  # fmt: skip
+        # what happened in the step to the first state of a later part was noted at the end of the part before
+        for i in (6, 7):
+            joined[i] = np.concatenate([whole[0][i][:1], *(part[i][1:] for part in whole)])
+        return _Steps(first, States(*joined[:5]), joined[5], joined[6], joined[7], every)
+
+    def _again(self, k: int) -> list[Array]:
+        """The steps from output k to the next, taken again."""
+        motion, trace, every = self.motion, self.trace, self.every
+        start = [motion.q, motion.v, motion.a, trace.memory, motion.multipliers, trace.solved]
+        arrays = [np.repeat(np.asarray(x)[k : k + 1], every + 1, axis=0) for x in start]
+        norms, iterations = np.zeros((every + 1, 4)), np.zeros(every + 1, np.int64)
+        t = motion.t[k] + self.h * np.arange(every + 1)
+        arguments: tuple[Any, ...] = (self.h, float(motion.t[k]), 1, *arrays, norms, iterations)
+        if motion.trace.job.formulation.fixed_point:
+            _, reason, at = _marches.march_fixed_point(self.T, self.settings, self.system.kind, *arguments)
+        else:
+            _, reason, at = _marches.march(self.T, self.settings, *arguments)
+        if reason != DONE:
+            raise InputError(f"steps from t = {t[0]:.6g} s could not be taken again, at {at:.6g} s: {REASONS[reason]}.")
+        Q, V, A, X, L, S = arrays
+        return [Q, V, A, L, t, X, S, norms[:, 3] != 0.0]
+
+    def _blocks(self, steps: _Steps) -> tuple[StepBlocks, _Stages]:
+        p, h, m = self.settings, self.h, self.system.n_constraints
+        q, v, a, lam, t = steps.states
+        x0, xs = steps.memory[:-1], steps.solved[1:]
+        d = h * v[:-1] + h * h * ((0.5 - p.beta) * x0 + p.beta * xs)
+        v_star = v[:-1] + h * ((1.0 - p.gamma) * x0 + p.gamma * xs)
+        a_star = ((1.0 - p.alpha_m) * xs + p.alpha_m * x0 - p.alpha_f * a[:-1]) / (1.0 - p.alpha_f)
+        newton = States(q[1:], v_star, a_star, lam[1:], t[1:])
+        N, n = d.shape
+        found = linearised(self.T, newton, self.rated)
+        gamma = np.ascontiguousarray(found.J[:, :m])
+        c_q = self.w0[:, None] * gamma
+        c_v = np.zeros_like(gamma)
+        if self.rated and m:
+            rate_q = found.J_rate[:, :m]
+            c_q = c_q + self.w1[:, None] * rate_q
+            c_v = self.w1[:, None] * gamma
+            if p.weight_2:
+                _, second_q = coordinate_slopes(self.model, self.free_complex, newton)
+                c_q = c_q + self.w2[:, None] * second_q
+                c_v = c_v + self.w2[:, None] * velocity_slopes(
+                    self.model, self.free_complex, newton, rate_q, self.holonomic
+                )
+        projected = steps.projected[1:] & (p.projection != 0.0)
+        impulses = accelerations = after = None
+        K2 = K3 = np.zeros((N, n, n))
+        rates = seconds_q = seconds_v = np.zeros((N, m, n))
+        if m and projected.any():
+            after = States(q[1:], v[1:], a[1:], lam[1:], t[1:])
+            zero, w, y = np.zeros_like(d), v[1:] - v_star, a[1:] - a_star
+            sigma, kappa = np.zeros((N, m)), np.zeros((N, m))
+            _kernels.impulses(found.M.reshape(N, -1), gamma.reshape(N, -1), w, y, sigma, kappa)
+            impulses = States(q[1:], zero, w, sigma, t[1:])
+            K2 = linearised(self.free, impulses, False).K
+            rates, seconds_q = coordinate_slopes(self.model, self.free_complex, after)
+            seconds_v = velocity_slopes(self.model, self.free_complex, after, rates, self.holonomic)
+            if p.project_accelerations:
+                accelerations = States(q[1:], zero, y, kappa, t[1:])
+                K3 = linearised(self.free, accelerations, False).K
+        flat = [np.ascontiguousarray(x.reshape(N, -1)) for x in (found.K, found.C, found.M, gamma, c_q, c_v)]
+        more = [np.ascontiguousarray(x.reshape(N, -1)) for x in (K2, rates, K3, seconds_q, seconds_v)]
+        blocks = StepBlocks(np.ascontiguousarray(d), *flat, self.total, self.w2, projected, *more)
+        return blocks, _Stages(newton, impulses, accelerations, after)
+
+    # ---- direct
+
+    def direct(self, parameters: Parameters, dq: FloatArray, dv: FloatArray) -> StateSlopes:
+        """Derivatives of all reported states, from those of the start (np, n_v)."""
+        nt, count, n, m = len(self.motion.t), len(parameters), self.model.n_v, self.system.n_constraints
+        out = StateSlopes(*(np.zeros((nt, count, k)) for k in (n, n, n, m)))
+        da, dlam = InitialAccelerations(self.motion).direct(parameters, dq, dv)
+        out.q[0], out.v[0], out.a[0], out.lam[0] = dq, dv, da, dlam
+        now = [np.array(x) for x in (dq, dv, da, da)]
+        for steps in self._chunks():
+            blocks, stages = self._blocks(steps)
+            N = len(blocks.d)
+            terms = self._parameter_terms(parameters, stages, N)
+            after = [np.zeros((N, count, k)) for k in (n, n, n, m)]
+            bad = _kernels.tangent_steps(self.T.atoms_i, self.settings, self.h, blocks, *terms, *now, *after)
+            self._check(bad, stages)
+            last = steps.first + N // self.every
+            for whole, part in zip(out, after, strict=True):
+                whole[steps.first + 1 : last + 1] = part[self.every - 1 :: self.every]
+        return out
+
+    def _parameter_terms(self, parameters: Parameters, stages: _Stages, N: int) -> list[FloatArray]:
+        count, n, m = len(parameters), self.model.n_v, self.system.n_constraints
+        r_p, s_p, k_p = (np.zeros((N, count, n)) for _ in range(3))
+        c_p, rate_p, second_p = (np.zeros((N, count, m)) for _ in range(3))
+        for k in parameters.in_model:
+            T = parameters.record(k)
+            found = slopes(T, stages.newton)
+            r_p[:, k] = found.r
+            c_p[:, k] = self.w0 * found.values[:, :m] + self.w1 * found.rates[:, :m] + self.w2 * found.seconds[:, :m]
+            if stages.after is not None and stages.impulses is not None:
+                bare = unforced(T)
+                s_p[:, k] = slopes(bare, stages.impulses).r
+                rows = slopes(bare, stages.after, residual=False)
+                rate_p[:, k], second_p[:, k] = rows.rates, rows.seconds
+                if stages.accelerations is not None:
+                    k_p[:, k] = slopes(bare, stages.accelerations).r
+        return [r_p, c_p, s_p, rate_p, k_p, second_p]
+
+    # ---- adjoint
+
+    def adjoint(self, g: StateGradients) -> tuple[FloatArray, FloatArray, Iterator[Weights]]:
+        """Gradients by the start, q and v (no, n_v), and the weights that parameters act with."""
+        count, n, m = g.q.shape[1], self.model.n_v, self.system.n_constraints
+        y = [np.zeros((count, n)) for _ in range(4)]
+        collected: list[Weights] = []
+        for steps in self._chunks(backwards=True):
+            blocks, stages = self._blocks(steps)
+            N = len(blocks.d)
+            last = steps.first + N // self.every
+            pulls = []
+            for whole in g:
+                part = np.zeros((N, count, whole.shape[2]))
+                part[self.every - 1 :: self.every] = whole[steps.first + 1 : last + 1]
+                pulls.append(part)
+            weights = [np.zeros((count, N, k)) for k in (n, m, n, m, n, m)]
+            bad = _kernels.adjoint_steps(self.T.atoms_i, self.settings, self.h, blocks, *pulls, *y, *weights)
+            self._check(bad, stages)
+            mu, nu, eta2, theta2, eta3, theta3 = weights
+            rows = [nu * w if np.any(w) else None for w in (self.w0, self.w1, self.w2)]
+            collected.append(Weights(stages.newton, mu, *rows))
+            if stages.impulses is not None and stages.after is not None:
+                collected.append(Weights(stages.impulses, eta2, forced=False))
+                if stages.accelerations is not None:
+                    collected.append(Weights(stages.accelerations, eta3, forced=False))
+                collected.append(Weights(stages.after, None, None, theta2, theta3, forced=False))
+        yq, yv, ya, yx = y
+        yq, yv = yq + g.q[0], yv + g.v[0]
+        start = InitialAccelerations(self.motion).adjoint(yq, yv, ya + yx + g.a[0], g.lam[0])
+        return yq, yv, iter([*collected, start])
+
+    def _check(self, bad: int, stages: _Stages) -> None:
+        if bad >= 0:
+            raise InputError(
+                f"the linearised step to t = {stages.newton.t[bad]:.6g} s of model {self.model.name!r} is singular: "
+                "the motion has no derivative beyond. mg.mobility(model, q) tells what loses its rank there."
+            )

@@ -1,0 +1,96 @@
+"""What every measure is: numbers of a state, with their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from mechgrad.dynamics.system import System
+from mechgrad.inverse.loads import Load
+from mechgrad.model.columns import STEP
+from mechgrad.model.model import Model
+from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.states import States
+from mechgrad.typing import Array, FloatArray
+
+
+class Moments(NamedTuple):
+    """States in which something is measured; complex numbers travel through model and states.
+
+    names : of the constraint rows that the multipliers belong to
+    rule : the quadrature that suits how the states were made
+    """
+
+    model: Model
+    states: States
+    tau: Array
+    loads: tuple[Load, ...]
+    names: tuple[str, ...]
+    rule: str
+
+    def system(self) -> System:
+        """The mechanism of these states, with all its rows."""
+        q, v, a, lam, _ = self.states
+        dtype = complex if any(np.iscomplexobj(x) for x in (q, v, a, lam)) else None
+        return System(self.model, self.tau, self.loads, dtype=dtype)
+
+
+class Partials(NamedTuple):
+    """Derivatives of the flattened values: by q, v, a (nt, size, n_v), multipliers (nt, size, m), parameters (nt, size,
+    np); None stands for zero."""
+
+    q: FloatArray | None = None
+    v: FloatArray | None = None
+    a: FloatArray | None = None
+    lam: FloatArray | None = None
+    p: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Numbers of a state. A new one states `values`, and what it depends on.
+
+    uses : which of "q", "v", "a", "lam" it depends on
+    """
+
+    uses: ClassVar[str] = "q v a"
+
+    def values(self, at: Moments) -> Array:
+        """(nt, ...) in all states; complex-safe: no abs, norm or conj."""
+        raise TypeError(f"{type(self).__name__} states no values")  # pragma: no cover - every measure does
+
+    def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
+        """Positions of the parameters it may depend on explicitly."""
+        return parameters.in_model
+
+    def partials(self, at: Moments, parameters: Parameters) -> Partials:
+        """Derivatives by complex steps, exact to rounding."""
+        model, n = at.model, at.model.n_v
+        nt = len(at.states.t)
+
+        def slope(moments: Moments) -> FloatArray:
+            return np.asarray(self.values(moments)).imag.reshape(nt, -1) / STEP
+
+        def along(name: str, width: int) -> FloatArray | None:
+            if name not in self.uses.split() or not width:
+                return None
+            columns = []
+            for j in range(width):
+                step = np.tile(1j * STEP * np.eye(width)[j], (nt, 1))
+                x = getattr(at.states, name)
+                moved = model.integrate(x + 0j, step) if name == "q" else x + step
+                columns.append(slope(at._replace(states=at.states._replace(**{name: np.asarray(moved)}))))
+            return np.stack(columns, axis=2)
+
+        by_p = None
+        if felt := self.felt(at, parameters):
+            size = int(np.prod(np.shape(self.values(at))[1:]))
+            by_p = np.zeros((nt, size, len(parameters)))
+            q = at.states.q + 0j
+            for k in felt:
+                by_p[:, :, k] = slope(at._replace(model=parameters.moved(k), states=at.states._replace(q=q)))
+        by_state = [along(name, n) for name in "qva"]
+        return Partials(*by_state, along("lam", at.states.lam.shape[1]), by_p)

@@ -1,0 +1,107 @@
+"""What a motion is differentiated by: numbers of the model, and what it starts with.
+
+"arm.mass", "S1.stiffness", "*.com.x", ...        paths of the model, patterns, design variables
+"start.position.hinge", "start.velocity.hinge"    what is held at the start, or any coordinate of a tree
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import final
+
+import numpy as np
+
+from mechgrad.errors import InputError, unknown_name
+from mechgrad.integrators.independent import named_rows
+from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.kinematics.mechanism import mechanism_of
+from mechgrad.model.columns import STEP, expand_paths
+from mechgrad.model.mechanism import REFERENCE, Mechanism
+from mechgrad.model.model import Model
+from mechgrad.sensitivities.states import unforced
+from mechgrad.typing import FloatArray
+
+POSITION, VELOCITY = "start.position.", "start.velocity."
+
+
+@final
+class Parameters:
+    """The parameters of one motion, in order.
+
+    names : as asked for, patterns resolved
+    """
+
+    def __init__(self, motion: Trajectory, wrt: str | Sequence[str]) -> None:
+        self.motion, self.model = motion, motion.model
+        self.names = tuple(dict.fromkeys(self._resolved(wrt)))
+        if not self.names:
+            raise InputError("wrt names no parameter; give paths such as 'arm.mass' or 'start.position.hinge'.")
+        self._records: dict[int, Mechanism] = {}
+
+    def _resolved(self, wrt: str | Sequence[str]) -> list[str]:
+        chosen: list[str] = []
+        for item in [wrt] if isinstance(wrt, str) else wrt:
+            if not item.startswith("start."):
+                chosen += expand_paths(self.model, [item])
+                continue
+            known = self._start_names()
+            found = [name for name in known if fnmatchcase(name, item)] if any(c in item for c in "*?[") else [item]
+            for name in found or [item]:
+                if name not in known:
+                    raise unknown_name("start value", name, known, f"the start of model {self.model.name!r}")
+            chosen += found
+        return chosen
+
+    def _start_names(self) -> list[str]:
+        start, model = self.motion.start, self.model
+        if self.motion.system.n_constraints:
+            positions, rates = (start.held, start.held_rates) if start is not None else ((), ())
+        else:
+            positions = rates = model.v_names
+        return [POSITION + name for name in positions] + [VELOCITY + name for name in rates]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def is_start(self, k: int) -> bool:
+        """Whether parameter k is a start value."""
+        return self.names[k].startswith((POSITION, VELOCITY))
+
+    @property
+    def in_model(self) -> list[int]:
+        """Positions of the parameters that are numbers of the model."""
+        return [k for k in range(len(self)) if not self.is_start(k)]
+
+    def value(self, k: int) -> float:
+        """The present value of parameter k."""
+        if not self.is_start(k):
+            return float(np.real(self.model.value(self.names[k])))
+        from mechgrad.sensitivities.start import start_value
+
+        return start_value(self.motion, self.names[k])
+
+    def moved(self, k: int, step: complex = 1j * STEP) -> Model:
+        """The model with a step along parameter k."""
+        return self.model._moved({self.names[k]: self.model.value(self.names[k]) + step})
+
+    def record(self, k: int) -> Mechanism:
+        """The mechanism with an imaginary step along parameter k, a number of the model."""
+        if k not in self._records:
+            system, model = self.motion.system, self.moved(k)
+            T = system.T
+            self._records[k] = mechanism_of(
+                model, rows=system.rows, free=named_rows(model, system.free), tau=system.tau,
+                loads=(T.loads_i, T.loads_f), users=system.users.addresses, dtype=complex,
+                about_com=bool(T.ints[REFERENCE]),
+            )  # fmt: skip
+        return self._records[k]
+
+    def unforced_record(self, k: int) -> Mechanism:
+        """`record` without gravity, forces and loads."""
+        return unforced(self.record(k))
+
+    def tables(self, k: int) -> dict[str, FloatArray]:
+        """Derivatives of the tables of the mechanism by parameter k."""
+        T = self.record(k)
+        return {name: getattr(T, name).imag / STEP for name in ("atoms_f", "markers_f", "loads_f", "numbers")}

@@ -1,0 +1,167 @@
+"""States over time as arrays, and what mechanics says about them: linearisations and slopes, in SIMD lanes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mechgrad.dynamics.kernels import linearised as _linearised
+from mechgrad.dynamics.kernels import slopes as _slopes
+from mechgrad.errors import InputError
+from mechgrad.model.columns import STEP
+from mechgrad.model.mechanism import (
+    AT_TAU,
+    N_ALL,
+    N_CONSTRAINTS,
+    N_LAWS,
+    N_ROWS,
+    N_V,
+    REFERENCE,
+    Mechanism,
+)
+from mechgrad.typing import Array, FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
+
+class States(NamedTuple):
+    """States at instants: q (nt, n_q), v and a (nt, n_v), multipliers lam (nt, m), t (nt,)."""
+
+    q: Array
+    v: Array
+    a: Array
+    lam: Array
+    t: FloatArray
+
+    def rows(self, which: slice) -> States:
+        """Some of them."""
+        return States(*(x[which] for x in self))
+
+
+class StateGradients(NamedTuple):
+    """Gradients of objectives by the states of a motion: q, v, a (nt, no, n_v), multipliers (nt, no, m)."""
+
+    q: FloatArray
+    v: FloatArray
+    a: FloatArray
+    lam: FloatArray
+
+
+class StateSlopes(NamedTuple):
+    """Derivatives of the states of a motion: q (along `model.integrate`), v, a (nt, np, n_v), multipliers (nt, np,
+    m)."""
+
+    q: FloatArray
+    v: FloatArray
+    a: FloatArray
+    lam: FloatArray
+
+
+class Linearised(NamedTuple):
+    """Partials in states: K = r_q, C = r_v, M = r_a (nt, n, n); Gamma and the rates by q of all rows (nt, rows, n)."""
+
+    K: FloatArray
+    C: FloatArray
+    M: FloatArray
+    J: FloatArray
+    J_rate: FloatArray
+
+
+class Slopes(NamedTuple):
+    """Change along one direction: r (nt, n_v), values, rates and second rates of all rows (nt, rows)."""
+
+    r: FloatArray
+    values: FloatArray
+    rates: FloatArray
+    seconds: FloatArray
+
+
+def unforced(T: Mechanism) -> Mechanism:
+    """The mechanism without gravity, forces and loads: its residual is M a + Gamma^T lam at v = 0."""
+    atoms, numbers, ints = T.atoms_f.copy(), T.numbers.copy(), T.ints.copy()
+    atoms[-1] = 0.0
+    n_v = int(T.ints[N_V])
+    numbers[T.ints[AT_TAU] : T.ints[AT_TAU] + n_v] = 0.0
+    ints[[N_LAWS, REFERENCE]] = 0
+    ints[N_ROWS] = ints[N_CONSTRAINTS]
+    ints[N_ALL] = ints[N_CONSTRAINTS]
+    loads_i, loads_f = T.loads_i[:0], T.loads_f[:, :0]
+    fixed = [np.ascontiguousarray(x) for x in (atoms, loads_i, loads_f, ints, numbers)]
+    for x in fixed:
+        x.setflags(write=False)
+    return T._replace(atoms_f=fixed[0], loads_i=fixed[1], loads_f=fixed[2], ints=fixed[3], numbers=fixed[4])
+
+
+def as_complex(T: Mechanism) -> Mechanism:
+    """The same record in complex numbers."""
+    tables = {name: getattr(T, name).astype(complex) for name in ("atoms_f", "markers_f", "loads_f", "numbers")}
+    for x in tables.values():
+        x.setflags(write=False)
+    return T._replace(**tables)
+
+
+def _contiguous(x: Array, dtype: type) -> Array:
+    """C-contiguous and writeable whatever was given, so that one machine code serves."""
+    if x.dtype == dtype and x.flags.c_contiguous and x.flags.writeable:
+        return x
+    return np.array(x, dtype, order="C")
+
+
+def linearised(T: Mechanism, states: States, moving: bool = True) -> Linearised:
+    """Partials of the equations of motion in states; J_rate only if `moving`."""
+    nt, n, rows = len(states.q), int(T.ints[N_V]), int(T.ints[N_ALL])
+    out = [np.empty((nt, n * n)) for _ in range(3)] + [np.empty((nt, rows * n)) for _ in range(2)]
+    q, v, a, lam = (_contiguous(x, float) for x in states[:4])
+    time = _contiguous(states.t, float)[:, None]
+    _check(_linearised.linearised_lanes(T, q, v, a, lam, time, *out, bool(moving)), states)
+    return Linearised(*(x.reshape(nt, n, n) for x in out[:3]), *(x.reshape(nt, rows, n) for x in out[3:]))
+
+
+def slopes(T: Mechanism, states: States, *, residual: bool = True) -> Slopes:
+    """Change of residual and rows along the imaginary parts (of size STEP) of a complex record or of the states."""
+    nt, n, rows = len(states.q), int(T.ints[N_V]), int(T.ints[N_ALL])
+    r = np.empty((nt if residual else 0, n), complex)
+    out = [np.empty((nt, rows), complex) for _ in range(3)]
+    q, v, a, lam = (_contiguous(x, complex) for x in states[:4])
+    _check(_slopes.slopes(T, q, v, a, lam, _contiguous(states.t, float), r, *out), states)
+    return Slopes(*(x.imag / STEP for x in (r, *out)))
+
+
+def _check(bad: int, states: States) -> None:
+    if bad >= 0:
+        raise InputError(
+            f"the state near t = {states.t[bad]:.6g} s holds a number that is not finite, or the forces on it do."
+        )
+
+
+def coordinate_slopes(model: Model, T: Mechanism, states: States) -> tuple[FloatArray, FloatArray]:
+    """Rates and second rates of all rows by q (nt, rows, n_v), along `model.integrate`; T is complex."""
+    nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
+    rate_q, second_q = np.zeros((nt, rows, n)), np.zeros((nt, rows, n))
+    plain = dict(zip(model._layout.plain_v.tolist(), model._layout.plain_q.tolist(), strict=True))
+    here = States(*(_contiguous(x, complex) for x in states[:4]), states.t)
+    for j in range(n):
+        if j in plain:
+            q = here.q.copy()
+            q[:, plain[j]] += 1j * STEP
+        else:
+            q = np.asarray(model.integrate(here.q, np.tile(1j * STEP * np.eye(n)[j], (nt, 1))))
+        found = slopes(T, here._replace(q=q), residual=False)
+        rate_q[:, :, j], second_q[:, :, j] = found.rates, found.seconds
+    return rate_q, second_q
+
+
+def velocity_slopes(model: Model, T: Mechanism, states: States, rate_q: FloatArray, holonomic: bool) -> FloatArray:
+    """Second rates of all rows by v (nt, rows, n_v); twice the rates by q where all coordinates are plain."""
+    if holonomic and len(model._layout.plain_v) == model.n_v:
+        return 2.0 * rate_q
+    nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
+    second_v = np.zeros((nt, rows, n))
+    here = States(*(_contiguous(x, complex) for x in states[:4]), states.t)
+    for j in range(n):
+        v = here.v.copy()
+        v[:, j] += 1j * STEP
+        second_v[:, :, j] = slopes(T, here._replace(v=v), residual=False).seconds
+    return second_v

@@ -1,0 +1,28 @@
+"""Which derivative belongs to which steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.sensitivities.implicit import ImplicitSteps
+from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.states import StateGradients, StateSlopes
+from mechgrad.sensitivities.weights import Weights
+from mechgrad.typing import FloatArray
+
+
+class Steps(Protocol):
+    """The steps of a motion, differentiated."""
+
+    def direct(self, parameters: Parameters, dq: FloatArray, dv: FloatArray) -> StateSlopes:
+        """Derivatives of all reported states, from those of the start (np, n_v)."""
+
+    def adjoint(self, g: StateGradients) -> tuple[FloatArray, FloatArray, Iterator[Weights]]:
+        """Gradients by the start, q and v (no, n_v), and the weights that parameters act with."""
+
+
+def steps_of(motion: Trajectory, *, continuous: bool = False) -> Steps:
+    """The derivative of a motion's steps."""
+    return ImplicitSteps(motion)
