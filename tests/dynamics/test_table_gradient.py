@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "model"))
 import row_values as plain
 from support.random_trees import random_loads, random_tree
 
+import mechgrad as mg
 from mechgrad.dynamics.kernels.states import linearised_states
 from mechgrad.dynamics.kernels.table_gradient import table_gradients
 from mechgrad.dynamics.system import System
@@ -149,6 +150,35 @@ def everything():
 
 
 @cache
+def turning():
+    """Every row that has curvature, between bodies that all turn: on a body at rest some terms vanish."""
+    bodies = [mg.Body(name, 1.0 + k, (0.1 * k, -0.2, 0.05 * k), (0.2, 0.3, 0.4)) for k, name in enumerate(plain.BODIES)]
+    vectors = [
+        *plain.VECTORS,
+        mg.Vector("ball axis", "ball", (0.5, 0.3, -0.8)),
+        mg.Vector("ball edge", "ball", (1, 2, 3)),
+    ]
+    constraints = [
+        mg.AngleBetween("angle", "ball edge", "axle", "ball axis", angle=0.4),
+        mg.Parallel("parallel", "axle", "arm axis"),
+        mg.FixedDistance("distance", "on arm", "on ball", 0.9),
+        mg.PointInPlane("in plane", "hub", "on arm", "arm axis", 0.2),
+        mg.Rolling("ball rolls", "ball.origin", 0.3, "arm axis", contact=True, plane_point="on arm"),
+        mg.Rolling(
+            "wheel rolls", "hub", 0.4, "arm axis", kind="wheel", axis="axle", contact=True, plane_point="on arm"
+        ),
+    ]
+    forces = [
+        mg.SpringDamper("spring", "on arm", "on ball", 100.0, 3.0, 0.4),
+        mg.Bushing("bushing", "on arm", "on ball", (1, 2, 3), (0.1, 0.2, 0.3), (4, 5, 6), (0.4, 0.5, 0.6)),
+        mg.SphereContact("sphere", "on ball", 0.3, "on arm", "arm axis", 1e3, 0.2, 1.5, 0.3, 0.2),
+        mg.Tyre("tyre", "hub", "axle", 0.5, "on arm", "arm axis", 2e3, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.2),
+    ]
+    model = mg.Model("turning", bodies, plain.JOINTS, plain.POINTS, vectors, constraints=constraints, forces=forces)
+    return make_case(model, SAMPLES, seed=7, spread=1.0, rows=np.arange(elements_of(model).n_constraints))
+
+
+@cache
 def tree(seed):
     """Every kind of joint, branching, some links without mass."""
     model = random_tree(seed, 14, massless=0.5)
@@ -160,8 +190,11 @@ def found(make, *arguments):
     return gradients(make(*arguments))
 
 
-CASES = [(everything,), (tree, 1), (tree, 2)]
-every_case = pytest.mark.parametrize("which", CASES, ids=["everything", "tree 1", "tree 2"])
+CASES = {"everything": (everything,), "turning": (turning,), "tree 1": (tree, 1), "tree 2": (tree, 2)}
+every_case = pytest.mark.parametrize("which", CASES.values(), ids=CASES)
+LOADED = [name for name in CASES if name != "turning"]
+loaded_case = pytest.mark.parametrize("which", [CASES[name] for name in LOADED], ids=LOADED)
+with_rows = pytest.mark.parametrize("make", [everything, turning], ids=["everything", "turning"])
 
 
 def case_of(which):
@@ -206,7 +239,7 @@ def test_placements(which):
     assert np.median(shifts) > 1e-2  # where nothing but joints holds it, the whole mechanism can be shifted freely
 
 
-@every_case
+@loaded_case
 def test_gravity_and_loads(which):
     case, G = case_of(which), found(*which)
     n_atoms = case.system.T.ints[N_ATOMS]
@@ -222,8 +255,9 @@ def test_gravity_and_loads(which):
         assert size[case.twin.loads_i[:, L_IN_BODY_AXES] == in_body_axes].max(axis=0).min() > 1e-1
 
 
-def test_markers():
-    case, G = everything(), found(everything)["markers_f"]
+@with_rows
+def test_markers(make):
+    case, G = make(), found(make)["markers_f"]
     oracle = by_entries(case, "markers_f", range(G[0].size)).reshape(G.shape)
     for m in range(len(oracle[0])):
         assert_close(G[:, m], oracle[:, m])
@@ -259,6 +293,20 @@ def test_numbers_of_rows(kind):
     assert directions.size
     assert (directions.min() > 1e-3) == (kind == R.POINT)
     assert (radii.min() > 1e-4) == (kind in (R.CIRCLE, R.SLIP, R.ROLL_ALONG, R.ROLL_ACROSS))
+
+
+def test_all_numbers_between_turning_bodies():
+    case, G = turning(), found(turning)["numbers"]
+    oracle = by_entries(case, "numbers", range(case.twin.numbers.size))
+    assert_close(G, oracle)
+    used = np.abs(oracle).max(axis=0) > 1e-6
+    ints = case.system.T.ints
+    for kind in set(range(12)) - {R.POINT, R.LINEAR}:
+        rows = [k for k in range(ints[N_ALL]) if ints[ints[AT_ROWS] + k * ROW + R_KIND] == kind]
+        assert rows, kind
+        assert used[[ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_CONSTANT for k in rows]].all()
+    start = ints[AT_LAW_NUMBERS]
+    assert used[start : start + ints[N_LAWS] * LAW_NUMBERS].sum() >= 3 + 3 * 6 + 5 + 8
 
 
 def test_factors_and_generalized_forces():

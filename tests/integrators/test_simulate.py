@@ -201,7 +201,7 @@ def test_bad_input():
         ({"rtol": 0.0}, "must be positive"),
         ({"tau": [1.0]}, "tau has shape"),
         ({"q0": [[1.0, 0.5]] * 3, "v0": [[0.0, 0.0]] * 2, "step": 0.1}, "3 starts and v0 2"),
-        ({"q0": [[1.0, 0.5]] * 3}, "takes one real start"),
+        ({"q0": [[1.0, 0.5]] * 3}, "takes one start"),
     ]
     for change, message in cases:
         given = {"q0": [1.0, 0.5], "duration": 1.0} | change

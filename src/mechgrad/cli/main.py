@@ -16,6 +16,7 @@ from rich.table import Table
 from mechgrad.cli.check import check
 from mechgrad.cli.console import fail
 from mechgrad.cli.demo import LIMIT, DemoResult, run_demo
+from mechgrad.cli.gradient import gradient
 from mechgrad.cli.warm import WarmStep, demo_steps, warm_steps
 from mechgrad.errors import MechgradError
 from mechgrad.io import load_model
@@ -74,6 +75,7 @@ def describe(model: Annotated[Path, typer.Argument(metavar="MODEL.toml", help="A
 
 
 app.command()(check)
+app.command()(gradient)
 
 
 @app.command()

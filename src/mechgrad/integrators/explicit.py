@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, Dependent, OpenTree, Projected, Unprojected
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER
 from mechgrad.errors import InputError
 from mechgrad.integrators import dop853
 from mechgrad.integrators.job import DONE, MOST_STEPS, REASONS, Job, bisected, crossing
@@ -22,43 +23,74 @@ for _table in (RK4_A, RK4_B, RK4_C):
     _table.setflags(write=False)
 
 
-def _numbers(job: Job) -> tuple[Array, Any]:
+class Kind(NamedTuple):
+    """What a march does about constraints, each 1 or None: kernels leave out what is None.
+
+    trees : there are none;    loops : accelerations and multipliers from a saddle system
+    settles : the state is corrected after each step, by projection (projected) or by solving for the dependent
+    coordinates, in each stage too (dependent)
+    """
+
+    trees: int | None
+    loops: int | None
+    settles: int | None
+    projected: int | None
+    dependent: int | None
+
+
+TREE = Kind(1, None, None, None, None)
+KINDS = (Kind(None, 1, None, None, None), Kind(None, 1, 1, 1, None), Kind(None, 1, 1, None, 1))
+
+
+def numbers(job: Job) -> tuple[Array, Kind]:
     """Numbers of the acceleration problem, and what follows a step."""
     explicit = job.formulation.explicit()
     if explicit is None:
         raise InputError(f"{job.formulation.name} has no explicit method; choose a scheme of the Newmark family.")
-    kinds = (Unprojected(), Projected(), Dependent())
-    return np.array(explicit[:4], float), kinds[explicit.after] if job.system.n_constraints else OpenTree()
+    return np.array(explicit[:4], float), KINDS[explicit.after] if job.system.n_constraints else TREE
 
 
-def first_step(job: Job, numbers: Array) -> float:
+def first_step(job: Job, f: Array) -> float:
     """A cautious first step: a hundredth of the time in which the velocities change by their tolerance-free size."""
-    a, _, _, _ = job.system.accelerations(job.q, job.v, np.array([job.t0]), numbers)
+    a, _, _, _ = job.system.accelerations(job.q, job.v, np.array([job.t0]), f)
     size, speed, change = (float(np.max(np.abs(x), initial=0.0)) for x in (job.q, job.v, np.nan_to_num(a)))
     guess = 0.01 * min(max(size, 0.1) / max(speed, 1e-6), max(speed, 0.1) / max(change, 1e-6))
     return min(max(guess, 1e-8 * job.duration), 0.1 * job.duration)
 
 
+def _marching(job: Job) -> Callable[..., tuple[Any, ...]]:
+    """The compiled march of order eight, ready for its ends, start and outputs."""
+    f, kind = numbers(job)
+    T, dtype = job.system.T, job.system.dtype
+    nothing: Array = np.empty((0, 0), dtype)
+
+    def march(
+        t0: float, t1: float, h: float, q: Array, v: Array, t_out: Array, Q: Array, V: Array, path: Array = nothing
+    ) -> tuple[Any, ...]:
+        return _kernels.adaptive_one(  # type: ignore[no-any-return]
+            T, f, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol, job.atol,
+            MOST_STEPS, *kind, t_out, q, v, Q, V, path, dtype(0.0),
+        )  # fmt: skip
+
+    return march
+
+
+def _first(job: Job) -> float:
+    return first_step(job, numbers(job)[0]) if job.step is None else job.step
+
+
 def adaptive(job: Job) -> Trajectory:
     """The method of order eight."""
-    if not job.single or job.q.dtype == complex:
-        raise InputError("scheme 'dop853' takes one real start; give a step (scheme 'rk4') for batches.")
+    if not job.single:
+        raise InputError("scheme 'dop853' takes one start; give a step (scheme 'rk4') for batches.")
     samples = job.samples or 201
     if samples < 2:
         raise InputError(f"samples is {samples}; give at least 2.")
-    f, after = _numbers(job)
-    T = job.system.T
     t = job.t0 + np.linspace(0.0, job.duration, samples)
-    Q, V = np.empty((samples, job.q.shape[1])), np.empty((samples, job.v.shape[1]))
+    Q, V = np.empty((samples, job.q.shape[1]), job.q.dtype), np.empty((samples, job.v.shape[1]), job.q.dtype)
     Q[0], V[0] = job.q[0], job.v[0]
-    h = first_step(job, f) if job.step is None else job.step
+    h, march = _first(job), _marching(job)
     done, steps, rejected = 1, 0, 0
-
-    def march(t0: float, t1: float, h: float, q: Array, v: Array, t_out: Array, Q: Array, V: Array) -> tuple[int, ...]:
-        return _kernels.adaptive_one(  # type: ignore[no-any-return]
-            T, f, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol, job.atol,
-            MOST_STEPS, after, t_out, q, v, Q, V, 0.0,
-        )  # fmt: skip
 
     for first, last in job.parts(samples):
         here = slice(first + 1, last + 1)
@@ -77,6 +109,22 @@ def adaptive(job: Job) -> Trajectory:
                 return stopped(job, t, Q, V, first + crossed, march, steps, rejected)
         job.report(last / (samples - 1), t[last])
     return job.trajectory(t, Q, V, steps=steps, rejected=rejected, ended="duration")
+
+
+def steps_taken(motion: Trajectory) -> Array:
+    """Time, length and start (q, v) of every step of a motion of order eight (steps, 2 + n_q + n_v), taken again."""
+    job, t = motion.trace.job, motion.t
+    path = np.empty((motion.steps, 2 + motion.q.shape[1] + motion.v.shape[1]), job.system.dtype)
+    h, march, steps = _first(job), _marching(job), 0
+    q, v = motion.q[0], motion.v[0]
+    for first, last in job.parts(len(t)):
+        Q, V = (np.empty((last - first, x.shape[1]), x.dtype) for x in (motion.q, motion.v))
+        outputs = t[first + 1 : last + 1]
+        _, reason, count, _, h, at = march(t[first], t[last], h, q.copy(), v.copy(), outputs, Q, V, path[steps:])
+        if reason != DONE:
+            raise InputError(f"the steps could not be taken again, at {at:.6g} s: {REASONS[reason]}.")
+        steps, q, v = steps + count, Q[-1], V[-1]
+    return path[:steps]
 
 
 def stopped(job: Job, t: Array, Q: Array, V: Array, k: int, march: object, steps: int, rejected: int) -> Trajectory:
@@ -98,7 +146,7 @@ def stopped(job: Job, t: Array, Q: Array, V: Array, k: int, march: object, steps
 
 def fixed(job: Job) -> Trajectory:
     """The classical method of order four; batches of mechanisms without constraints run in SIMD lanes."""
-    f, after = _numbers(job)
+    f, kind = numbers(job)
     outputs, every, h = job.steps()
     t = job.t0 + np.linspace(0.0, job.duration, outputs)
     q, v = job.q, job.v
@@ -109,7 +157,7 @@ def fixed(job: Job) -> Trajectory:
     V = np.empty((outputs, len(q), v.shape[1]), q.dtype)
 
     def kernel(h: float, t0: float, Q: Array, V: Array) -> tuple[int, int]:
-        arguments = T, f, RK4_A, RK4_B, RK4_C, h, t0, every, after, Q, V
+        arguments = T, f, RK4_A, RK4_B, RK4_C, h, t0, every, *kind, Q, V
         if job.single or q.dtype == complex:
             return _kernels.fixed_one(*arguments, 0j if q.dtype == complex else 0.0)  # type: ignore[no-any-return]
         return _kernels.fixed_lanes(*arguments)  # type: ignore[no-any-return]
@@ -151,3 +199,16 @@ def _shaped(Q: Array, V: Array, single: bool) -> tuple[Array, Array]:
     if single:
         return Q[:, 0], V[:, 0]
     return np.ascontiguousarray(Q.swapaxes(0, 1)), np.ascontiguousarray(V.swapaxes(0, 1))
+
+
+def fixed_states(motion: Trajectory, k: int, count: int, h: float) -> tuple[Array, Array]:
+    """States before each of `count` steps from instant k of a motion with fixed steps, taken again."""
+    job = motion.trace.job
+    f, kind = numbers(job)
+    Q, V = np.empty((count + 1, 1, motion.q.shape[1])), np.empty((count + 1, 1, motion.v.shape[1]))
+    Q[0], V[0] = motion.q[k], motion.v[k]
+    t0 = float(motion.t[k])
+    _, reason = _kernels.fixed_one(job.system.T, f, RK4_A, RK4_B, RK4_C, h, t0, 1, *kind, Q, V, 0.0)
+    if reason != DONE:
+        raise InputError(f"steps from t = {t0:.6g} s could not be taken again: {REASONS[reason]}.")
+    return Q[:-1, 0], V[:-1, 0]

@@ -48,6 +48,7 @@ class GuidedMotion:
         What was driven besides the constraints of the model.
     norms : (nt, 3)
         Largest miss of the rows in positions, velocities and accelerations.
+    at : how what was held moves, as it was given
 
     >>> kinematic_motion(pendulum, [0.0, 1.0], {"pin": mg.Polynomial((0, 2))}).markers(["bob.com"]).velocity[0, 0]
     array([-2.,  0.,  0.])
@@ -60,6 +61,7 @@ class GuidedMotion:
     a: Array
     held: tuple[str, ...]
     norms: FloatArray
+    at: Mapping[Any, Any]
 
     def markers(self, names: Sequence[str]) -> MarkerMotion:
         """Motion of points, vectors and spins, (nt, markers, 3) each."""
@@ -120,7 +122,7 @@ def kinematic_motion(
     for instant in t[1:]:
         instants.append(guide.advance(instants[-1], float(instant)))
     q, v, a = (np.array([getattr(x, name) for x in instants]) for name in ("q", "v", "a"))
-    return GuidedMotion(model, t, q, v, a, tuple(held), np.array([x.norms for x in instants]))
+    return GuidedMotion(model, t, q, v, a, tuple(held), np.array([x.norms for x in instants]), dict(at or {}))
 
 
 class _Instant(NamedTuple):

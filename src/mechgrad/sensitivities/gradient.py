@@ -10,19 +10,24 @@ import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.kinematics.guided import GuidedMotion
 from mechgrad.model.columns import STEP
 from mechgrad.sensitivities.certificate import Certificate, certify
+from mechgrad.sensitivities.continuous import continuous_gradient
+from mechgrad.sensitivities.guided import GuidedCase, guided_gradient, repeated_guided
+from mechgrad.sensitivities.measures import Moments
 from mechgrad.sensitivities.numeric import differentiate
-from mechgrad.sensitivities.objectives import Objective, ObjectiveGradient
+from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import moments_of, repeated, values_of
 from mechgrad.sensitivities.start import start_slopes
 from mechgrad.sensitivities.states import StateGradients, StateSlopes
 from mechgrad.sensitivities.steps import steps_of
-from mechgrad.sensitivities.weights import by_parameters
+from mechgrad.sensitivities.weights import TableGradient
 from mechgrad.typing import Array, FloatArray
 
 METHODS = ("auto", "direct", "adjoint", "continuous-adjoint", "complex", "fd")
+Motion = Trajectory | GuidedMotion
 Objectives = Objective | Sequence[Objective] | Mapping[str, Objective]
 
 
@@ -52,7 +57,7 @@ class Gradient:
     parameter_values: FloatArray
     method: str
     choice: str
-    motion: Trajectory
+    motion: Motion
     terms: tuple[Objective, ...]
 
     @property
@@ -78,10 +83,13 @@ class Gradient:
     def certify(self, *, tolerance: float = 1e-7, steps: Sequence[float] = ()) -> Certificate:
         """Judge the gradient: simulate again with complex steps along every parameter (and with differences, if `steps`
         are given: relative steps of a sweep)."""
-        known = Parameters(self.motion, list(self.parameters))
+        motion, names = self.motion, list(self.parameters)
+        known = (
+            GuidedCase.of(motion).parameters(names) if isinstance(motion, GuidedMotion) else Parameters(motion, names)
+        )
 
         def function(x: Array) -> Array:
-            return _values(self.terms, repeated(self.motion, known, np.asarray(x)))
+            return _values(self.terms, _repeated(self.motion, known, np.asarray(x)))
 
         return certify(
             function, self.parameter_values, self.array, names=self.parameters, outputs=self.objectives, steps=steps,
@@ -106,7 +114,7 @@ class Gradient:
 
 
 def gradient(
-    motion: Trajectory,
+    motion: Motion,
     objectives: Objectives,
     wrt: str | Sequence[str],
     *,
@@ -118,8 +126,8 @@ def gradient(
 
     Parameters
     ----------
-    motion : Trajectory
-        Of `simulate`, one start. Any formulation and scheme; the derivative is that of the same discrete steps.
+    motion : Trajectory of `simulate`, one start, or GuidedMotion of `kinematic_motion`
+        Any formulation and scheme; the derivative is that of the same discrete steps.
     objectives : an `Integral`, `AtEnd`, `AtTime` or a sum of these; a list of them, or a mapping from names to them
     wrt : list of str
         Parameters of the model (paths, patterns, design variables), and what the motion starts with:
@@ -144,12 +152,12 @@ def gradient(
     """
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
-    _check_motion(motion)
     names, terms = _named(objectives)
-    parameters = Parameters(motion, wrt)
-    at = moments_of(motion)
-    found = [term.gradients(at, parameters) for term in terms]
-    labels = _labels(names, found)
+    if isinstance(motion, Trajectory):
+        _check_motion(motion)
+    parameters = _parameters(motion, wrt)
+    values = _values(terms, motion)
+    labels = _labels(names, terms, motion)
     choice = method
     if method == "auto":
         method, choice = _chosen(len(labels), len(parameters))
@@ -158,9 +166,14 @@ def gradient(
         array = np.stack(columns, axis=1)
     elif method == "fd":
         array = _differences(motion, parameters, terms)
+    elif isinstance(motion, GuidedMotion):
+        if method == "continuous-adjoint":
+            raise InputError("a motion that its drivers decide has no differential adjoint; use 'adjoint'.")
+        array = guided_gradient(motion, terms, wrt, method=method)[1]
+    elif method == "continuous-adjoint":
+        array = continuous_gradient(motion, terms, parameters)
     else:
-        array = _analytic(motion, parameters, found, method)
-    values = np.concatenate([g.values for g in found])
+        array = _analytic(motion, parameters, terms, method)
     return Gradient(values, array, labels, parameters.names, values_of(parameters), method, choice, motion, terms)
 
 
@@ -189,10 +202,11 @@ def _named(objectives: Objectives) -> tuple[tuple[str, ...], tuple[Objective, ..
     return names, terms
 
 
-def _labels(names: Sequence[str], found: Sequence[ObjectiveGradient]) -> tuple[str, ...]:
+def _labels(names: Sequence[str], terms: Sequence[Objective], motion: Motion) -> tuple[str, ...]:
     labels: list[str] = []
-    for name, g in zip(names, found, strict=True):
-        count = len(g.values)
+    at = _moments(motion)
+    for name, term in zip(names, terms, strict=True):
+        count = len(np.atleast_1d(term.values(at)))
         base = name or "psi"
         labels += [base] if count == 1 else [f"{base}[{k}]" for k in range(count)]
     return tuple(labels)
@@ -204,44 +218,60 @@ def _chosen(objectives: int, parameters: int) -> tuple[str, str]:
     return "direct", f"direct, since there are no more parameters ({parameters}) than objectives ({objectives})."
 
 
-def _values(terms: Sequence[Objective], motion: Trajectory) -> Array:
-    at = moments_of(motion)
+def _parameters(motion: Motion, wrt: str | Sequence[str]) -> Parameters:
+    return GuidedCase.of(motion).parameters(wrt) if isinstance(motion, GuidedMotion) else Parameters(motion, wrt)
+
+
+def _moments(motion: Motion) -> Moments:
+    return GuidedCase.of(motion).moments() if isinstance(motion, GuidedMotion) else moments_of(motion)
+
+
+def _repeated(motion: Motion, parameters: Parameters, values: Array) -> Motion:
+    if isinstance(motion, GuidedMotion):
+        return repeated_guided(motion, parameters, values)
+    return repeated(motion, parameters, values)
+
+
+def _values(terms: Sequence[Objective], motion: Motion) -> Array:
+    at = _moments(motion)
     return np.concatenate([np.atleast_1d(term.values(at)) for term in terms])
 
 
-def _complex_column(motion: Trajectory, parameters: Parameters, terms: Sequence[Objective], k: int) -> FloatArray:
+def _complex_column(motion: Motion, parameters: Parameters, terms: Sequence[Objective], k: int) -> FloatArray:
     values = values_of(parameters).astype(complex)
     values[k] += 1j * STEP
-    return np.asarray(_values(terms, repeated(motion, parameters, values)).imag / STEP)
+    return np.asarray(_values(terms, _repeated(motion, parameters, values)).imag / STEP)
 
 
-def _differences(motion: Trajectory, parameters: Parameters, terms: Sequence[Objective]) -> FloatArray:
+def _differences(motion: Motion, parameters: Parameters, terms: Sequence[Objective]) -> FloatArray:
     numeric = differentiate(
-        lambda x: _values(terms, repeated(motion, parameters, np.asarray(x))), values_of(parameters), complex_step=False
+        lambda x: _values(terms, _repeated(motion, parameters, np.asarray(x))),
+        values_of(parameters),
+        complex_step=False,
     )
     found = numeric.differences()
     assert found is not None
     return found.values
 
 
-def _analytic(
-    motion: Trajectory, parameters: Parameters, found: Sequence[ObjectiveGradient], method: str
-) -> FloatArray:
+def _analytic(motion: Trajectory, parameters: Parameters, terms: Sequence[Objective], method: str) -> FloatArray:
+    at = moments_of(motion)
+    found = [term.gradients(at, parameters) for term in terms]
     by_states = StateGradients(
         *(np.concatenate(parts, axis=1) for parts in zip(*(g.by_states for g in found), strict=True))
     )
     explicit = np.concatenate([g.by_parameters for g in found])
-    steps = steps_of(motion, continuous=method == "continuous-adjoint")
+    steps = steps_of(motion)
     dq, dv = start_slopes(motion, parameters)
     if method == "direct":
         slopes: StateSlopes = steps.direct(parameters, dq, dv)
         total = (np.einsum("toi,tpi->op", g, x) for g, x in zip(by_states, slopes, strict=True))
         return np.asarray(explicit + sum(total))
     yq, yv, weights = steps.adjoint(by_states)
-    result = explicit + yq @ dq.T + yv @ dv.T
+    tables = TableGradient(motion.system, len(explicit))
     for weight in weights:
-        result += by_parameters(weight, parameters)
-    return np.asarray(result)
+        tables.add(weight)
+    return np.asarray(explicit + yq @ dq.T + yv @ dv.T + tables.by_parameters(parameters))
 
 
 @final

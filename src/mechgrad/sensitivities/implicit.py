@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from mechgrad.dynamics.kernels import implicit_tangent as _kernels
-from mechgrad.dynamics.kernels.implicit_tangent import StepBlocks
+from mechgrad.dynamics.kernels.implicit_tangent import StepBlocks, StepNumbers
 from mechgrad.errors import InputError
 from mechgrad.integrators.job import DONE, REASONS
 from mechgrad.integrators.kernels import implicit as _marches
@@ -82,6 +82,14 @@ class ImplicitSteps:
         self.w1 = np.where(late, 1.0 if p.weight_2 == 0.0 else p.weight_1, p.weight_1)
         self.w2 = np.full(m, p.weight_2)
         self.total = self.w0 + self.w1 * cv + self.w2 * ca
+        redundant = bool(self.system.redundant(motion.q[0], float(motion.t[0])))
+        regular, passes = (_kernels.REGULAR, _kernels.PASSES) if redundant else (0.0, 0)
+        once = p.passes == 0 and p.projection != 0.0
+        self.regular = regular, passes
+        self.numbers = StepNumbers(
+            self.h, scale, cv, ca, 1.0 / (p.alpha * scale) if p.compliant else regular, 0 if p.compliant else passes,
+            1.0 / p.projection if once else regular, 0 if once else passes,
+        )  # fmt: skip
         self.holonomic = not late.any()
         self.rated = bool(np.any(self.w1) or np.any(self.w2))
         size = 8 * (6 * n * n + 8 * m * n + 10 * n)
@@ -161,7 +169,7 @@ class ImplicitSteps:
             after = States(q[1:], v[1:], a[1:], lam[1:], t[1:])
             zero, w, y = np.zeros_like(d), v[1:] - v_star, a[1:] - a_star
             sigma, kappa = np.zeros((N, m)), np.zeros((N, m))
-            _kernels.impulses(found.M.reshape(N, -1), gamma.reshape(N, -1), w, y, sigma, kappa)
+            _kernels.impulses(found.M.reshape(N, -1), gamma.reshape(N, -1), w, y, *self.regular, sigma, kappa)
             impulses = States(q[1:], zero, w, sigma, t[1:])
             K2 = linearised(self.free, impulses, False).K
             rates, seconds_q = coordinate_slopes(self.model, self.free_complex, after)
@@ -179,38 +187,42 @@ class ImplicitSteps:
     def direct(self, parameters: Parameters, dq: FloatArray, dv: FloatArray) -> StateSlopes:
         """Derivatives of all reported states, from those of the start (np, n_v)."""
         nt, count, n, m = len(self.motion.t), len(parameters), self.model.n_v, self.system.n_constraints
-        out = StateSlopes(*(np.zeros((nt, count, k)) for k in (n, n, n, m)))
+        out = [np.zeros((nt, k, count)) for k in (n, n, n, m)]
         da, dlam = InitialAccelerations(self.motion).direct(parameters, dq, dv)
-        out.q[0], out.v[0], out.a[0], out.lam[0] = dq, dv, da, dlam
-        now = [np.array(x) for x in (dq, dv, da, da)]
+        for whole, first in zip(out, (dq, dv, da, dlam), strict=True):
+            whole[0] = first.T
+        now = [np.ascontiguousarray(x.T) for x in (dq, dv, da, da)]
+        now[3] = now[2].copy()
         for steps in self._chunks():
             blocks, stages = self._blocks(steps)
             N = len(blocks.d)
             terms = self._parameter_terms(parameters, stages, N)
-            after = [np.zeros((N, count, k)) for k in (n, n, n, m)]
-            bad = _kernels.tangent_steps(self.T.atoms_i, self.settings, self.h, blocks, *terms, *now, *after)
+            after = [np.empty((N, k, count)) for k in (n, n, n, m)]
+            bad = _kernels.tangent_steps(self.T.atoms_i, self.settings, self.numbers, blocks, *terms, *now, *after)
             self._check(bad, stages)
             last = steps.first + N // self.every
             for whole, part in zip(out, after, strict=True):
                 whole[steps.first + 1 : last + 1] = part[self.every - 1 :: self.every]
-        return out
+        return StateSlopes(*(x.swapaxes(1, 2) for x in out))
 
     def _parameter_terms(self, parameters: Parameters, stages: _Stages, N: int) -> list[FloatArray]:
         count, n, m = len(parameters), self.model.n_v, self.system.n_constraints
-        r_p, s_p, k_p = (np.zeros((N, count, n)) for _ in range(3))
-        c_p, rate_p, second_p = (np.zeros((N, count, m)) for _ in range(3))
+        r_p, s_p, k_p = (np.zeros((N, n, count)) for _ in range(3))
+        c_p, rate_p, second_p = (np.zeros((N, m, count)) for _ in range(3))
         for k in parameters.in_model:
             T = parameters.record(k)
             found = slopes(T, stages.newton)
-            r_p[:, k] = found.r
-            c_p[:, k] = self.w0 * found.values[:, :m] + self.w1 * found.rates[:, :m] + self.w2 * found.seconds[:, :m]
+            r_p[:, :, k] = found.r
+            for w, x in ((self.w0, found.values), (self.w1, found.rates), (self.w2, found.seconds)):
+                if np.any(w):
+                    c_p[:, :, k] += w * x[:, :m]
             if stages.after is not None and stages.impulses is not None:
-                bare = unforced(T)
-                s_p[:, k] = slopes(bare, stages.impulses).r
+                bare = parameters.unforced_record(k)
+                s_p[:, :, k] = slopes(bare, stages.impulses).r
                 rows = slopes(bare, stages.after, residual=False)
-                rate_p[:, k], second_p[:, k] = rows.rates, rows.seconds
+                rate_p[:, :, k], second_p[:, :, k] = rows.rates, rows.seconds
                 if stages.accelerations is not None:
-                    k_p[:, k] = slopes(bare, stages.accelerations).r
+                    k_p[:, :, k] = slopes(bare, stages.accelerations).r
         return [r_p, c_p, s_p, rate_p, k_p, second_p]
 
     # ---- adjoint
@@ -218,7 +230,7 @@ class ImplicitSteps:
     def adjoint(self, g: StateGradients) -> tuple[FloatArray, FloatArray, Iterator[Weights]]:
         """Gradients by the start, q and v (no, n_v), and the weights that parameters act with."""
         count, n, m = g.q.shape[1], self.model.n_v, self.system.n_constraints
-        y = [np.zeros((count, n)) for _ in range(4)]
+        y = [np.zeros((n, count)) for _ in range(4)]
         collected: list[Weights] = []
         for steps in self._chunks(backwards=True):
             blocks, stages = self._blocks(steps)
@@ -226,11 +238,11 @@ class ImplicitSteps:
             last = steps.first + N // self.every
             pulls = []
             for whole in g:
-                part = np.zeros((N, count, whole.shape[2]))
-                part[self.every - 1 :: self.every] = whole[steps.first + 1 : last + 1]
+                part = np.zeros((N, whole.shape[2], count))
+                part[self.every - 1 :: self.every] = whole[steps.first + 1 : last + 1].swapaxes(1, 2)
                 pulls.append(part)
             weights = [np.zeros((count, N, k)) for k in (n, m, n, m, n, m)]
-            bad = _kernels.adjoint_steps(self.T.atoms_i, self.settings, self.h, blocks, *pulls, *y, *weights)
+            bad = _kernels.adjoint_steps(self.T.atoms_i, self.settings, self.numbers, blocks, *pulls, *y, *weights)
             self._check(bad, stages)
             mu, nu, eta2, theta2, eta3, theta3 = weights
             rows = [nu * w if np.any(w) else None for w in (self.w0, self.w1, self.w2)]
@@ -240,7 +252,7 @@ class ImplicitSteps:
                 if stages.accelerations is not None:
                     collected.append(Weights(stages.accelerations, eta3, forced=False))
                 collected.append(Weights(stages.after, None, None, theta2, theta3, forced=False))
-        yq, yv, ya, yx = y
+        yq, yv, ya, yx = (x.T.copy() for x in y)
         yq, yv = yq + g.q[0], yv + g.v[0]
         start = InitialAccelerations(self.motion).adjoint(yq, yv, ya + yx + g.a[0], g.lam[0])
         return yq, yv, iter([*collected, start])

@@ -22,6 +22,7 @@ from mechgrad.model.model import Model
 from mechgrad.sensitivities.states import unforced
 from mechgrad.typing import FloatArray
 
+TABLES = ("atoms_f", "markers_f", "loads_f", "numbers")
 POSITION, VELOCITY = "start.position.", "start.velocity."
 
 
@@ -38,6 +39,7 @@ class Parameters:
         if not self.names:
             raise InputError("wrt names no parameter; give paths such as 'arm.mass' or 'start.position.hinge'.")
         self._records: dict[int, Mechanism] = {}
+        self._unforced: dict[int, Mechanism] = {}
 
     def _resolved(self, wrt: str | Sequence[str]) -> list[str]:
         chosen: list[str] = []
@@ -99,9 +101,11 @@ class Parameters:
 
     def unforced_record(self, k: int) -> Mechanism:
         """`record` without gravity, forces and loads."""
-        return unforced(self.record(k))
+        if k not in self._unforced:
+            self._unforced[k] = unforced(self.record(k))
+        return self._unforced[k]
 
     def tables(self, k: int) -> dict[str, FloatArray]:
         """Derivatives of the tables of the mechanism by parameter k."""
         T = self.record(k)
-        return {name: getattr(T, name).imag / STEP for name in ("atoms_f", "markers_f", "loads_f", "numbers")}
+        return {name: getattr(T, name).imag / STEP for name in TABLES}

@@ -102,7 +102,7 @@ def as_complex(T: Mechanism) -> Mechanism:
     return T._replace(**tables)
 
 
-def _contiguous(x: Array, dtype: type) -> Array:
+def contiguous(x: Array, dtype: type) -> Array:
     """C-contiguous and writeable whatever was given, so that one machine code serves."""
     if x.dtype == dtype and x.flags.c_contiguous and x.flags.writeable:
         return x
@@ -113,8 +113,8 @@ def linearised(T: Mechanism, states: States, moving: bool = True) -> Linearised:
     """Partials of the equations of motion in states; J_rate only if `moving`."""
     nt, n, rows = len(states.q), int(T.ints[N_V]), int(T.ints[N_ALL])
     out = [np.empty((nt, n * n)) for _ in range(3)] + [np.empty((nt, rows * n)) for _ in range(2)]
-    q, v, a, lam = (_contiguous(x, float) for x in states[:4])
-    time = _contiguous(states.t, float)[:, None]
+    q, v, a, lam = (contiguous(x, float) for x in states[:4])
+    time = contiguous(states.t, float)[:, None]
     _check(_linearised.linearised_lanes(T, q, v, a, lam, time, *out, bool(moving)), states)
     return Linearised(*(x.reshape(nt, n, n) for x in out[:3]), *(x.reshape(nt, rows, n) for x in out[3:]))
 
@@ -124,8 +124,8 @@ def slopes(T: Mechanism, states: States, *, residual: bool = True) -> Slopes:
     nt, n, rows = len(states.q), int(T.ints[N_V]), int(T.ints[N_ALL])
     r = np.empty((nt if residual else 0, n), complex)
     out = [np.empty((nt, rows), complex) for _ in range(3)]
-    q, v, a, lam = (_contiguous(x, complex) for x in states[:4])
-    _check(_slopes.slopes(T, q, v, a, lam, _contiguous(states.t, float), r, *out), states)
+    q, v, a, lam = (contiguous(x, complex) for x in states[:4])
+    _check(_slopes.slopes(T, q, v, a, lam, contiguous(states.t, float), r, *out), states)
     return Slopes(*(x.imag / STEP for x in (r, *out)))
 
 
@@ -141,7 +141,7 @@ def coordinate_slopes(model: Model, T: Mechanism, states: States) -> tuple[Float
     nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
     rate_q, second_q = np.zeros((nt, rows, n)), np.zeros((nt, rows, n))
     plain = dict(zip(model._layout.plain_v.tolist(), model._layout.plain_q.tolist(), strict=True))
-    here = States(*(_contiguous(x, complex) for x in states[:4]), states.t)
+    here = States(*(contiguous(x, complex) for x in states[:4]), states.t)
     for j in range(n):
         if j in plain:
             q = here.q.copy()
@@ -159,7 +159,7 @@ def velocity_slopes(model: Model, T: Mechanism, states: States, rate_q: FloatArr
         return 2.0 * rate_q
     nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
     second_v = np.zeros((nt, rows, n))
-    here = States(*(_contiguous(x, complex) for x in states[:4]), states.t)
+    here = States(*(contiguous(x, complex) for x in states[:4]), states.t)
     for j in range(n):
         v = here.v.copy()
         v[:, j] += 1j * STEP

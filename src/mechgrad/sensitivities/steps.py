@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.integrators.schemes import NewmarkFamily
 from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.sensitivities.explicit import ExplicitSteps
 from mechgrad.sensitivities.implicit import ImplicitSteps
+from mechgrad.sensitivities.independent import IndependentSteps
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import StateGradients, StateSlopes
 from mechgrad.sensitivities.weights import Weights
@@ -23,6 +27,10 @@ class Steps(Protocol):
         """Gradients by the start, q and v (no, n_v), and the weights that parameters act with."""
 
 
-def steps_of(motion: Trajectory, *, continuous: bool = False) -> Steps:
+def steps_of(motion: Trajectory) -> Steps:
     """The derivative of a motion's steps."""
+    if not isinstance(motion.scheme, NewmarkFamily):
+        return ExplicitSteps(motion)
+    if isinstance(motion.trace.job.formulation, MatrixR):
+        return IndependentSteps(motion)
     return ImplicitSteps(motion)

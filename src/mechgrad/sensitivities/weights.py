@@ -2,18 +2,25 @@
 
     s = sum over samples of   mu . r + w0 . value + w1 . rate + w2 . second
 
-What an adjoint sweep leaves behind has this form for every formulation; here it becomes derivatives by parameters.
+What an adjoint sweep leaves behind has this form for every formulation. First comes the gradient by all tables of the
+mechanism, whose cost does not depend on the parameters; then its product with the change of the tables, once for each
+parameter:
+
+    ds/dp = sum over tables of  (ds/dtable) (dtable/dp)
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 
-from mechgrad.model.mechanism import Mechanism
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.states import States, slopes, unforced
+from mechgrad.dynamics.kernels import table_gradient as _kernels
+from mechgrad.dynamics.system import System
+from mechgrad.errors import InputError
+from mechgrad.model.mechanism import AT_TAU, N_ALL, N_V, Mechanism
+from mechgrad.sensitivities.parameters import TABLES, Parameters
+from mechgrad.sensitivities.states import States, contiguous, unforced
 from mechgrad.typing import FloatArray
 
 
@@ -31,14 +38,50 @@ class Weights(NamedTuple):
     forced: bool = True
 
 
-def by_parameters(weights: Weights, parameters: Parameters) -> FloatArray:
-    """ds/dp of all objectives (no, np); start values have none."""
-    count = next(len(x) for x in weights[1:5] if x is not None)
-    result = np.zeros((count, len(parameters)))
-    for k in parameters.in_model:
-        T: Mechanism = parameters.record(k)
-        found = slopes(T if weights.forced else unforced(T), weights.states, residual=weights.mu is not None)
-        for weight, slope in zip(weights[1:5], found, strict=True):
-            if weight is not None:
-                result[:, k] += np.einsum("oti,ti->o", weight, slope[:, : weight.shape[2]])
-    return result
+@final
+class TableGradient:
+    """ds/d(tables) of a mechanism, for some objectives, summed up over sweeps."""
+
+    def __init__(self, system: System, count: int) -> None:
+        self.count, self.T, self.bare = count, system.T, unforced(system.T)
+        self.tables = {name: np.zeros((count, *getattr(system.T, name).shape)) for name in TABLES}
+
+    def add(self, weights: Weights) -> None:
+        """Add what some weights make."""
+        T: Mechanism = self.T if weights.forced else self.bare
+        nt, n, rows = len(weights.states.t), int(T.ints[N_V]), int(T.ints[N_ALL])
+        padded = [_padded(x, self.count, nt, k) for x, k in zip(weights[1:5], (n, rows, rows, rows), strict=True)]
+        into = {
+            name: x if weights.forced else np.zeros((self.count, *getattr(T, name).shape))
+            for name, x in self.tables.items()
+        }
+        states = [contiguous(x, float) for x in weights.states]
+        bad = _kernels.table_gradients(T, *states, *padded, *(into[name] for name in TABLES))
+        if bad >= 0:
+            raise InputError(f"the state near t = {weights.states.t[bad]:.6g} s holds a number that is not finite.")
+        if not weights.forced:
+            # gravity and tau do not act there, whatever they are
+            into["atoms_f"][:, -1] = 0.0
+            into["numbers"][:, T.ints[AT_TAU] : T.ints[AT_TAU] + n] = 0.0
+            for name in ("atoms_f", "markers_f", "numbers"):
+                self.tables[name] += into[name]
+
+    def by_parameters(self, parameters: Parameters) -> FloatArray:
+        """ds/dp of all objectives (no, np); start values have none."""
+        result = np.zeros((self.count, len(parameters)))
+        for k in parameters.in_model:
+            for name, change in parameters.tables(k).items():
+                where = np.flatnonzero(change)
+                if where.size:
+                    result[:, k] += self.tables[name].reshape(self.count, -1)[:, where] @ change.ravel()[where]
+        return result
+
+
+def _padded(x: FloatArray | None, count: int, nt: int, width: int) -> FloatArray:
+    """Weights of all rows; those that are not given are zero."""
+    if x is not None and x.shape == (count, nt, width):
+        return contiguous(x, float)
+    out = np.zeros((count, nt, width))
+    if x is not None:
+        out[:, :, : x.shape[2]] = x
+    return out

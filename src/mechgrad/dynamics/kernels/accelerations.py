@@ -14,22 +14,25 @@ from typing import NamedTuple
 
 from numba.extending import overload
 
+from mechgrad.dynamics.kernels.laws import apply_laws
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.system import forces, mass, place, push_coordinates, push_rows, residual
 from mechgrad.inverse.kernels.articulated import articulated_accelerations, body_wrenches_and_inertias
 from mechgrad.inverse.kernels.wrenches import apply_loads
-from mechgrad.kernels.jit import spliced
-from mechgrad.kernels.lanes import any_not_less, load, store
+from mechgrad.kernels.jit import inlined, spliced
+from mechgrad.kernels.lanes import any_not_less, load, store, width
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.vec3 import clear
-from mechgrad.kinematics.kernels.rows import row_columns
-from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
+from mechgrad.kinematics.kernels.markers import marker_motion_block
+from mechgrad.kinematics.kernels.outward import outward
+from mechgrad.kinematics.kernels.rows import place_rows, row_columns
+from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_LAWS, N_ROWS
 
 DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY, NOT_CONVERGED = range(6)
 REFINEMENTS = 4
 
 
-# What an explicit march does about constraints, as types: a march compiles only what its kind needs.
+# What is known of constraints, as types: a kernel compiles only what its kind needs.
 class OpenTree(NamedTuple):
     """There are none."""
 
@@ -37,19 +40,7 @@ class OpenTree(NamedTuple):
 
 
 class Unprojected(NamedTuple):
-    """At the level of accelerations only."""
-
-    unused: int = 0
-
-
-class Projected(NamedTuple):
-    """Positions and velocities are projected after each step."""
-
-    unused: int = 0
-
-
-class Dependent(NamedTuple):
-    """Dependent coordinates are solved for in each stage (Matrix R)."""
+    """There are some, at the level of accelerations."""
 
     unused: int = 0
 
@@ -59,24 +50,49 @@ def is_kind(numba_type, record):
     return getattr(numba_type, "instance_class", None) is record
 
 
-@spliced
-def tree_accelerations(T, w, q, v, t, a, like):
-    """a of a mechanism without constraints. Returns a reason to end, or DONE."""
-    check = place(T, w, q, v, w.zero, t, T.ints[N_CONSTRAINTS], T.ints[N_ROWS], like)
+@inlined
+def tree_pass(
+    ints, numbers, atoms_i, atoms_f, markers_i, markers_f, loads_i, frames, twists, motion, wrenches, inertia, loads,
+    values, rates, seconds, feet, y, y_g, y_gd, law_g, law_gd, law_F, law_F_g, law_F_gd, r, zero, q, v, t, a, like,
+):  # fmt: skip
+    """a of a mechanism without constraints. Returns a reason to end, or DONE.
+
+    The arrays of records one by one: calls that take records count references, which takes longer than the work.
+    """
+    first, last, n_v = ints[N_CONSTRAINTS], ints[N_ROWS], v.size // width(like)
+    check = outward(atoms_i, atoms_f, q, v, zero, frames, twists, like)
+    if last > first:
+        marker_motion_block(markers_i, markers_f, frames, motion, like)
+        place_rows(
+            ints, numbers, motion, frames, q, v, zero, t, first, last, values, rates, seconds, feet, like
+        )  # fmt: skip
     if any_not_less(check, 1.0):
         return BAD_NUMBER
-    forces(T, w, t, like)
-    body_wrenches_and_inertias(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, like)
-    if T.loads_i.shape[0]:
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
-    push_rows(T.ints, w.feet, w.y, w.wrenches, T.ints[N_CONSTRAINTS], like)
+    if ints[N_LAWS]:
+        apply_laws(
+            ints, numbers, t, values, rates, y, y_g, y_gd, law_g, law_gd, law_F, law_F_g, law_F_gd, like
+        )  # fmt: skip
+    body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertia, like)
+    if loads_i.shape[0]:
+        apply_loads(loads_i, loads, frames, wrenches, like)
+    push_rows(ints, feet, y, wrenches, first, like)
     # what tau and LINEAR rows do, as generalized forces
-    clear(w.r, 0, T.columns_i.shape[0], like)
-    push_coordinates(T.ints, T.numbers, w.y, w.r, T.ints[N_CONSTRAINTS], like)
-    for j in range(T.columns_i.shape[0]):
-        store(w.r, j, load(w.r, j, like) * -1.0)
-    failed = articulated_accelerations(T.atoms_i, T.atoms_f, w.twists, w.wrenches, w.r, w.inertia, a, like)
+    clear(r, 0, n_v, like)
+    push_coordinates(ints, numbers, y, r, first, like)
+    for j in range(n_v):
+        store(r, j, load(r, j, like) * -1.0)
+    failed = articulated_accelerations(atoms_i, atoms_f, twists, wrenches, r, inertia, a, like)
     return SINGULAR if any_not_less(failed, 0.5) else DONE
+
+
+@spliced
+def tree_accelerations(T, w, q, v, t, a, like):
+    """`tree_pass` from the records; one call and nothing else, so that references to them need no counting."""
+    return tree_pass(
+        T.ints, T.numbers, T.atoms_i, T.atoms_f, T.markers_i, T.markers_f, T.loads_i, w.frames, w.twists, w.motion,
+        w.wrenches, w.inertia, w.loads, w.values, w.rates, w.seconds, w.feet, w.y, w.y_g, w.y_gd, w.law_g, w.law_gd,
+        w.law_F, w.law_F_g, w.law_F_gd, w.r, w.zero, q, v, t, a, like,
+    )  # fmt: skip
 
 
 @spliced

@@ -39,6 +39,7 @@ from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_CONSTRAINTS, 
 # convergence is linear: iteration ends when the increment still to come is far below the tolerance. With an exact new
 # matrix it is quadratic: an increment well below the root of the tolerance is the last that matters.
 SHRINKS_ENOUGH, BELOW, BELOW_ROOT = 0.05, 1e-4, 1e-3
+ROUNDING = 1e-16  # increments below this change nothing
 PENALTY_PASSES = 6
 
 
@@ -138,7 +139,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     for k in range(m):
         lam[k] = lam[k] * p.carry
     scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
-    before, converged, quadratic, iterations = math.inf, False, False, 0
+    before, converged, quadratic, fresh, iterations = math.inf, False, False, False, 0
     while not converged:
         if iterations >= p.most_iterations:
             return NOT_CONVERGED, iterations, 0
@@ -148,7 +149,8 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
         forces(T, w, like * 0.0 + t, like)
         for k in range(m):
             w.y[k] = lam[k]
-        quadratic = p.exact and factored == 0
+        fresh = p.exact and factored == 0
+        quadratic = fresh and p.weight_2 == 0.0  # what positions do to second rates is left out of the matrix
         if factored != 0:
             residual(T, w, q, v, a, s.r, like)
         else:
@@ -183,7 +185,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
             if iterations < PENALTY_PASSES:
                 converged = converged and p.weight_0 * (1.0 - p.compliant) * left / p.alpha < p.tolerance
         else:
-            converged = size * shrinks < BELOW * p.tolerance
+            converged = size * shrinks < max(BELOW * p.tolerance, ROUNDING)
         if iterations > 1 and shrinks > SHRINKS_ENOUGH:
             factored = 0
         before = size
@@ -192,7 +194,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     reason = DONE
     if m:
         # the mass matrix of a fresh linearisation is that of this state but for the last increment: a good metric
-        reason = project(T, w, s, p, t, q, v, a, norms, quadratic, like)
+        reason = project(T, w, s, p, t, q, v, a, norms, fresh, like)
     if p.alpha_m == 0.0 and p.alpha_f == 0.0:
         for j in range(n):
             x[j] = a[j]

@@ -12,8 +12,9 @@ c = w0 value + w1 rate + w2 second is the constraint that is solved. Stages 2 an
     [ M  Gamma^T ; Gamma  -1/p ] [ da; dkap ] = [ M d(a*) - K3 dq - k_p;  -second_q dq - second_v dv - second_p ]
 
 K2 = (M (v - v*) + Gamma^T sig)_q, s_p its twin by parameters, K3 and k_p likewise with a and kap. The influence of eps
-is taken away by repetition where multipliers take its place. What mechanics says of all steps is linearised beforehand
-(`linearised`, `slopes`): here is matrix algebra only. Adjoints run the same stages backwards, transposed.
+is taken away by repetition where rows depend on each other; elsewhere there is none. What mechanics says of all steps
+is linearised beforehand (`linearised`, `slopes`): here is matrix algebra only. Adjoints run the same stages backwards,
+transposed.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor
-from mechgrad.dynamics.kernels.turning import carry, spread, spread_columns
+from mechgrad.dynamics.kernels.saddle import saddle_factor
+from mechgrad.dynamics.kernels.turning import carry, spread, spread_matrix
+from mechgrad.kernels.columns import add_product, add_transposed, refined_columns
 from mechgrad.kernels.jit import entry, inner
-from mechgrad.kernels.lu import lu_solve, lu_solve_transposed
 
-# Of the second block where multipliers take the place of penalties: it only keeps rows that depend on each other
-# regular, and repetitions (a few, PASSES at most) take its influence away.
+# Of the second block where rows depend on each other: it only keeps them regular, and repetitions (a few, PASSES at
+# most) take its influence away.
 REGULAR, PASSES = 1e-8, 12
 
 
@@ -56,71 +57,31 @@ class StepBlocks(NamedTuple):
     second_v: np.ndarray
 
 
-@inner
-def refined(S, pivots, J, x, n, m, transposed, passes, c, work):
-    """x := S^-1 x or S^-T x without the influence of eps; J: the block that stands below (tangent) or above."""
-    size = n + m
-    most = 0.0
-    for k in range(m):
-        c[k] = x[n + k]
-    for i in range(size):
-        most = max(most, abs(x[i]))
-    if transposed:
-        lu_solve_transposed(S, pivots, x, size)
-    else:
-        lu_solve(S, pivots, x, size)
-    for _ in range(passes):
-        worst = 0.0
-        for j in range(n):
-            work[j] = 0.0
-        for k in range(m):
-            defect = c[k]
-            for j in range(n):
-                defect -= J[k * n + j] * x[j]
-            work[n + k] = defect
-            worst = max(worst, abs(defect))
-        if worst <= ROUNDING * most:
-            break
-        if transposed:
-            lu_solve_transposed(S, pivots, work, size)
-        else:
-            lu_solve(S, pivots, work, size)
-        for i in range(size):
-            x[i] += work[i]
+class StepNumbers(NamedTuple):
+    """Numbers of N steps of one scheme; every field has its own type."""
+
+    h: float
+    scale: float  # beta h^2
+    cv: float
+    ca: float
+    eps: float  # of the second block of Newton's matrix, times the total weight of its row
+    passes: int
+    eps_projection: float
+    passes_projection: int
 
 
 @inner
-def _minus_product(A, at, rows, n, x, out, first, factor):
-    """out[first:] -= factor A x for a matrix that starts at A[at]."""
-    for i in range(rows):
-        total = 0.0
-        for j in range(n):
-            total += A[at + i * n + j] * x[j]
-        out[first + i] -= factor * total
-
-
-@inner
-def _minus_transposed(A, rows, n, x, first, out, factor):
-    """out -= factor A^T x[first:]."""
-    for i in range(rows):
-        y = factor * x[first + i]
-        if y != 0.0:
-            for j in range(n):
-                out[j] -= A[i * n + j] * y
-
-
-@inner
-def stage_matrices(atoms_i, d, K, C, M, gamma, c_q, c_v, total, w2, eps, scale, cv, ca, A, low, S, pivots):
+def stage_matrix(atoms_i, d, K, C, M, gamma, c_q, c_v, total, w2, eps, scale, cv, ca, A, low, S, pivots):
     """Factors of stage 1 of one step."""
     n, m = d.size, total.size
     for i in range(n * n):
         A[i] = scale * K[i]
-    spread_columns(atoms_i, d, A, n, n)
+    spread_matrix(atoms_i, d, A, n, n)
     for i in range(n * n):
         A[i] += scale * (cv * C[i] + ca * M[i])
     for i in range(m * n):
         low[i] = c_q[i]
-    spread_columns(atoms_i, d, low, m, n)
+    spread_matrix(atoms_i, d, low, m, n)
     for k in range(m):
         for j in range(n):
             at = k * n + j
@@ -128,26 +89,35 @@ def stage_matrices(atoms_i, d, K, C, M, gamma, c_q, c_v, total, w2, eps, scale, 
     return saddle_factor(A, gamma, low, eps, n, m, S, pivots)
 
 
-@entry
-def tangent_steps(atoms_i, p, h, B, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv, da, dx, DQ, DV, DA, DL):
-    """Changes (np, n) of state and memory through N steps, in place; those after each step into DQ .. DL (N, np, .).
+@inner
+def _add_weighted(gamma, w2, m, n, X, out, first, factor):
+    """out[first:] += factor w2 Gamma X."""
+    for r in range(m):
+        for j in range(n):
+            a = factor * w2[r] * gamma[r * n + j]
+            if a != 0.0:
+                for k in range(X.shape[1]):
+                    out[first + r, k] += a * X[j, k]
 
-    r_p, s_p, k_p: (N, np, n); c_p, rate_p, second_p: (N, np, m). Returns the first step with a singular matrix, or -1.
+
+@entry
+def tangent_steps(atoms_i, p, s, B, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv, da, dx, DQ, DV, DA, DL):
+    """Changes (n, np) of state and memory through N steps, in place; those after each step into DQ .. DL (N, ., np).
+
+    r_p, s_p, k_p: (N, n, np); c_p, rate_p, second_p: (N, m, np). Returns the first step with a singular matrix, or -1.
     """
-    N, n, m, count = B.d.shape[0], B.d.shape[1], B.total.size, dq.shape[0]
-    scale = p.beta * h * h
-    cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
-    size = n + m
+    N, n, m, count = B.d.shape[0], B.d.shape[1], B.total.size, dq.shape[1]
+    size, h, scale, cv, ca = n + m, s.h, s.scale, s.cv, s.ca
     A, low, S, P = np.empty(n * n), np.empty(m * n), np.empty(size * size), np.empty(size * size)
     pivots_S, pivots_P = np.empty(size, np.int64), np.empty(size, np.int64)
-    x, c, work, eps, loose = np.empty(size), np.empty(m), np.empty(size), np.empty(m), np.empty(m)
-    before, vs, acc = np.empty(n), np.empty(n), np.empty(n)
-    passes = 0 if p.compliant != 0.0 else PASSES
+    x, c, work = np.empty((size, count)), np.empty((m, count)), np.empty((size, count))
+    q, v, a, d = np.empty((n, count)), np.empty((n, count)), np.empty((n, count)), np.empty((n, count))
+    eps, loose = np.empty(m), np.full(m, s.eps_projection)
+    back = s.passes < 0  # never: a value the compiler does not take for a literal, which would compile twice
     for k in range(m):
-        eps[k] = 1.0 / (p.alpha * scale * B.total[k]) if p.compliant != 0.0 else REGULAR
-        loose[k] = 1.0 / p.projection if p.projection != 0.0 else 0.0
+        eps[k] = s.eps / B.total[k]
     for i in range(N):
-        if not stage_matrices(
+        if not stage_matrix(
             atoms_i, B.d[i], B.K[i], B.C[i], B.M[i], B.gamma[i], B.c_q[i], B.c_v[i], B.total, B.w2, eps, scale, cv, ca,
             A, low, S, pivots_S,
         ):  # fmt: skip
@@ -155,92 +125,102 @@ def tangent_steps(atoms_i, p, h, B, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv
         projected = m > 0 and B.projected[i]
         if projected and not saddle_factor(B.M[i], B.gamma[i], B.gamma[i], loose, n, m, P, pivots_P):
             return i
-        for k in range(count):
+        for j in range(n):
+            for k in range(count):
+                q[j, k] = dq[j, k]
+                d[j, k] = h * dv[j, k] + h * h * (0.5 - p.beta) * dx[j, k]
+                v[j, k] = dv[j, k] + h * (1.0 - p.gamma) * dx[j, k]
+                a[j, k] = (p.alpha_m * dx[j, k] - p.alpha_f * da[j, k]) / (1.0 - p.alpha_f)
+                x[j, k] = -scale * r_p[i, j, k]
+        carry(atoms_i, B.d[i], q, 1.0)
+        spread(atoms_i, B.d[i], d, 1.0)
+        for j in range(n):
+            for k in range(count):
+                q[j, k] += d[j, k]
+        add_product(B.K[i], n, n, q, x, 0, -scale)
+        add_product(B.C[i], n, n, v, x, 0, -scale)
+        add_product(B.M[i], n, n, a, x, 0, -scale)
+        for r in range(m):
+            for k in range(count):
+                x[n + r, k] = -c_p[i, r, k]
+        add_product(B.c_q[i], m, n, q, x, n, -1.0)
+        add_product(B.c_v[i], m, n, v, x, n, -1.0)
+        _add_weighted(B.gamma[i], B.w2, m, n, a, x, n, -1.0)
+        for r in range(m):
+            for k in range(count):
+                x[n + r, k] /= B.total[r]
+        refined_columns(S, pivots_S, low, x, n, m, back, s.passes, c, work)
+        for r in range(m):
+            for k in range(count):
+                DL[i, r, k] = x[n + r, k] / scale
+        for j in range(n):
+            for k in range(count):
+                d[j, k] = x[j, k]
+                v[j, k] += cv * x[j, k]
+                a[j, k] += ca * x[j, k]
+        spread(atoms_i, B.d[i], d, 1.0)
+        for j in range(n):
+            for k in range(count):
+                q[j, k] += d[j, k]
+        if projected:
             for j in range(n):
-                before[j] = dq[k, j]
-                work[j] = h * dv[k, j] + h * h * (0.5 - p.beta) * dx[k, j]
-                vs[j] = dv[k, j] + h * (1.0 - p.gamma) * dx[k, j]
-                acc[j] = (p.alpha_m * dx[k, j] - p.alpha_f * da[k, j]) / (1.0 - p.alpha_f)
-            carry(atoms_i, B.d[i], before, 0, 1.0)
-            spread(atoms_i, B.d[i], work, 0, 1.0)
+                for k in range(count):
+                    x[j, k] = -s_p[i, j, k]
+            for r in range(m):
+                for k in range(count):
+                    x[n + r, k] = -rate_p[i, r, k]
+            add_product(B.M[i], n, n, v, x, 0, 1.0)
+            add_product(B.K2[i], n, n, q, x, 0, -1.0)
+            add_product(B.rate_q[i], m, n, q, x, n, -1.0)
+            refined_columns(P, pivots_P, B.gamma[i], x, n, m, back, s.passes_projection, c, work)
             for j in range(n):
-                before[j] += work[j]
-                x[j] = -scale * r_p[i, k, j]
-            _minus_product(B.K[i], 0, n, n, before, x, 0, scale)
-            _minus_product(B.C[i], 0, n, n, vs, x, 0, scale)
-            _minus_product(B.M[i], 0, n, n, acc, x, 0, scale)
-            for r in range(m):
-                x[n + r] = -c_p[i, k, r]
-            _minus_product(B.c_q[i], 0, m, n, before, x, n, 1.0)
-            _minus_product(B.c_v[i], 0, m, n, vs, x, n, 1.0)
-            for r in range(m):
+                for k in range(count):
+                    v[j, k] = x[j, k]
+            if p.project_accelerations:
                 for j in range(n):
-                    x[n + r] -= B.w2[r] * B.gamma[i, r * n + j] * acc[j]
-                x[n + r] /= B.total[r]
-            refined(S, pivots_S, low, x, n, m, False, passes, c, work)
-            for r in range(m):
-                DL[i, k, r] = x[n + r] / scale
-            for j in range(n):
-                work[j] = x[j]
-                vs[j] += cv * x[j]
-                acc[j] += ca * x[j]
-            spread(atoms_i, B.d[i], work, 0, 1.0)
-            for j in range(n):
-                before[j] += work[j]
-            if projected:
-                for j in range(n):
-                    x[j] = -s_p[i, k, j]
+                    for k in range(count):
+                        x[j, k] = -k_p[i, j, k]
                 for r in range(m):
-                    x[n + r] = -rate_p[i, k, r]
-                _minus_product(B.M[i], 0, n, n, vs, x, 0, -1.0)
-                _minus_product(B.K2[i], 0, n, n, before, x, 0, 1.0)
-                _minus_product(B.rate_q[i], 0, m, n, before, x, n, 1.0)
-                refined(P, pivots_P, B.gamma[i], x, n, m, False, PASSES if p.passes > 0 else 0, c, work)
+                    for k in range(count):
+                        x[n + r, k] = -second_p[i, r, k]
+                add_product(B.M[i], n, n, a, x, 0, 1.0)
+                add_product(B.K3[i], n, n, q, x, 0, -1.0)
+                add_product(B.second_q[i], m, n, q, x, n, -1.0)
+                add_product(B.second_v[i], m, n, v, x, n, -1.0)
+                refined_columns(P, pivots_P, B.gamma[i], x, n, m, back, s.passes_projection, c, work)
                 for j in range(n):
-                    vs[j] = x[j]
-                if p.project_accelerations:
-                    for j in range(n):
-                        x[j] = -k_p[i, k, j]
-                    for r in range(m):
-                        x[n + r] = -second_p[i, k, r]
-                    _minus_product(B.M[i], 0, n, n, acc, x, 0, -1.0)
-                    _minus_product(B.K3[i], 0, n, n, before, x, 0, 1.0)
-                    _minus_product(B.second_q[i], 0, m, n, before, x, n, 1.0)
-                    _minus_product(B.second_v[i], 0, m, n, vs, x, n, 1.0)
-                    refined(P, pivots_P, B.gamma[i], x, n, m, False, PASSES if p.passes > 0 else 0, c, work)
-                    for j in range(n):
-                        acc[j] = x[j]
-            for j in range(n):
-                memory = (1.0 - p.alpha_f) * acc[j] + p.alpha_f * da[k, j] - p.alpha_m * dx[k, j]
-                dx[k, j] = memory / (1.0 - p.alpha_m)
-                dq[k, j], dv[k, j], da[k, j] = before[j], vs[j], acc[j]
-                DQ[i, k, j], DV[i, k, j], DA[i, k, j] = before[j], vs[j], acc[j]
+                    for k in range(count):
+                        a[j, k] = x[j, k]
+        for j in range(n):
+            for k in range(count):
+                memory = (1.0 - p.alpha_f) * a[j, k] + p.alpha_f * da[j, k] - p.alpha_m * dx[j, k]
+                dx[j, k] = memory / (1.0 - p.alpha_m)
+                dq[j, k], dv[j, k], da[j, k] = q[j, k], v[j, k], a[j, k]
+                DQ[i, j, k], DV[i, j, k], DA[i, j, k] = q[j, k], v[j, k], a[j, k]
     return -1
 
 
 @entry
-def adjoint_steps(atoms_i, p, h, B, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2, theta2, eta3, theta3):
+def adjoint_steps(atoms_i, p, s, B, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2, theta2, eta3, theta3):
     """The transpose of `tangent_steps`, from the last step to the first.
 
-    GQ, GV, GA (N, no, n), GL (N, no, m): gradients by the state after each step; yq .. yx (no, n): adjoints of the
+    GQ, GV, GA (N, n, no), GL (N, m, no): gradients by the state after each step; yq .. yx (n, no): adjoints of the
     state, in place, those after the last step on entry. Out: weights of r_p and c_p (mu, nu), of s_p and rate_p (eta2,
     theta2), of k_p and second_p (eta3, theta3), (no, N, .), so that the gradient is their sum over steps.
     Returns the first step with a singular matrix, or -1.
     """
-    N, n, m, count = B.d.shape[0], B.d.shape[1], B.total.size, yq.shape[0]
-    scale = p.beta * h * h
-    cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
-    size = n + m
+    N, n, m, count = B.d.shape[0], B.d.shape[1], B.total.size, yq.shape[1]
+    size, h, scale, cv, ca = n + m, s.h, s.scale, s.cv, s.ca
     A, low, S, P = np.empty(n * n), np.empty(m * n), np.empty(size * size), np.empty(size * size)
     pivots_S, pivots_P = np.empty(size, np.int64), np.empty(size, np.int64)
-    x, c, work, eps, loose = np.empty(size), np.empty(m), np.empty(size), np.empty(m), np.empty(m)
-    q, v, a, x0, a0 = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    passes = 0 if p.compliant != 0.0 else PASSES
+    x, c, work = np.empty((size, count)), np.empty((m, count)), np.empty((size, count))
+    q, v, a, d = np.empty((n, count)), np.empty((n, count)), np.empty((n, count)), np.empty((n, count))
+    eps, loose = np.empty(m), np.full(m, s.eps_projection)
+    back = s.passes >= 0  # always: not a literal
     for k in range(m):
-        eps[k] = 1.0 / (p.alpha * scale * B.total[k]) if p.compliant != 0.0 else REGULAR
-        loose[k] = 1.0 / p.projection if p.projection != 0.0 else 0.0
+        eps[k] = s.eps / B.total[k]
     for i in range(N - 1, -1, -1):
-        if not stage_matrices(
+        if not stage_matrix(
             atoms_i, B.d[i], B.K[i], B.C[i], B.M[i], B.gamma[i], B.c_q[i], B.c_v[i], B.total, B.w2, eps, scale, cv, ca,
             A, low, S, pivots_S,
         ):  # fmt: skip
@@ -248,97 +228,111 @@ def adjoint_steps(atoms_i, p, h, B, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2
         projected = m > 0 and B.projected[i]
         if projected and not saddle_factor(B.M[i], B.gamma[i], B.gamma[i], loose, n, m, P, pivots_P):
             return i
-        for k in range(count):
-            for j in range(n):
-                q[j], v[j], a[j] = yq[k, j] + GQ[i, k, j], yv[k, j] + GV[i, k, j], ya[k, j] + GA[i, k, j]
-                a[j] += (1.0 - p.alpha_f) / (1.0 - p.alpha_m) * yx[k, j]
-                a0[j] = p.alpha_f / (1.0 - p.alpha_m) * yx[k, j]
-                x0[j] = -p.alpha_m / (1.0 - p.alpha_m) * yx[k, j]
-            if projected:
-                if p.project_accelerations:
-                    for j in range(n):
-                        x[j] = a[j]
-                    for r in range(m):
-                        x[n + r] = 0.0
-                    refined(P, pivots_P, B.gamma[i], x, n, m, True, PASSES if p.passes > 0 else 0, c, work)
-                    for j in range(n):
-                        a[j], eta3[k, i, j] = 0.0, -x[j]
-                    for r in range(m):
-                        theta3[k, i, r] = -x[n + r]
-                    _minus_transposed(B.M[i], n, n, x, 0, a, -1.0)
-                    _minus_transposed(B.K3[i], n, n, x, 0, q, 1.0)
-                    _minus_transposed(B.second_q[i], m, n, x, n, q, 1.0)
-                    _minus_transposed(B.second_v[i], m, n, x, n, v, 1.0)
+        for j in range(n):
+            for k in range(count):
+                q[j, k], v[j, k] = yq[j, k] + GQ[i, j, k], yv[j, k] + GV[i, j, k]
+                a[j, k] = ya[j, k] + GA[i, j, k] + (1.0 - p.alpha_f) / (1.0 - p.alpha_m) * yx[j, k]
+                ya[j, k] = p.alpha_f / (1.0 - p.alpha_m) * yx[j, k]
+                yx[j, k] *= -p.alpha_m / (1.0 - p.alpha_m)
+        if projected:
+            if p.project_accelerations:
                 for j in range(n):
-                    x[j] = v[j]
+                    for k in range(count):
+                        x[j, k], a[j, k] = a[j, k], 0.0
                 for r in range(m):
-                    x[n + r] = 0.0
-                refined(P, pivots_P, B.gamma[i], x, n, m, True, PASSES if p.passes > 0 else 0, c, work)
-                for j in range(n):
-                    v[j], eta2[k, i, j] = 0.0, -x[j]
-                for r in range(m):
-                    theta2[k, i, r] = -x[n + r]
-                _minus_transposed(B.M[i], n, n, x, 0, v, -1.0)
-                _minus_transposed(B.K2[i], n, n, x, 0, q, 1.0)
-                _minus_transposed(B.rate_q[i], m, n, x, n, q, 1.0)
+                    for k in range(count):
+                        x[n + r, k] = 0.0
+                refined_columns(P, pivots_P, B.gamma[i], x, n, m, back, s.passes_projection, c, work)
+                _keep(x, n, m, eta3, theta3, i)
+                add_transposed(B.M[i], n, n, x, 0, a, 1.0)
+                add_transposed(B.K3[i], n, n, x, 0, q, -1.0)
+                add_transposed(B.second_q[i], m, n, x, n, q, -1.0)
+                add_transposed(B.second_v[i], m, n, x, n, v, -1.0)
             for j in range(n):
-                x[j] = q[j]
-            spread(atoms_i, B.d[i], x, 0, -1.0)
-            for j in range(n):
-                x[j] += cv * v[j] + ca * a[j]
+                for k in range(count):
+                    x[j, k], v[j, k] = v[j, k], 0.0
             for r in range(m):
-                x[n + r] = GL[i, k, r] / scale
-            refined(S, pivots_S, B.gamma[i], x, n, m, True, passes, c, work)
-            for r in range(m):
-                x[n + r] /= B.total[r]
-                nu[k, i, r] = -x[n + r]
+                for k in range(count):
+                    x[n + r, k] = 0.0
+            refined_columns(P, pivots_P, B.gamma[i], x, n, m, back, s.passes_projection, c, work)
+            _keep(x, n, m, eta2, theta2, i)
+            add_transposed(B.M[i], n, n, x, 0, v, 1.0)
+            add_transposed(B.K2[i], n, n, x, 0, q, -1.0)
+            add_transposed(B.rate_q[i], m, n, x, n, q, -1.0)
+        for j in range(n):
+            for k in range(count):
+                d[j, k] = q[j, k]
+        spread(atoms_i, B.d[i], d, -1.0)
+        for j in range(n):
+            for k in range(count):
+                x[j, k] = d[j, k] + cv * v[j, k] + ca * a[j, k]
+        for r in range(m):
+            for k in range(count):
+                x[n + r, k] = GL[i, r, k] / scale
+        refined_columns(S, pivots_S, B.gamma[i], x, n, m, back, s.passes, c, work)
+        for j in range(n):
+            for k in range(count):
+                x[j, k] *= scale
+        for r in range(m):
+            for k in range(count):
+                x[n + r, k] /= B.total[r]
+        _keep(x, n, m, mu, nu, i)
+        add_transposed(B.K[i], n, n, x, 0, q, -1.0)
+        add_transposed(B.c_q[i], m, n, x, n, q, -1.0)
+        add_transposed(B.C[i], n, n, x, 0, v, -1.0)
+        add_transposed(B.c_v[i], m, n, x, n, v, -1.0)
+        add_transposed(B.M[i], n, n, x, 0, a, -1.0)
+        for r in range(m):
             for j in range(n):
-                mu[k, i, j] = -scale * x[j]
-            _minus_transposed(B.K[i], n, n, x, 0, q, scale)
-            _minus_transposed(B.c_q[i], m, n, x, n, q, 1.0)
-            _minus_transposed(B.C[i], n, n, x, 0, v, scale)
-            _minus_transposed(B.c_v[i], m, n, x, n, v, 1.0)
-            _minus_transposed(B.M[i], n, n, x, 0, a, scale)
-            for r in range(m):
-                for j in range(n):
-                    a[j] -= B.w2[r] * B.gamma[i, r * n + j] * x[n + r]
-            for j in range(n):
-                work[j] = q[j]
-            carry(atoms_i, B.d[i], q, 0, -1.0)
-            spread(atoms_i, B.d[i], work, 0, -1.0)
-            for j in range(n):
-                yq[k, j] = q[j]
-                yv[k, j] = h * work[j] + v[j]
-                x0[j] += h * h * (0.5 - p.beta) * work[j] + h * (1.0 - p.gamma) * v[j]
-                yx[k, j] = x0[j] + p.alpha_m / (1.0 - p.alpha_f) * a[j]
-                ya[k, j] = a0[j] - p.alpha_f / (1.0 - p.alpha_f) * a[j]
+                f = B.w2[r] * B.gamma[i, r * n + j]
+                if f != 0.0:
+                    for k in range(count):
+                        a[j, k] -= f * x[n + r, k]
+        for j in range(n):
+            for k in range(count):
+                d[j, k] = q[j, k]
+        carry(atoms_i, B.d[i], q, -1.0)
+        spread(atoms_i, B.d[i], d, -1.0)
+        for j in range(n):
+            for k in range(count):
+                yq[j, k] = q[j, k]
+                yv[j, k] = h * d[j, k] + v[j, k]
+                yx[j, k] += h * h * (0.5 - p.beta) * d[j, k] + h * (1.0 - p.gamma) * v[j, k]
+                yx[j, k] += p.alpha_m / (1.0 - p.alpha_f) * a[j, k]
+                ya[j, k] -= p.alpha_f / (1.0 - p.alpha_f) * a[j, k]
     return -1
 
 
+@inner
+def _keep(x, n, m, first, second, i):
+    """Note minus the two halves of x in line i of (no, N, .) arrays."""
+    for k in range(x.shape[1]):
+        for j in range(n):
+            first[k, i, j] = -x[j, k]
+        for r in range(m):
+            second[k, i, r] = -x[n + r, k]
+
+
 @entry
-def impulses(M, gamma, w, y, sigma, kappa):
+def impulses(M, gamma, w, y, eps, passes, sigma, kappa):
     """sigma and kappa with M w + Gamma^T sigma = 0 and M y + Gamma^T kappa = 0, for all lines; w and y do belong to
     such impulses. Returns the first line with a singular matrix, or -1."""
     n, m = w.shape[1], sigma.shape[1]
     size = n + m
     P, pivots = np.empty(size * size), np.empty(size, np.int64)
-    x, c, work, eps = np.empty(size), np.empty(m), np.empty(size), np.full(m, REGULAR)
+    x, c, work, loose = np.empty((size, 2)), np.empty((m, 2)), np.empty((size, 2)), np.full(m, eps)
+    ahead = passes < 0  # never: not a literal
     for i in range(w.shape[0]):
-        if not saddle_factor(M[i], gamma[i], gamma[i], eps, n, m, P, pivots):
+        if not saddle_factor(M[i], gamma[i], gamma[i], loose, n, m, P, pivots):
             return i
         for j in range(n):
-            x[j] = 0.0
-        for k in range(m):
-            x[n + k] = 0.0
-        _minus_product(gamma[i], 0, m, n, w[i], x, n, -1.0)
-        refined(P, pivots, gamma[i], x, n, m, False, PASSES, c, work)
-        for k in range(m):
-            sigma[i, k] = x[n + k]
-            x[n + k] = 0.0
-        for j in range(n):
-            x[j] = 0.0
-        _minus_product(gamma[i], 0, m, n, y[i], x, n, -1.0)
-        refined(P, pivots, gamma[i], x, n, m, False, PASSES, c, work)
-        for k in range(m):
-            kappa[i, k] = x[n + k]
+            x[j, 0] = x[j, 1] = 0.0
+        for r in range(m):
+            x[n + r, 0] = x[n + r, 1] = 0.0
+            for j in range(n):
+                x[n + r, 0] += gamma[i, r * n + j] * w[i, j]
+                x[n + r, 1] += gamma[i, r * n + j] * y[i, j]
+        refined_columns(P, pivots, gamma[i], x, n, m, ahead, passes, c, work)
+        for r in range(m):
+            sigma[i, r], kappa[i, r] = x[n + r, 0], x[n + r, 1]
     return -1

@@ -2,7 +2,8 @@
 
     d(q1) = E dq0 + D dd        E = exp(d),  D = (exp(d) - 1) / d      for each ball, unit matrices otherwise
 
-with changes of rotations as rotation vectors in parent axes, d as matrix the cross product with it.
+with changes of rotations as rotation vectors in parent axes, d as matrix the cross product with it. Changes are the
+columns of arrays (n, count).
 """
 
 from __future__ import annotations
@@ -30,41 +31,49 @@ def _factors(square):
 
 
 @inlined
-def _applied(d0, d1, d2, first, second, x, j):
-    """x_j := x_j + first d x x_j + second d x (d x x_j), three entries from j on."""
-    x0, x1, x2 = x[j], x[j + 1], x[j + 2]
+def _turned(d0, d1, d2, first, second, x0, x1, x2):
+    """x + first d x x + second d x (d x x)."""
     c0, c1, c2 = d1 * x2 - d2 * x1, d2 * x0 - d0 * x2, d0 * x1 - d1 * x0
-    x[j] = x0 + first * c0 + second * (d1 * c2 - d2 * c1)
-    x[j + 1] = x1 + first * c1 + second * (d2 * c0 - d0 * c2)
-    x[j + 2] = x2 + first * c2 + second * (d0 * c1 - d1 * c0)
+    return (
+        x0 + first * c0 + second * (d1 * c2 - d2 * c1),
+        x1 + first * c1 + second * (d2 * c0 - d0 * c2),
+        x2 + first * c2 + second * (d0 * c1 - d1 * c0),
+    )
 
 
 @inner
-def carry(atoms_i, d, x, at, sign):
-    """x := E x (sign 1) or E^T x (sign -1), in the entries of x from `at` on."""
+def carry(atoms_i, d, X, sign):
+    """X := E X (sign 1) or E^T X (sign -1)."""
     for i in range(atoms_i.shape[0]):
         if atoms_i[i, KIND] == BALL:
             j = atoms_i[i, V_AT]
             a, b, _ = _factors(d[j] * d[j] + d[j + 1] * d[j + 1] + d[j + 2] * d[j + 2])
-            _applied(d[j], d[j + 1], d[j + 2], sign * a, b, x, at + j)
+            for k in range(X.shape[1]):
+                X[j, k], X[j + 1, k], X[j + 2, k] = _turned(
+                    d[j], d[j + 1], d[j + 2], sign * a, b, X[j, k], X[j + 1, k], X[j + 2, k]
+                )
 
 
 @inner
-def spread(atoms_i, d, x, at, sign):
-    """x := D x (sign 1) or D^T x (sign -1), in the entries of x from `at` on."""
+def spread(atoms_i, d, X, sign):
+    """X := D X (sign 1) or D^T X (sign -1)."""
     for i in range(atoms_i.shape[0]):
         if atoms_i[i, KIND] == BALL:
             j = atoms_i[i, V_AT]
             _, b, c = _factors(d[j] * d[j] + d[j + 1] * d[j + 1] + d[j + 2] * d[j + 2])
-            _applied(d[j], d[j + 1], d[j + 2], sign * b, c, x, at + j)
+            for k in range(X.shape[1]):
+                X[j, k], X[j + 1, k], X[j + 2, k] = _turned(
+                    d[j], d[j + 1], d[j + 2], sign * b, c, X[j, k], X[j + 1, k], X[j + 2, k]
+                )
 
 
 @inner
-def spread_columns(atoms_i, d, A, rows, n):
-    """A := A D for a matrix of some rows, stored row by row."""
+def spread_matrix(atoms_i, d, A, rows, n):
+    """A := A D for a flat matrix of some rows."""
     for i in range(atoms_i.shape[0]):
         if atoms_i[i, KIND] == BALL:
             j = atoms_i[i, V_AT]
             _, b, c = _factors(d[j] * d[j] + d[j + 1] * d[j + 1] + d[j + 2] * d[j + 2])
             for row in range(rows):
-                _applied(d[j], d[j + 1], d[j + 2], -b, c, A, row * n + j)
+                o = row * n + j
+                A[o], A[o + 1], A[o + 2] = _turned(d[j], d[j + 1], d[j + 2], -b, c, A[o], A[o + 1], A[o + 2])

@@ -5,6 +5,9 @@
 N is the unit matrix but for Euler parameters e of a ball, e' = (0, w) e / 2 with the angular velocity w in parent axes.
 Euler parameters are given length one after every step, which no result feels: rotations do not depend on it.
 
+What a march does about constraints is said by arguments that are None or 1, since a branch on `None` vanishes before
+types are looked at: a march compiles only what its kind needs, without a call that would count references to records.
+
 With constraints, what the steps leave of their values and rates can be projected away, mass-orthogonally, after every
 step; or (Matrix R) every stage takes only its independent coordinates from the method and solves for the others.
 
@@ -14,22 +17,19 @@ Slots of a state y: q (n_q), then v (n_v). Kernels return how far they came and 
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload
 
 from mechgrad.dynamics.kernels.accelerations import (
     DONE,
     TOO_MANY,
     TOO_SMALL,
-    Dependent,
-    Projected,
-    accelerations,
-    is_kind,
+    saddle_accelerations,
+    tree_accelerations,
 )
 from mechgrad.dynamics.kernels.matrix_r import independent, place_free
 from mechgrad.dynamics.kernels.projection import project_state
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import make_work
-from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.jit import entry, inlined, inner, spliced
 from mechgrad.kernels.lanes import gather, lane_zero, load, scatter, store, width
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_Q, N_ROWS
@@ -69,43 +69,6 @@ def normalise(atoms_i, y, like):
             store(y, j + 3, e3 * f)
 
 
-def settled(T, w, s, q, v, t, z, how, like):  # pragma: no cover - replaced by the overload below inside kernels
-    """Bring the state at the end of a step back to the constraints."""
-    raise TypeError("settled is for kernels")
-
-
-@overload(settled)
-def _settled(T, w, s, q, v, t, z, how, like):
-    if is_kind(how, Projected):
-        return lambda T, w, s, q, v, t, z, how, like: project_state(T, w, s, q, v, t, like)
-    if is_kind(how, Dependent):
-        return lambda T, w, s, q, v, t, z, how, like: dependent_state(T, w, s, q, v, t, z, like)
-    return lambda T, w, s, q, v, t, z, how, like: DONE
-
-
-def settled_stage(T, w, s, q, v, t, z, how, like):  # pragma: no cover - replaced by the overload below inside kernels
-    """The same for the trial state of a stage, where the formulation asks for it."""
-    raise TypeError("settled_stage is for kernels")
-
-
-@overload(settled_stage)
-def _settled_stage(T, w, s, q, v, t, z, how, like):
-    if is_kind(how, Dependent):
-        return lambda T, w, s, q, v, t, z, how, like: dependent_state(T, w, s, q, v, t, z, like)
-    return lambda T, w, s, q, v, t, z, how, like: DONE
-
-
-def settles(how):  # pragma: no cover - replaced by the overload below inside kernels
-    """Whether steps change the state they arrive at."""
-    raise TypeError("settles is for kernels")
-
-
-@overload(settles)
-def _settles(how):
-    answer = is_kind(how, Projected) or is_kind(how, Dependent)
-    return lambda how: answer
-
-
 @inner
 def dependent_state(T, w, s, q, v, t, z, like):
     """Solve for the dependent coordinates; z: room for values and rates of the independent ones."""
@@ -117,34 +80,51 @@ def dependent_state(T, w, s, q, v, t, z, like):
 
 
 @inner
-def derivative(T, w, s, y, q, v, a, lam, z, t, how, K, stage, like):
-    """y' at y into stage `stage` of K. Returns DONE or a reason to end."""
-    n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
-    n = n_q + n_v
+def _split(y, n_q, q, v, like):
+    """q and v of a state."""
     for j in range(n_q):
         store(q, j, load(y, j, like))
-    for j in range(n_v):
+    for j in range(v.size // width(like)):
         store(v, j, load(y, n_q + j, like))
-    reason = settled_stage(T, w, s, q, v, t, z, how, like)
-    if reason != DONE:
-        return reason
-    reason = accelerations(T, w, s, q, v, like * 0.0 + t, a, lam, how, like)
-    if reason != DONE:
-        return reason
-    rates(T.atoms_i, q, v, K, stage * n, like)
-    for j in range(n_v):
-        store(K, stage * n + n_q + j, load(a, j, like))
-    return DONE
 
 
 @inner
-def _settle(T, w, s, y, q, v, z, t, how, like):
+def _joined(atoms_i, q, v, a, n_q, K, stage, like):
+    """q' and v' = a into stage `stage` of K."""
+    n_v = v.size // width(like)
+    at = stage * (n_q + n_v)
+    rates(atoms_i, q, v, K, at, like)
+    for j in range(n_v):
+        store(K, at + n_q + j, load(a, j, like))
+
+
+@spliced
+def derivative(T, w, s, y, q, v, a, lam, z, t, trees, loops, dependent, K, stage, like):
+    """y' at y into stage `stage` of K. Returns DONE or a reason to end.
+
+    For trees a line of calls without branches: only then do references to the records go uncounted.
+    """
+    _split(y, T.ints[N_Q], q, v, like)
+    reason = DONE
+    if dependent is not None:
+        reason = dependent_state(T, w, s, q, v, t, z, like)
+    if trees is not None:
+        reason = tree_accelerations(T, w, q, v, like * 0.0 + t, a, like)
+    if loops is not None and reason == DONE:
+        reason = saddle_accelerations(T, w, s, q, v, like * 0.0 + t, a, lam, like)
+    _joined(T.atoms_i, q, v, a, T.ints[N_Q], K, stage, like)
+    return reason
+
+
+@inner
+def settle(T, w, s, y, q, v, z, t, projected, dependent, like):
     """Bring the state y at the end of a step back to the constraints."""
-    for j in range(T.ints[N_Q]):
-        store(q, j, load(y, j, like))
-    for j in range(T.columns_i.shape[0]):
-        store(v, j, load(y, T.ints[N_Q] + j, like))
-    reason = settled(T, w, s, q, v, t, z, how, like)
+    _split(y, T.ints[N_Q], q, v, like)
+    reason = DONE
+    if projected is not None:
+        reason = project_state(T, w, s, q, v, t, like)
+    if dependent is not None:
+        reason = dependent_state(T, w, s, q, v, t, z, like)
     for j in range(T.ints[N_Q]):
         store(y, j, load(q, j, like))
     for j in range(T.columns_i.shape[0]):
@@ -152,11 +132,11 @@ def _settle(T, w, s, y, q, v, z, t, how, like):
     return reason
 
 
-def fixed_steps(T, f, A, B, C, h, t0, every, how, Q, V, like):
+def fixed_steps(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, like):
     """Runge-Kutta with steps h from row 0 of Q, V (n_out, rows, n): every `every`-th state goes to the next row.
 
-    f: (eps, Omega, xi, compliant) of the formulation; how: one of the records of `dynamics.kernels.accelerations`.
-    Returns (outputs written, reason).
+    f: (eps, Omega, xi, compliant) of the formulation. trees .. dependent: what a march does about constraints
+    (`integrators.explicit.Kind`). Returns (outputs written, reason).
     """
     lanes, dtype = width(like), Q.dtype
     n_q, n_v, n_stages = T.ints[N_Q], T.columns_i.shape[0], B.size
@@ -180,7 +160,7 @@ def fixed_steps(T, f, A, B, C, h, t0, every, how, Q, V, like):
                             if A[i, m] != 0.0:
                                 x = x + load(K, m * n + j, like) * (h * A[i, m])
                         store(at, j, x)
-                    reason = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * h, how, K, i, like)
+                    reason = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * h, trees, loops, dependent, K, i, like)
                     if reason != DONE:
                         return out, reason
                 for j in range(n):
@@ -190,8 +170,8 @@ def fixed_steps(T, f, A, B, C, h, t0, every, how, Q, V, like):
                     store(y, j, x)
                 normalise(T.atoms_i, y, like)
                 step += 1
-                if settles(how):
-                    reason = _settle(T, w, s, y, q, v, z, t0 + step * h, how, like)
+                if settles is not None:
+                    reason = settle(T, w, s, y, q, v, z, t0 + step * h, projected, dependent, like)
                     if reason != DONE:
                         return out, reason
             scatter(y, 0, Q[out], row, like)
@@ -227,10 +207,14 @@ def _error(y, new, K, E3, E5, rtol, atol, step, n, like):
     return abs(step) * five / np.sqrt(scale * n) if scale > 0.0 else 0.0
 
 
-def adaptive_steps(T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, how, t_out, q0, v0, Q, V, like):
+def adaptive_steps(
+    T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected, dependent, t_out, q0, v0,
+    Q, V, path, like,
+):  # fmt: skip
     """The method of order 8 from (q0, v0) at t0 to t1 with error control; states at the instants t_out (sorted).
 
-    f, how: as in `fixed_steps`. Returns (outputs written, reason, steps, rejected, next step, time).
+    f, trees .. dependent: as in `fixed_steps`. path: (steps, 2 + n) to note time, length and start of every step that
+    was taken, as far as it has room. Returns (outputs written, reason, steps, rejected, next step, time).
     """
     dtype, n_q, n_v = Q.dtype, T.ints[N_Q], T.columns_i.shape[0]
     n = n_q + n_v
@@ -274,7 +258,7 @@ def adaptive_steps(T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, how, t
                     store(at, j, x)
             else:
                 _stage(y, K, A, i, i, n, step, at, like)
-            bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, how, K, i, like)
+            bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, trees, loops, dependent, K, i, like)
             if bad != DONE:
                 break
             i += 1
@@ -309,18 +293,22 @@ def adaptive_steps(T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, how, t
                         x = (x + load(F, i * n + j, like)) * (u if (6 - i) % 2 == 0 else 1.0 - u)
                     store(at, j, x + load(y, j, like))
                 normalise(T.atoms_i, at, like)
-                if settles(how):
-                    _settle(T, w, s, at, q, v, z, t_out[out], how, like)
+                if settles is not None:
+                    settle(T, w, s, at, q, v, z, t_out[out], projected, dependent, like)
                 for j in range(n_q):
                     Q[out, j] = load(at, j, like)
                 for j in range(n_v):
                     V[out, j] = load(at, n_q + j, like)
                 out += 1
+        if steps < path.shape[0]:
+            path[steps, 0], path[steps, 1] = t, step
+            for j in range(n):
+                path[steps, 2 + j] = load(y, j, like)
         for j in range(n):
             store(y, j, load(new, j, like))
         normalise(T.atoms_i, y, like)
-        if settles(how):
-            bad = _settle(T, w, s, y, q, v, z, end, how, like)
+        if settles is not None:
+            bad = settle(T, w, s, y, q, v, z, end, projected, dependent, like)
             if bad != DONE:
                 return out, bad, steps, rejected, h, t
             fresh = True
@@ -343,6 +331,6 @@ _fixed_lanes = inlined(fixed_steps)
 
 
 @entry
-def fixed_lanes(T, f, A, B, C, h, t0, every, how, Q, V):
+def fixed_lanes(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
     """Many motions of an `OpenTree`, in SIMD lanes."""
-    return _fixed_lanes(T, f, A, B, C, h, t0, every, how, Q, V, lane_zero())
+    return _fixed_lanes(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, lane_zero())

@@ -1,0 +1,92 @@
+"""Gradients by continuous adjoints: which one belongs to which motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from mechgrad.dynamics.ali3p import ALI3P
+from mechgrad.dynamics.index1 import Index1
+from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.errors import InputError, unknown_name
+from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.sensitivities.continuous.ali3p import ALI3PAdjoint
+from mechgrad.sensitivities.continuous.densities import densities, joined
+from mechgrad.sensitivities.continuous.first_order import FirstOrderAdjoint
+from mechgrad.sensitivities.continuous.index1 import Index1Adjoint
+from mechgrad.sensitivities.continuous.matrix_r import MatrixRAdjoint
+from mechgrad.sensitivities.continuous.terms import Found, Terminal
+from mechgrad.sensitivities.objectives import Objective
+from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.repeat import moments_of
+from mechgrad.sensitivities.start import start_slopes
+from mechgrad.sensitivities.states import StateGradients
+from mechgrad.sensitivities.weights import TableGradient
+from mechgrad.typing import FloatArray
+
+VARIANTS = ("approach-1", "approach-2")
+
+
+class ContinuousAdjoint(Protocol):
+    """The differential adjoint equations of a formulation, along one motion."""
+
+    def adjoint(self, g: StateGradients, terminal: Terminal) -> Found:
+        """Gradients by the start and weights of parameters, from densities g and terminal terms."""
+
+
+def adjoint_of(motion: Trajectory, variant: str | None = None) -> ContinuousAdjoint:
+    """The continuous adjoint that belongs to the formulation of a motion.
+
+    >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
+    >>> type(adjoint_of(swing)).__name__
+    'FirstOrderAdjoint'
+    """
+    form = motion.trace.job.formulation
+    if variant is not None:
+        if variant not in VARIANTS:
+            raise unknown_name("variant", variant, VARIANTS)
+        if not isinstance(form, Index1):
+            raise InputError(
+                f"variant {variant!r} belongs to index-1 motions, and this one is of {form.name}. Leave it out."
+            )
+    if isinstance(form, Index1):
+        return Index1Adjoint(motion, eliminate=variant != "approach-1")
+    if isinstance(form, MatrixR):
+        return MatrixRAdjoint(motion)
+    if isinstance(form, ALI3P):
+        return ALI3PAdjoint(motion)
+    return FirstOrderAdjoint(motion)
+
+
+def continuous_gradient(
+    motion: Trajectory, objectives: Sequence[Objective], parameters: Parameters, variant: str | None = None
+) -> FloatArray:
+    """Derivatives of objectives by parameters (no, np), from the differential adjoint equations of the formulation.
+
+        psi = integral g(q, v, a, lam, p) dt + Theta(q, v) at the end
+
+    They are discretised by the trapezoidal rule at the reported instants: an approximation of the derivative of the
+    computed motion, whose error goes down with the square of the distance of the instants; for objectives of the
+    multipliers of ALI3-P, which are of first order themselves, with the distance.
+
+    Parameters
+    ----------
+    objectives : `Integral`, `AtEnd` of positions and velocities, and sums of these
+    variant : "approach-1" or "approach-2", of index-1 motions: whether objectives are differentiated over time, or
+        accelerations and multipliers eliminated from them first (the default)
+
+    >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
+    >>> height = mg.Integral(lambda x: x[:, 2], mg.PointPosition("bob.com"))
+    >>> continuous_gradient(swing, [height], Parameters(swing, ["bob.com.z"])).shape
+    (1, 1)
+    """
+    at = moments_of(motion)
+    parts = joined([densities(term, at, parameters) for term in objectives])
+    found = adjoint_of(motion, variant).adjoint(parts.by_states, parts.terminal)
+    dq, dv = start_slopes(motion, parameters)
+    tables = TableGradient(motion.system, len(parts.by_parameters))
+    for weights in found.weights:
+        tables.add(weights)
+    return np.asarray(parts.by_parameters + found.yq @ dq.T + found.yv @ dv.T + tables.by_parameters(parameters))

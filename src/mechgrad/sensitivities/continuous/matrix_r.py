@@ -1,0 +1,105 @@
+"""Continuous adjoint of Matrix R, in the independent coordinates z:  y = [ z; z' ].
+
+With W = [ Gamma; B ], B of the rows z(q), all variations follow from those of z, z', z'':
+
+    W q' = [ 0; z' ] - value_p,    W v' = [ 0; (z')' ] - rate_q q' - rate_p,
+    W a' = [ 0; (z'')' ] - second_q q' - second_v v' - second_p,        r_q q' + r_v v' + M a' + Gamma^T lam' + r_p = 0
+
+The last is projected by R = W^-1 [ 0; 1 ] for z'', and by S = W^-1 [ 1; 0 ] for multipliers. Read backwards, these
+four lines give the adjoint without any derivative of R and S.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.model.mechanism import N_ALL
+from mechgrad.sensitivities.continuous.first_order import march_back
+from mechgrad.sensitivities.continuous.terms import Found, Terminal, integrated, row_slopes, states_of, times
+from mechgrad.sensitivities.states import StateGradients, linearised
+from mechgrad.sensitivities.weights import Weights
+from mechgrad.typing import FloatArray
+
+
+class _Pulled(NamedTuple):
+    """Weights (nt, no, n) of values, rates and second rates of the rows of W."""
+
+    value: FloatArray
+    rate: FloatArray
+    second: FloatArray
+
+
+@final
+class MatrixRAdjoint:
+    """Of the formulation Matrix R, in joint or natural coordinates."""
+
+    def __init__(self, motion: Trajectory) -> None:
+        system, model = motion.system, motion.model
+        self.states = states_of(motion)
+        m, first, last = system.n_constraints, system.n_rows, int(system.T.ints[N_ALL])
+        self.n, self.m, self.width = model.n_v, m, last
+        self.rows = np.r_[0:m, first:last]
+        here = linearised(system.T, self.states, False)
+        self.K, self.C, self.M = here.K, here.C, here.M
+        slopes = row_slopes(system, system.T, self.states, here.J)
+        self.W, self.rate_q, self.second_q, self.second_v = (x[:, self.rows] for x in slopes)
+        self.inverse: FloatArray = np.asarray(np.linalg.inv(self.W), float)
+        self.S, self.R = self.inverse[:, :, :m], self.inverse[:, :, m:]
+
+    def _pulled(self, g: StateGradients, rho: FloatArray) -> _Pulled:
+        """Take gradients by states, and the weights rho (nt, no, n) of the residual, back to the rows of W."""
+        second = times(g.a - times(rho, self.M), self.inverse)
+        rate = times(g.v - times(rho, self.C) - times(second, self.second_v), self.inverse)
+        left = g.q - times(rho, self.K) - times(second, self.second_q) - times(rate, self.rate_q)
+        return _Pulled(times(left, self.inverse), rate, second)
+
+    def adjoint(self, g: StateGradients, terminal: Terminal) -> Found:
+        """Gradients by the start and weights of parameters, from densities g and terminal terms."""
+        t, m, nt = self.states.t, self.m, len(self.states.t)
+        free = self.n - m
+        R_T = self.R.swapaxes(1, 2)
+        mass: FloatArray = np.asarray(np.linalg.inv(R_T @ self.M @ self.R), float)
+        zero = StateGradients(*(np.zeros((nt, free, k)) for k in (self.n, self.n, self.n, m)))
+        # unit accelerations z'' are pulled by rho = R mass
+        unit = self._pulled(zero, times(mass, R_T))
+        fixed = times(g.lam, self.S.swapaxes(1, 2))
+        drive = times(times(g.a - times(fixed, self.M), self.R), mass)
+        given = self._pulled(g, fixed + times(drive, R_T))
+        A = np.zeros((nt, 2 * free, 2 * free))
+        A[:, free:, :free] = np.eye(free)
+        A[:, :free, free:] = unit.value[:, :, m:].swapaxes(1, 2)
+        A[:, free:, free:] = unit.rate[:, :, m:].swapaxes(1, 2)
+        c = np.concatenate([given.value[:, :, m:], given.rate[:, :, m:]], axis=2)
+        # at the end: Theta by z and z' through the positions and velocities that follow from them
+        rate = terminal.v @ self.inverse[-1]
+        value = (terminal.q - rate @ self.rate_q[-1]) @ self.inverse[-1]
+        mu = march_back(A, c, np.concatenate([value[:, m:], rate[:, m:]], axis=1), t)
+        rho = fixed + times(drive + times(mu[:, :, free:], mass), R_T)
+        pulled = self._pulled(g, rho)
+        w0, w1, w2 = (self._spread(integrated(t, -x)) for x in pulled)
+        end = self.states.rows(slice(nt - 1, nt))
+        weights = [
+            Weights(self.states, integrated(t, -rho), w0, w1, w2),
+            Weights(end, None, self._spread(-value[:, None]), self._spread(-rate[:, None])),
+        ]
+        return self._start(mu[0], weights)
+
+    def _spread(self, x: FloatArray) -> FloatArray:
+        """Weights of the rows of W among all rows."""
+        out = np.zeros((*x.shape[:2], self.width))
+        out[:, :, self.rows] = x
+        return out
+
+    def _start(self, mu: FloatArray, weights: list[Weights]) -> Found:
+        """z and z' at the start follow from q and v there, and from parameters."""
+        m, free = self.m, self.n - self.m
+        on_z = np.concatenate([np.zeros((len(mu), m)), mu[:, :free]], axis=1)
+        on_rate = np.concatenate([np.zeros((len(mu), m)), mu[:, free:]], axis=1)
+        yq = on_z @ self.W[0] + on_rate @ self.rate_q[0]
+        start = Weights(
+            self.states.rows(slice(0, 1)), None, self._spread(on_z[:, None]), self._spread(on_rate[:, None])
+        )
+        return Found(yq, on_rate @ self.W[0], [*weights, start])

@@ -1,0 +1,216 @@
+"""Motions in independent coordinates made by implicit steps, differentiated: Matrix R, direct and adjoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, final
+
+import numpy as np
+
+from mechgrad.dynamics.kernels import matrix_r_tangent as _kernels
+from mechgrad.dynamics.kernels.matrix_r_tangent import IndependentBlocks
+from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.errors import InputError
+from mechgrad.integrators.job import DONE, REASONS
+from mechgrad.integrators.kernels.implicit import march_independent
+from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.model.mechanism import N_ALL
+from mechgrad.sensitivities.implicit import CHUNK_BYTES
+from mechgrad.sensitivities.initial import InitialAccelerations
+from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.states import (
+    StateGradients,
+    States,
+    StateSlopes,
+    as_complex,
+    coordinate_slopes,
+    linearised,
+    slopes,
+    velocity_slopes,
+)
+from mechgrad.sensitivities.weights import Weights
+from mechgrad.typing import Array, FloatArray
+
+
+class _Rows(NamedTuple):
+    """W = [Gamma; B] and the partials of its rows, (nt, n, n) each: rates by q, second rates by q and by v."""
+
+    W: FloatArray
+    rate_q: FloatArray
+    second_q: FloatArray
+    second_v: FloatArray
+
+
+@final
+class IndependentSteps:
+    """The steps of a motion by Matrix R and a scheme of the Newmark family.
+
+        W dq = [ -value_p; dz - z_p ],   W dv, W da likewise,   R^T (K dq + C dv + M da + r_p) = 0
+
+    z are the independent coordinates, which the scheme acts on; q, v, a and the multipliers of a state follow from z,
+    z', z'' and the model. Only the reported instants of the motion are kept; steps between them are taken again.
+
+    >>> start = mg.assemble(five_bar(), {"A": -2.3, "1": 1.7}, guess=five_bar_start())
+    >>> swing = mg.simulate(five_bar(), start, duration=0.02, formulation="matrix-r", scheme="trapezoidal", step=0.01)
+    >>> gravity = Parameters(swing, "gravity.y")
+    >>> by_gravity = IndependentSteps(swing).direct(gravity, np.zeros((1, 4)), np.zeros((1, 4)))
+    >>> by_gravity.q.shape, by_gravity.lam.shape  # instants, parameters, coordinates or constraints
+    ((3, 1, 4), (3, 1, 2))
+    """
+
+    def __init__(self, motion: Trajectory) -> None:
+        trace, outputs = motion.trace, len(motion.t) - 1
+        if not isinstance(trace.job.formulation, MatrixR) or trace.settings is None or trace.memory is None:
+            raise InputError(
+                f"the motion of {motion.model.name!r} was made by {motion.formulation} and {motion.scheme}, not by "
+                "implicit steps of Matrix R; simulate with formulation=MatrixR(...) and a scheme such as 'trapezoidal'."
+            )
+        if outputs < 1 or motion.steps % outputs or motion.ended == "stop":
+            raise InputError(
+                f"the motion of {motion.model.name!r} has {motion.steps} steps between {outputs + 1} instants and ended"
+                f" by {motion.ended!r}; its derivative needs steps of one length. Simulate without a stop condition."
+            )
+        self.motion, self.system, self.model, self.trace = motion, motion.system, motion.model, trace
+        self.settings = trace.settings
+        self.every = motion.steps // outputs
+        self.h = float(motion.t[-1] - motion.t[0]) / motion.steps
+        self.T, self.T_complex = self.system.T, as_complex(self.system.T)
+        self.n, self.m = self.model.n_v, self.system.n_constraints
+        self.freedom, self.all = self.n - self.m, int(self.T.ints[N_ALL])
+        # constraints, then independent coordinates; rows of force laws lie between them
+        self.of_W = np.r_[0 : self.m, self.system.n_rows : self.all]
+
+    # ---- the steps, a chunk at a time
+
+    def _chunks(self, columns: int, *, backwards: bool = False) -> Iterator[tuple[int, int, States]]:
+        """First and last output, and the states after all steps in between; columns: vectors kept per step."""
+        size = 8 * self.n * (3 * self.n + 4 * self.all + columns)
+        per = int(np.clip(CHUNK_BYTES // size, 8, 4096)) // self.every
+        outputs = len(self.motion.t) - 1
+        starts = range(0, outputs, max(1, per))
+        for first in reversed(starts) if backwards else starts:
+            last = min(first + max(1, per), outputs)
+            yield first, last, self._after(first, last)
+
+    def _after(self, first: int, last: int) -> States:
+        """The states after each step from output `first` to `last`."""
+        if self.every == 1:
+            return self._reported(slice(first + 1, last + 1))
+        parts = [self._again(k) for k in range(first, last)]
+        return States(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+
+    def _reported(self, which: slice) -> States:
+        motion = self.motion
+        return States(motion.q, motion.v, motion.a, motion.multipliers, motion.t).rows(which)
+
+    def _again(self, k: int) -> States:
+        """The states after each step from output k to the next, taken again."""
+        motion, trace, every, t0 = self.motion, self.trace, self.every, float(self.motion.t[k])
+        start = [motion.q, motion.v, motion.a, trace.memory, motion.multipliers, trace.solved]
+        arrays: list[Array] = [np.repeat(np.asarray(x)[k : k + 1], every + 1, axis=0) for x in start]
+        norms, iterations = np.zeros((every + 1, 4)), np.zeros(every + 1, np.int64)
+        _, reason, at = march_independent(self.T, self.settings, self.h, t0, 1, *arrays, norms, iterations)
+        self.system.users.raise_pending()
+        if reason != DONE:
+            raise InputError(
+                f"steps of model {self.model.name!r} from t = {t0:.6g} s could not be taken again, at {at:.6g} s: "
+                f"{REASONS[reason]}."
+            )
+        Q, V, A, _, L, _ = arrays
+        return States(Q, V, A, L, t0 + self.h * np.arange(every + 1.0)).rows(slice(1, None))
+
+    # ---- mechanics
+
+    def _rows(self, states: States, J: FloatArray, rate_q: FloatArray) -> _Rows:
+        _, second_q = coordinate_slopes(self.model, self.T_complex, states)
+        second_v = velocity_slopes(self.model, self.T_complex, states, rate_q, holonomic=True)
+        return _Rows(*(np.ascontiguousarray(x[:, self.of_W]) for x in (J, rate_q, second_q, second_v)))
+
+    def _blocks(self, states: States) -> IndependentBlocks:
+        found = linearised(self.T, states)
+        rows = self._rows(states, found.J, found.J_rate)
+        return IndependentBlocks(*(x.reshape(len(states.t), -1) for x in (found.K, found.C, found.M, *rows)))
+
+    def _first_rows(self) -> _Rows:
+        """The free rows at the start of the motion, (f, n_v) each."""
+        states = self._reported(slice(0, 1))
+        found = linearised(self.T, states)
+        return _Rows(*(x[0, self.m :] for x in self._rows(states, found.J, found.J_rate)))
+
+    # ---- direct
+
+    def direct(self, parameters: Parameters, dq: FloatArray, dv: FloatArray) -> StateSlopes:
+        """Derivatives of all reported states, from those of the start (np, n_v)."""
+        nt, count, n, m = len(self.motion.t), len(parameters), self.n, self.m
+        da, dlam = InitialAccelerations(self.motion).direct(parameters, dq, dv)
+        out = [np.zeros((nt, k, count)) for k in (n, n, n, m)]
+        for whole, start in zip(out, (dq, dv, da, dlam), strict=True):
+            whole[0] = start.T
+        B, rate_q, second_q, second_v = self._first_rows()
+        _, *free = (x[0, m:] for x in self._parameter_terms(parameters, self._reported(slice(0, 1)), residual=False))
+        dz, dzd = B @ dq.T + free[0], B @ dv.T + rate_q @ dq.T + free[1]
+        dzdd = B @ da.T + second_v @ dv.T + second_q @ dq.T + free[2]
+        now = [dz, dzd, dzdd, dzdd.copy()]
+        for first, last, states in self._chunks(8 * count):
+            terms = self._parameter_terms(parameters, states)
+            after = [np.empty((len(states.t), k, count)) for k in (n, n, n, m)]
+            blocks = self._blocks(states)
+            self._check(_kernels.independent_tangent_steps(self.settings, self.h, blocks, *terms, *now, *after), states)
+            for whole, part in zip(out, after, strict=True):
+                whole[first + 1 : last + 1] = part[self.every - 1 :: self.every]
+        return StateSlopes(*(x.swapaxes(1, 2) for x in out))
+
+    def _parameter_terms(self, parameters: Parameters, states: States, *, residual: bool = True) -> list[FloatArray]:
+        """r_p, value_p, rate_p, second_p (nt, n, np); the last three in the order of the rows of W."""
+        terms = [np.zeros((len(states.t), self.n, len(parameters))) for _ in range(4)]
+        for k in parameters.in_model:
+            found = slopes(parameters.record(k), states, residual=residual)
+            if residual:
+                terms[0][:, :, k] = found.r
+            for term, slope in zip(terms[1:], found[1:], strict=True):
+                term[:, :, k] = slope[:, self.of_W]
+        return terms
+
+    # ---- adjoint
+
+    def adjoint(self, g: StateGradients) -> tuple[FloatArray, FloatArray, Iterator[Weights]]:
+        """Gradients by the start, q and v (no, n_v), and the weights that parameters act with."""
+        count, n = g.q.shape[1], self.n
+        y = [np.zeros((self.freedom, count)) for _ in range(4)]
+        collected: list[Weights] = []
+        for first, last, states in self._chunks(8 * count, backwards=True):
+            N = len(states.t)
+            pulls = []
+            for whole in g:
+                part = np.zeros((N, whole.shape[2], count))
+                part[self.every - 1 :: self.every] = whole[first + 1 : last + 1].swapaxes(1, 2)
+                pulls.append(part)
+            mu, *levels = (np.zeros((count, N, n)) for _ in range(4))
+            blocks = self._blocks(states)
+            bad = _kernels.independent_adjoint_steps(self.settings, self.h, blocks, *pulls, *y, mu, *levels)
+            self._check(bad, states)
+            w0, w1, w2 = (self._spread(x, self.of_W) for x in levels)
+            collected.append(Weights(states, mu, w0, w1, w2))
+        yz, yzd, yzdd, yx = (x.T for x in y)
+        yzdd = yzdd + yx
+        B, rate_q, second_q, second_v = self._first_rows()
+        yq = g.q[0] + yz @ B + yzd @ rate_q + yzdd @ second_q
+        yv = g.v[0] + yzd @ B + yzdd @ second_v
+        w0, w1, w2 = (self._spread(x[:, None], self.of_W[self.m :]) for x in (yz, yzd, yzdd))
+        collected.append(Weights(self._reported(slice(0, 1)), None, w0, w1, w2))
+        collected.append(InitialAccelerations(self.motion).adjoint(yq, yv, g.a[0] + yzdd @ B, g.lam[0]))
+        return yq, yv, iter(collected)
+
+    def _spread(self, weights: FloatArray, rows: Array) -> FloatArray:
+        """Weights of some rows among those of all rows."""
+        out = np.zeros((*weights.shape[:2], self.all))
+        out[:, :, rows] = weights
+        return out
+
+    def _check(self, bad: int, states: States) -> None:
+        if bad >= 0:
+            raise InputError(
+                f"the linearised step to t = {states.t[bad]:.6g} s of model {self.model.name!r} is singular: "
+                f"{', '.join(self.system.free)} do not determine the motion there. Choose other independent "
+                "coordinates."
+            )
