@@ -6,6 +6,7 @@
 #   make benchmark   times per sample on this machine
 #   make benchmark-motion   iterations and times of motion prediction on this machine
 #   make benchmark-dynamics   simulation beside Exudyn, Pinocchio and scipy; time against accuracy
+#   make benchmark-gradients   gradients beside the simulation, and beside Exudyn's differences
 #   make clean       remove .venv and what the tools leave behind
 
 PYTHON         ?= python3
@@ -17,11 +18,11 @@ PYTEST_ARGS    ?= -n auto --maxprocesses 2
 DEMO_ARGS      ?=
 BENCHMARK_ARGS ?=
 
-.PHONY: demo test test-slow benchmark benchmark-motion benchmark-dynamics lint clean help
+.PHONY: demo test test-slow benchmark benchmark-motion benchmark-dynamics benchmark-gradients lint clean help
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '3,9s/^# *//p' Makefile
+	@sed -n '3,10s/^# *//p' Makefile
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/mechgrad demo $(DEMO_ARGS)
@@ -47,6 +48,9 @@ benchmark-motion: $(VENV)/.installed-test
 benchmark-dynamics: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/work_precision.py $(BENCHMARK_ARGS)
 	$(BIN)/python benchmarks/dynamics.py $(BENCHMARK_ARGS)
+
+benchmark-gradients: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/gradients.py $(BENCHMARK_ARGS)
 
 # The stamps make a second run start at once; a change of pyproject.toml installs again.
 $(VENV)/.installed-test: $(VENV)/.created pyproject.toml

@@ -39,7 +39,7 @@ def objectives(marker, row=None):
 
 FIVE_BAR = (
     "S1.stiffness", "S1.damping", "S2.free_length", "A1.mass", "A1.com.x", "12.com.y", "23.inertia.zz", "L_A1",
-    "2.origin.x", "B.origin.x", "B.child_origin.x", "P2.position.x", "gravity.x", "motor.torque.value1",
+    "2.origin.x", "B.origin.x", "B.child_origin.x", "P2.position.x", "gravity.x", "motor.torque.values.1",
     "rub.coulomb", "start.position.A", "start.velocity.1",
 )  # fmt: skip
 SLIDER_CRANK = (

@@ -19,7 +19,7 @@ function = "(x[:, 0] - 2.0) ** 2"     # of x, the measure (nt, ...), with np; le
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,12 +36,12 @@ from mechgrad.io import load_model
 
 __all__ = ["gradient"]
 
-MODELS = {
+MODELS: Mapping[str, Callable[[], mg.Model]] = {
     "five_bar": gallery.five_bar,
     "slider_crank": gallery.slider_crank,
     "double_pendulum": gallery.double_pendulum,
 }
-MEASURES = {
+MEASURES: dict[str, type[mg.Measure]] = {
     name: getattr(mg, name)
     for name in (
         "JointCoordinate", "JointVelocity", "JointAcceleration", "PointPosition", "PointVelocity", "PointAcceleration",
@@ -97,7 +97,8 @@ def solve(path: Path, method: str | None = None) -> mg.Gradient:
             raise InputError(f"{path}: {key!r} is missing.")
     model = _model(problem["model"], path.parent)
     options = {key: problem[key] for key in ("step", "samples", "t0", "formulation", "scheme") if key in problem}
-    motion = mg.simulate(model, *_start(model, problem.get("start", {})), duration=problem["duration"], **options)
+    start, v0 = _start(model, problem.get("start", {}))
+    motion = mg.simulate(model, start, v0, duration=problem["duration"], **options)
     objectives = {name: _objective(name, term) for name, term in problem["objectives"].items()}
     return mg.gradient(motion, objectives, problem["wrt"], method=method or problem.get("method", "auto"))
 
@@ -116,11 +117,11 @@ def _model(name: str, folder: Path) -> mg.Model:
     return load_model(folder / name)
 
 
-def _start(model: mg.Model, given: Mapping[str, Any]) -> tuple[Any, ...]:
+def _start(model: mg.Model, given: Mapping[str, Any]) -> tuple[Any, Any]:
     _known(given, {"at", "rates", "guess", "q", "v"}, "[start]")
     if "q" in given:
         return given["q"], given.get("v")
-    return (mg.assemble(model, given.get("at"), given.get("rates"), guess=given.get("guess")),)
+    return mg.assemble(model, given.get("at"), given.get("rates"), guess=given.get("guess")), None
 
 
 def _objective(name: str, term: Mapping[str, Any]) -> mg.Objective:
@@ -139,7 +140,7 @@ def _objective(name: str, term: Mapping[str, Any]) -> mg.Objective:
         arguments = [lambda x: eval(code, {"np": np, "smooth_abs": mg.smooth_abs, "x": x}), of]
     if kind == "time":
         return mg.AtTime(float(term["t"]), *arguments)
-    kinds = {"integral": mg.Integral, "end": mg.AtEnd}
+    kinds: dict[str, type[mg.Objective]] = {"integral": mg.Integral, "end": mg.AtEnd}
     if kind not in kinds:
         raise unknown_name("kind", str(kind), [*kinds, "time"], where)
     return kinds[kind](*arguments)

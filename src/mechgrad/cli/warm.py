@@ -49,6 +49,10 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("motion by fixed point", lambda x: _open(x, "fully-recursive"), True),
     ("forces of rows", lambda x: _loop(x.real, "ali3p", "trapezoidal", 0.01).reactions(), False),
     ("equations of motion, linearised", lambda x: mg.equilibrium(five_bar(), five_bar_start()), False),
+    ("gradients, direct", lambda x: _gradient("ali3p", "trapezoidal", "direct"), False),
+    ("gradients, adjoint", lambda x: _gradient("ali3p", "trapezoidal", "adjoint"), False),
+    ("gradients, Matrix R", lambda x: _both("matrix-r", "trapezoidal"), False),
+    ("gradients, explicit", lambda x: (_both("index1", "rk4"), _both("matrix-r", "rk4")), False),
     ("geometric stiffness", lambda x: mg.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
 )
 
@@ -57,6 +61,18 @@ def _loop(x: Array, formulation: str, scheme: str, step: float | None) -> mg.Tra
     """A moment of a closed mechanism, of complex numbers if x is."""
     start = five_bar_start() + 0 * np.ravel(x)[0]
     return mg.simulate(five_bar(), start, duration=0.02, formulation=formulation, scheme=scheme, step=step, samples=3)
+
+
+def _gradient(formulation: str, scheme: str, method: str) -> mg.Gradient:
+    """A gradient of a moment of a closed mechanism."""
+    motion = mg.simulate(
+        five_bar(), five_bar_start(), duration=0.02, formulation=formulation, scheme=scheme, step=0.01, samples=3
+    )
+    return mg.gradient(motion, mg.AtEnd(mg.PointVelocity("P2")), ["A1.mass", "S1.stiffness"], method=method)
+
+
+def _both(formulation: str, scheme: str) -> object:
+    return [_gradient(formulation, scheme, method) for method in ("direct", "adjoint")]
 
 
 def _open(x: Array, formulation: str) -> mg.Trajectory:

@@ -84,7 +84,7 @@ def expand_paths(model: Model, wrt: str | Sequence[str], extra: Sequence[str] = 
     chosen: dict[str, None] = {}
     for item in [wrt] if isinstance(wrt, str) else wrt:
         if any(c in item for c in "*?["):
-            known = [p.path for p in model.parameters()] + list(extra)
+            known = [*model.cached("paths", lambda m: [p.path for p in m.parameters()]), *extra]
             found = [p for p in known if fnmatchcase(p, item)]
             if not found:
                 raise UnknownNameError(

@@ -45,6 +45,7 @@ class Elements:
     n_rows : rows before this one act, those after it are measured only
     row_names : how messages call the rows, e.g. "B: point x"
     user : the forces that Python functions compute; laws_i counts them
+    functions : the functions of functions_i
     """
 
     markers_i: IntArray
@@ -62,6 +63,7 @@ class Elements:
     n_rows: int
     row_names: tuple[str, ...]
     user: tuple[UserForce, ...]
+    functions: tuple[Function, ...]
 
     @property
     def dtype(self) -> type:
@@ -119,6 +121,7 @@ class _Tables:
     n_pieces: int = 0
     row_names: list[str] = field(default_factory=list)
     user: list[UserForce] = field(default_factory=list)
+    functions: list[Function] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         layout = self.model._layout
@@ -166,6 +169,7 @@ class _Tables:
             n_rows=n_rows,
             row_names=tuple(self.row_names),
             user=tuple(self.user),
+            functions=tuple(self.functions),
             **{name: _read_only(np.ascontiguousarray(x, dtype)) for name, x in numbers.items()},
         )
 
@@ -186,6 +190,7 @@ class _Tables:
         pieces = function.pieces()
         self.functions_i.append((self.n_pieces, len(pieces)))
         self.pieces.append(pieces)
+        self.functions.append(function)
         self.n_pieces += len(pieces)
         return len(self.functions_i) - 1
 

@@ -18,6 +18,7 @@ from numbers import Number as AnyNumber
 from typing import Any, ClassVar, final
 
 import numpy as np
+from scipy.linalg import solve_banded
 
 from mechgrad.errors import ModelError, ShapeError, ValueRangeError, unknown_name
 from mechgrad.model.fields import (
@@ -249,6 +250,7 @@ class Table(Function):
         return np.column_stack((self.times[:-1], self.values[:-1], slope, nothing, nothing, nothing + CUBIC))
 
 
+FEW_KNOTS = 8  # below this a dense solution is quicker
 _FEWEST_KNOTS = {"natural": 2, "clamped": 2, "not-a-knot": 4}
 
 
@@ -289,36 +291,78 @@ class Spline(Function):
         _check_knots(self, _FEWEST_KNOTS[self.ends])
 
     def pieces(self) -> Array:
-        x, y = self.times, self.values
-        h = np.diff(x)
+        starts = np.concatenate((self.times[:1], self.times))
+        return np.column_stack((starts, *self._coefficients(), np.full(len(starts), CUBIC)))
+
+    def pulled_back(self, weights: Array) -> Array:
+        """Gradients by the values (k, n) from gradients by the numbers of the pieces (k, pieces, 6): the transpose of
+        how `pieces` follow from the values, which is linear."""
+        h = np.diff(self.times)
+        c0, c1, c2, c3 = (weights[:, :, k] for k in range(1, 5))
+        y, curvature = c0[:, 1:].copy(), np.zeros((len(weights), len(self.times)))
+        y[:, 0] += c0[:, 0]
+        rise = c1[:, 1:-1].copy()
+        rise[:, 0] += c1[:, 0]
+        third = c3[:, 1:-1] / (6.0 * h)
+        curvature[:, :-1] += 0.5 * c2[:, 1:-1] - third - h * rise / 3.0
+        curvature[:, 1:] += third - h * rise / 6.0
+        rise[:, -1] += c1[:, -1]
+        curvature[:, -2:] += h[-1] / 6.0 * c1[:, -1:] * np.array([1.0, 2.0])
+        b = _solve_banded(self._knot_matrix(h).T, curvature.T).T
+        rise[:, 1:] += 6.0 * b[:, 1:-1]
+        rise[:, :-1] -= 6.0 * b[:, 1:-1]
+        if self.ends == "clamped":
+            rise[:, 0] += 6.0 * b[:, 0]
+            rise[:, -1] -= 6.0 * b[:, -1]
+        y[:, 1:] += rise / h
+        y[:, :-1] -= rise / h
+        return np.asarray(y)
+
+    def _coefficients(self) -> tuple[Array, Array, Array, Array]:
+        """c0 to c3 of all pieces."""
+        y, h = self.values, np.diff(self.times)
         rise = np.diff(y) / h
-        curvature = np.linalg.solve(*self._knot_system(h, rise))
+        b = np.zeros(len(y), rise.dtype)
+        b[1:-1] = 6.0 * np.diff(rise)
+        if self.ends == "clamped":
+            b[0], b[-1] = 6.0 * rise[0], -6.0 * rise[-1]
+        curvature = _solve_banded(self._knot_matrix(h), b)
         c1 = rise - h * (2.0 * curvature[:-1] + curvature[1:]) / 6.0
         c3 = np.diff(curvature) / (6.0 * h)
-        end_slope = rise[-1] + h[-1] * (curvature[-2] + 2.0 * curvature[-1]) / 6.0
-        nothing = np.zeros(len(h))
-        between = np.column_stack((x[:-1], y[:-1], c1, 0.5 * curvature[:-1], c3, nothing + CUBIC))
+        end_slope = rise[-1:] + h[-1] * (curvature[-2] + 2.0 * curvature[-1]) / 6.0
+        nothing = np.zeros(1)
         # the first piece also serves all before its start, where the spline goes on as a line
-        before = np.array([[x[0], y[0], c1[0], 0.0, 0.0, CUBIC]])
-        behind = np.array([[x[-1], y[-1], end_slope, 0.0, 0.0, CUBIC]])
-        return np.concatenate((before, between, behind))
+        return (
+            np.concatenate((y[:1], y)),
+            np.concatenate((c1[:1], c1, end_slope)),
+            np.concatenate((nothing, 0.5 * curvature[:-1], nothing)),
+            np.concatenate((nothing, c3, nothing)),
+        )
 
-    def _knot_system(self, h: Array, rise: Array) -> tuple[Array, Array]:
-        """Equations for the second derivatives at the knots."""
+    def _knot_matrix(self, h: Array) -> Array:
+        """Of the equations for the second derivatives at the knots."""
         n = len(h) + 1
-        A, b = np.zeros((n, n)), np.zeros(n, rise.dtype)
-        for i in range(1, n - 1):
-            A[i, i - 1 : i + 2] = h[i - 1], 2.0 * (h[i - 1] + h[i]), h[i]
-            b[i] = 6.0 * (rise[i] - rise[i - 1])
+        A, inner = np.zeros((n, n)), np.arange(1, n - 1)
+        A[inner, inner - 1], A[inner, inner], A[inner, inner + 1] = h[:-1], 2.0 * (h[:-1] + h[1:]), h[1:]
         if self.ends == "natural":
             A[0, 0] = A[-1, -1] = 1.0
         elif self.ends == "clamped":
-            A[0, :2], b[0] = (2.0 * h[0], h[0]), 6.0 * rise[0]
-            A[-1, -2:], b[-1] = (h[-1], 2.0 * h[-1]), -6.0 * rise[-1]
+            A[0, :2], A[-1, -2:] = (2.0 * h[0], h[0]), (h[-1], 2.0 * h[-1])
         else:
             A[0, :3] = h[1], -(h[0] + h[1]), h[0]
             A[-1, -3:] = h[-1], -(h[-2] + h[-1]), h[-2]
-        return A, b
+        return A
+
+
+def _solve_banded(A: Array, b: Array) -> Array:
+    """A^-1 b for a matrix with two diagonals on either side of the main one."""
+    n = len(A)
+    if n < FEW_KNOTS:
+        return np.linalg.solve(A, b)
+    bands = np.zeros((5, n))
+    for k in range(-2, 3):
+        bands[2 - k, max(k, 0) : n + min(k, 0)] = np.diagonal(A, k)
+    return np.asarray(solve_banded((2, 2), bands, b))
 
 
 ZERO = Constant(0.0)

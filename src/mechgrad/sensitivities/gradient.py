@@ -156,8 +156,8 @@ def gradient(
     if isinstance(motion, Trajectory):
         _check_motion(motion)
     parameters = _parameters(motion, wrt)
-    values = _values(terms, motion)
-    labels = _labels(names, terms, motion)
+    each = [np.atleast_1d(term.values(at)) for at in [_moments(motion)] for term in terms]
+    values, labels = np.concatenate(each), _labels(names, [len(x) for x in each])
     choice = method
     if method == "auto":
         method, choice = _chosen(len(labels), len(parameters))
@@ -202,11 +202,9 @@ def _named(objectives: Objectives) -> tuple[tuple[str, ...], tuple[Objective, ..
     return names, terms
 
 
-def _labels(names: Sequence[str], terms: Sequence[Objective], motion: Motion) -> tuple[str, ...]:
+def _labels(names: Sequence[str], counts: Sequence[int]) -> tuple[str, ...]:
     labels: list[str] = []
-    at = _moments(motion)
-    for name, term in zip(names, terms, strict=True):
-        count = len(np.atleast_1d(term.values(at)))
+    for name, count in zip(names, counts, strict=True):
         base = name or "psi"
         labels += [base] if count == 1 else [f"{base}[{k}]" for k in range(count)]
     return tuple(labels)
@@ -265,7 +263,7 @@ def _analytic(motion: Trajectory, parameters: Parameters, terms: Sequence[Object
     dq, dv = start_slopes(motion, parameters)
     if method == "direct":
         slopes: StateSlopes = steps.direct(parameters, dq, dv)
-        total = (np.einsum("toi,tpi->op", g, x) for g, x in zip(by_states, slopes, strict=True))
+        total = (np.tensordot(g, x, ([0, 2], [0, 2])) for g, x in zip(by_states, slopes, strict=True))
         return np.asarray(explicit + sum(total))
     yq, yv, weights = steps.adjoint(by_states)
     tables = TableGradient(motion.system, len(explicit))

@@ -69,8 +69,6 @@ class GuidedCase:
     @classmethod
     def of(cls, motion: GuidedMotion) -> GuidedCase:
         """Of the result of `kinematic_motion`."""
-        if np.iscomplexobj(motion.q):
-            raise InputError("the motion is complex already; gradients belong to real motions.")
         model = motion.model
         system = System(model, free=_held_rows(model, motion.held))
         nothing = np.zeros((len(motion.t), 0))
@@ -217,6 +215,8 @@ def guided_gradient(
     """
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
+    if np.iscomplexobj(motion.q):
+        raise InputError("the motion is complex already; gradients belong to real motions.")
     _check_measures(objectives)
     case = GuidedCase.of(motion)
     parameters, at = case.parameters(wrt), case.moments()

@@ -179,7 +179,8 @@ class ImplicitSteps:
                 K3 = linearised(self.free, accelerations, False).K
         flat = [np.ascontiguousarray(x.reshape(N, -1)) for x in (found.K, found.C, found.M, gamma, c_q, c_v)]
         more = [np.ascontiguousarray(x.reshape(N, -1)) for x in (K2, rates, K3, seconds_q, seconds_v)]
-        blocks = StepBlocks(np.ascontiguousarray(d), *flat, self.total, self.w2, projected, *more)
+        K, C, M, J, *c = flat
+        blocks = StepBlocks(np.ascontiguousarray(d), K, C, M, J, c[0], c[1], self.total, self.w2, projected, *more)
         return blocks, _Stages(newton, impulses, accelerations, after)
 
     # ---- direct
@@ -207,6 +208,7 @@ class ImplicitSteps:
 
     def _parameter_terms(self, parameters: Parameters, stages: _Stages, N: int) -> list[FloatArray]:
         count, n, m = len(parameters), self.model.n_v, self.system.n_constraints
+        stages = _Stages(stages.newton.complex(), *(None if x is None else x.complex() for x in stages[1:]))
         r_p, s_p, k_p = (np.zeros((N, n, count)) for _ in range(3))
         c_p, rate_p, second_p = (np.zeros((N, m, count)) for _ in range(3))
         for k in parameters.in_model:
@@ -216,13 +218,16 @@ class ImplicitSteps:
             for w, x in ((self.w0, found.values), (self.w1, found.rates), (self.w2, found.seconds)):
                 if np.any(w):
                     c_p[:, :, k] += w * x[:, :m]
-            if stages.after is not None and stages.impulses is not None:
-                bare = parameters.unforced_record(k)
-                s_p[:, :, k] = slopes(bare, stages.impulses).r
+            shapes = parameters.shapes(k)
+            if stages.after is None or stages.impulses is None or not (shapes or parameters.weighs(k)):
+                continue
+            bare = parameters.unforced_record(k)
+            s_p[:, :, k] = slopes(bare, stages.impulses).r
+            if stages.accelerations is not None:
+                k_p[:, :, k] = slopes(bare, stages.accelerations).r
+            if shapes:
                 rows = slopes(bare, stages.after, residual=False)
                 rate_p[:, :, k], second_p[:, :, k] = rows.rates, rows.seconds
-                if stages.accelerations is not None:
-                    k_p[:, :, k] = slopes(bare, stages.accelerations).r
         return [r_p, c_p, s_p, rate_p, k_p, second_p]
 
     # ---- adjoint
@@ -245,8 +250,8 @@ class ImplicitSteps:
             bad = _kernels.adjoint_steps(self.T.atoms_i, self.settings, self.numbers, blocks, *pulls, *y, *weights)
             self._check(bad, stages)
             mu, nu, eta2, theta2, eta3, theta3 = weights
-            rows = [nu * w if np.any(w) else None for w in (self.w0, self.w1, self.w2)]
-            collected.append(Weights(stages.newton, mu, *rows))
+            value, rate, second = (nu * w if np.any(w) else None for w in (self.w0, self.w1, self.w2))
+            collected.append(Weights(stages.newton, mu, value, rate, second))
             if stages.impulses is not None and stages.after is not None:
                 collected.append(Weights(stages.impulses, eta2, forced=False))
                 if stages.accelerations is not None:

@@ -15,10 +15,14 @@ import numpy as np
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.integrators.independent import named_rows
 from mechgrad.integrators.trajectory import Trajectory
-from mechgrad.kinematics.mechanism import mechanism_of
+from mechgrad.kinematics.mechanism import elements_of, mechanism_of, row_report
 from mechgrad.model.columns import STEP, expand_paths
-from mechgrad.model.mechanism import REFERENCE, Mechanism
+from mechgrad.model.functions import Spline
+from mechgrad.model.layout import Slot
+from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, PIECE, REFERENCE, Mechanism
 from mechgrad.model.model import Model
+from mechgrad.model.parameters import resolve
+from mechgrad.model.tree import MASS
 from mechgrad.sensitivities.states import unforced
 from mechgrad.typing import FloatArray
 
@@ -85,7 +89,9 @@ class Parameters:
 
     def moved(self, k: int, step: complex = 1j * STEP) -> Model:
         """The model with a step along parameter k."""
-        return self.model._moved({self.names[k]: self.model.value(self.names[k]) + step})
+        model = self.model._moved({self.names[k]: self.model.value(self.names[k]) + step})
+        model.cached("row report", lambda _: row_report(self.model))  # the same rows act
+        return model
 
     def record(self, k: int) -> Mechanism:
         """The mechanism with an imaginary step along parameter k, a number of the model."""
@@ -104,6 +110,46 @@ class Parameters:
         if k not in self._unforced:
             self._unforced[k] = unforced(self.record(k))
         return self._unforced[k]
+
+    def _slot(self, k: int) -> Slot:
+        return resolve(self.model._layout, self.model._groups, self.names[k])
+
+    def pushes(self, k: int) -> bool:
+        """Whether parameter k is a number of a force element: it moves no point and closes no loop."""
+        return not self.is_start(k) and self._slot(k).group == "forces"
+
+    def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
+        """Values of splines, by function: positions of the parameters, where its pieces begin among the numbers of the
+        mechanism, the function, and which of its values they are."""
+        elements, T = elements_of(self.model), self.motion.system.T
+        found: dict[int, tuple[Spline, list[int], list[int]]] = {}
+        for k in self.in_model:
+            slot = self._slot(k)
+            if slot.group not in ("forces", "constraints") or not slot.field.endswith(".values"):
+                continue
+            function = getattr(self.model._groups[slot.group][slot.position], slot.field.removesuffix(".values"))
+            if isinstance(function, Spline):
+                _, positions, values = found.setdefault(id(function), (function, [], []))
+                positions.append(k)
+                values.append(slot.index[0])
+        return [
+            (positions, int(T.ints[AT_PIECES]) + PIECE * int(elements.functions_i[index, 0]), function, values)
+            for function, positions, values in found.values()
+            for index, other in enumerate(elements.functions)
+            if other is function
+        ]
+
+    def shapes(self, k: int) -> bool:
+        """Whether parameter k changes placements, markers or constraints: what the motion of rows is made of."""
+        T = self.record(k)
+        laws = slice(int(T.ints[AT_LAW_NUMBERS]), int(T.ints[AT_PIECES]))
+        numbers = T.numbers.imag.copy()
+        numbers[laws] = 0.0
+        return bool(T.atoms_f[:-1, :MASS].imag.any() or T.markers_f.imag.any() or numbers.any())
+
+    def weighs(self, k: int) -> bool:
+        """Whether parameter k changes masses."""
+        return bool(self.record(k).atoms_f[:-1, MASS:].imag.any())
 
     def tables(self, k: int) -> dict[str, FloatArray]:
         """Derivatives of the tables of the mechanism by parameter k."""

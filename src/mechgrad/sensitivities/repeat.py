@@ -34,9 +34,9 @@ def repeated(motion: Trajectory, parameters: Parameters, values: Array) -> Traje
         raise InputError("the motion ended at a stop condition; where it ends depends on parameters.")
     changed = {parameters.names[k]: values[k] for k in parameters.in_model}
     model = motion.model._moved(changed) if changed else motion.model
-    start = repeated_start(motion, parameters, values, model)
+    start, v0 = repeated_start(motion, parameters, values, model)
     return simulate(
-        model, *start, duration=job.duration, formulation=job.formulation, scheme=job.scheme, step=job.step,
+        model, start, v0, duration=job.duration, formulation=job.formulation, scheme=job.scheme, step=job.step,
         samples=job.samples, tau=motion.tau, loads=motion.loads, t0=job.t0, rtol=job.rtol, atol=job.atol,
         reference="com" if motion.system.T.ints[REFERENCE] else "origin",
     )  # fmt: skip

@@ -63,6 +63,8 @@ def start_slopes(motion: Trajectory, parameters: Parameters) -> tuple[FloatArray
                 kind, out = (POSITION, dq) if name.startswith(POSITION) else (VELOCITY, dv)
                 out[k, model.v_names.index(name.removeprefix(kind))] = 1.0
             continue
+        if parameters.pushes(k):
+            continue
         moved = model if parameters.is_start(k) else parameters.moved(k)
         quantities = _quantities(motion, moved)
         here = Equations.of(moved, quantities[0], q + 0j)
@@ -99,8 +101,8 @@ def _solved(J: Array, b: FloatArray, model: Model, name: str, determined: bool) 
     return np.asarray(x)
 
 
-def repeated_start(motion: Trajectory, parameters: Parameters, values: Array, model: Model) -> tuple[Any, ...]:
-    """What `simulate` starts with when parameters have other values: a State, or (q, v) arrays."""
+def repeated_start(motion: Trajectory, parameters: Parameters, values: Array, model: Model) -> tuple[Any, Any]:
+    """What `simulate` starts with when parameters have other values: a State and None, or arrays q and v."""
     names, zero = parameters.names, 0.0 * values[0]
     steps = {names[k]: values[k] - parameters.value(k) for k in range(len(names)) if parameters.is_start(k)}
     q, v = motion.q[0] + zero, motion.v[0] + zero
@@ -117,4 +119,4 @@ def repeated_start(motion: Trajectory, parameters: Parameters, values: Array, mo
         {x: start_value(motion, kind + x) + steps.get(kind + x, zero) for x in held}
         for kind, held in ((POSITION, start.held), (VELOCITY, start.held_rates))
     )
-    return (assemble(model, at, rates, guess=motion.q[0], time=float(motion.t[0])),)
+    return assemble(model, at, rates, guess=motion.q[0], time=float(motion.t[0])), None

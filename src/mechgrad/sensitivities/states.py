@@ -39,6 +39,11 @@ class States(NamedTuple):
         """Some of them."""
         return States(*(x[which] for x in self))
 
+    def complex(self) -> States:
+        """The same in complex numbers."""
+        q, v, a, lam = (contiguous(x, complex) for x in self[:4])
+        return States(q, v, a, lam, self.t)
+
 
 class StateGradients(NamedTuple):
     """Gradients of objectives by the states of a motion: q, v, a (nt, no, n_v), multipliers (nt, no, m)."""
@@ -141,7 +146,7 @@ def coordinate_slopes(model: Model, T: Mechanism, states: States) -> tuple[Float
     nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
     rate_q, second_q = np.zeros((nt, rows, n)), np.zeros((nt, rows, n))
     plain = dict(zip(model._layout.plain_v.tolist(), model._layout.plain_q.tolist(), strict=True))
-    here = States(*(contiguous(x, complex) for x in states[:4]), states.t)
+    here = states.complex()
     for j in range(n):
         if j in plain:
             q = here.q.copy()
@@ -159,7 +164,7 @@ def velocity_slopes(model: Model, T: Mechanism, states: States, rate_q: FloatArr
         return 2.0 * rate_q
     nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
     second_v = np.zeros((nt, rows, n))
-    here = States(*(contiguous(x, complex) for x in states[:4]), states.t)
+    here = states.complex()
     for j in range(n):
         v = here.v.copy()
         v[:, j] += 1j * STEP

@@ -18,7 +18,7 @@ import numpy as np
 from mechgrad.dynamics.kernels import table_gradient as _kernels
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
-from mechgrad.model.mechanism import AT_TAU, N_ALL, N_V, Mechanism
+from mechgrad.model.mechanism import AT_TAU, N_ALL, N_V, PIECE, Mechanism
 from mechgrad.sensitivities.parameters import TABLES, Parameters
 from mechgrad.sensitivities.states import States, contiguous, unforced
 from mechgrad.typing import FloatArray
@@ -69,7 +69,13 @@ class TableGradient:
     def by_parameters(self, parameters: Parameters) -> FloatArray:
         """ds/dp of all objectives (no, np); start values have none."""
         result = np.zeros((self.count, len(parameters)))
-        for k in parameters.in_model:
+        done: set[int] = set()
+        for positions, first, spline, values in parameters.knots():
+            size = PIECE * (len(spline.times) + 1)
+            by_pieces = self.tables["numbers"][:, first : first + size].reshape(self.count, -1, PIECE)
+            result[:, positions] += spline.pulled_back(by_pieces)[:, values]
+            done.update(positions)
+        for k in set(parameters.in_model) - done:
             for name, change in parameters.tables(k).items():
                 where = np.flatnonzero(change)
                 if where.size:

@@ -92,5 +92,5 @@ class Measure:
             q = at.states.q + 0j
             for k in felt:
                 by_p[:, :, k] = slope(at._replace(model=parameters.moved(k), states=at.states._replace(q=q)))
-        by_state = [along(name, n) for name in "qva"]
-        return Partials(*by_state, along("lam", at.states.lam.shape[1]), by_p)
+        by_lam = along("lam", at.states.lam.shape[1])
+        return Partials(along("q", n), along("v", n), along("a", n), by_lam, by_p)

@@ -26,7 +26,7 @@ def moving(at: Moments, parameters: Parameters, markers: Sequence[str]) -> list[
         follows = any(target.startswith(owners) for target, _ in at.model.path_derivative(path)) if owners else False
         return follows or any(term.kind in (BEFORE, BEHIND, MARKER) for term in terms)
 
-    return [k for k in parameters.in_model if moves(parameters.names[k])]
+    return [k for k in parameters.in_model if not parameters.pushes(k) and moves(parameters.names[k])]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,231 @@
+"""Gradients of a motion beside the simulation itself, and beside Exudyn's sensitivities by differences.
+
+    python benchmarks/gradients.py [--quick]
+
+The five-bar, 5 s in steps of 1 ms, ALI3-P with the trapezoidal rule, one thread. Candidates take turns inside one run;
+ratios are medians over the rounds. "over simulation" is the time of `mg.gradient` beside that of `mg.simulate`, which
+comes before it: 1 means that simulation and gradient together take twice as long as the simulation. Growth: the adjoint
+gradient by the knots of two splines that drive both degrees of freedom, 32 and 1000 of them. Exudyn computes the same
+sensitivities by central differences (`exudyn.processing.ComputeSensitivities`), 33 simulations for 16 parameters; ours
+is simulation and gradient together. Before any clock starts, gradients are compared: with the converged values, and
+with Exudyn's. The last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import io
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from common import Report, digits, interleave, machine, other_process
+from support import exudyn_twins
+from support.five_bar_reference import DATA, FiveBar
+
+import mechgrad as mg
+from mechgrad.gallery import five_bar, five_bar_start
+
+exudyn_twins.exu.config.suppressWarnings = True
+from exudyn.processing import ComputeSensitivities  # noqa: E402
+
+STEP, DURATION = 1e-3, 5.0
+R20 = np.array([0.5, -2.0, 0.0])
+FIVE = ["S1.free_length", "S2.free_length", "A1.mass", "A1.com.x", "L_A1"]
+CONVERGED = np.array([-4.2288108552, 3.2116041030, 0.3186566756, 0.4423506782, 3.3598099204])
+BARS = {"a1": "A1", "b12": "12", "b23": "23", "b3": "3B"}
+TARGETS = {
+    "direct5_over_simulation": ("at most", 2.0),
+    "adjoint_over_simulation": ("at most", 2.0),
+    "adjoint_growth_32_to_1000": ("at most", 1.3),
+    "ratio_vs_exudyn_fd_16": ("at least", 10.0),
+}
+
+COLD = """
+import json, time
+begin = time.perf_counter()
+import numpy as np
+import mechgrad as mg
+from mechgrad.gallery import five_bar, five_bar_start
+motion = mg.simulate(five_bar(), five_bar_start(), duration=0.1, step=1e-3)
+g = mg.gradient(motion, mg.AtEnd(mg.KineticEnergy()), ["A1.mass", "S1.stiffness"], method="METHOD")
+print(json.dumps({"seconds": time.perf_counter() - begin}))
+"""
+
+
+def squares(x: np.ndarray) -> np.ndarray:
+    """Of a vector over time."""
+    return (x * x).sum(-1)
+
+
+def goals() -> list[mg.Objective]:
+    """The three objectives of the published example."""
+    return [
+        mg.Integral(lambda x: squares(x - R20), mg.PointPosition("P2")),
+        mg.Integral(squares, mg.PointVelocity("P2")),
+        mg.Integral(squares, mg.PointAcceleration("P2")),
+    ]
+
+
+def rebuilt(forces: list[mg.Force] | None = None) -> mg.Model:
+    """The five-bar with the length of its first bar as one number, and more forces."""
+    m = five_bar()
+    length = mg.DesignVariable("L_A1", ["1.origin.x", "P1.position.x"], np.sqrt(2.0))
+    return mg.Model(
+        m.name, m.bodies, m.joints, m.points, gravity=m.gravity, forces=[*m.forces, *(forces or [])], variables=[length]
+    )
+
+
+def start_of(model: mg.Model) -> mg.State:
+    """At rest, both free angles held."""
+    q = five_bar_start()
+    return mg.assemble(model, {"A": q[0], "1": q[1]}, guess=q)
+
+
+def over_simulation(report: Report, rounds: int) -> None:
+    """What a gradient adds to the simulation."""
+    model = rebuilt()
+    start = start_of(model)
+
+    def simulated() -> mg.Trajectory:
+        return mg.simulate(model, start, duration=DURATION, step=STEP)
+
+    motion = simulated()
+    miss = np.abs(mg.gradient(motion, goals()[:1], FIVE).array[0] / CONVERGED - 1).max()
+    if not miss < 1e-3:
+        raise SystemExit(f"the gradient is off by {miss:.1e}")
+    calls = {"simulation": simulated}
+    for method in ("direct", "adjoint"):
+        for count in (1, 3):
+            calls[f"{method}, {count}"] = lambda m=method, c=count: mg.gradient(motion, goals()[:c], FIVE, method=m)
+    times = interleave(calls, rounds)
+    ratio = {name: float(np.median(times[name] / times["simulation"])) for name in times}
+    report.note("simulation_ms", 1e3 * float(np.min(times["simulation"])))
+    report.note("direct5_over_simulation", ratio["direct, 1"])
+    report.note("direct5_three_objectives_over_simulation", ratio["direct, 3"])
+    report.note("adjoint_over_simulation", ratio["adjoint, 1"])
+    report.note("adjoint_three_objectives_over_simulation", ratio["adjoint, 3"])
+    rows = [[name, digits(1e3 * float(np.min(t))), digits(ratio[name])] for name, t in times.items()]
+    report.table("five-bar, 5000 steps, 5 parameters", ["", "ms", "x simulation"], rows)
+
+
+def growth(report: Report, rounds: int) -> None:
+    """The adjoint gradient by ever more knots."""
+    calls, counts = {}, (32, 1000)
+    for count in counts:
+        knots = np.linspace(0.0, DURATION, count // 2)
+        wave = mg.Spline(tuple(knots), tuple(0.5 * np.sin(3.0 * knots)))
+        model = rebuilt([mg.Motor("m1", "A", wave), mg.Motor("m2", "1", mg.Spline(tuple(knots), tuple(0.3 * knots)))])
+        motion = mg.simulate(model, start_of(model), duration=DURATION, step=STEP)
+        wrt = ["m1.torque.values.*", "m2.torque.values.*"]
+        calls[str(count)] = lambda motion=motion, wrt=wrt: mg.gradient(motion, goals()[:1], wrt, method="adjoint")
+        assert calls[str(count)]().shape == (1, count)
+    times = interleave(calls, rounds)
+    ratio = float(np.median(times["1000"] / times["32"]))
+    report.note("adjoint_growth_32_to_1000", ratio)
+    rows = [[name, digits(1e3 * float(np.min(t)))] for name, t in times.items()]
+    report.table("adjoint gradient by knots of splines", ["parameters", "ms"], rows)
+
+
+def sixteen() -> dict[str, tuple[str, float]]:
+    """Parameters of Exudyn's twin, ours, and the present values."""
+    found = {}
+    for field, body in BARS.items():
+        bar = getattr(DATA, field)
+        for name, path in (("mass", "mass"), ("com", "com.x"), ("inertia", "inertia.zz")):
+            found[f"{field}.{name}"] = (f"{body}.{path}", getattr(bar, name))
+    for k in range(2):
+        found[f"stiffness.{k}"] = (f"S{k + 1}.stiffness", DATA.stiffness[k])
+        found[f"natural_length.{k}"] = (f"S{k + 1}.free_length", DATA.natural_length[k])
+    return found
+
+
+def changed(values: dict[str, float]) -> FiveBar:
+    """The data of the twin with some numbers changed."""
+    data = DATA
+    for name, value in values.items():
+        field, _, part = name.partition(".")
+        if field in BARS:
+            bar = dataclasses.replace(getattr(data, field), **{part: value})
+            data = dataclasses.replace(data, **{field: bar})
+        else:
+            numbers = list(getattr(data, field))
+            numbers[int(part)] = value
+            data = dataclasses.replace(data, **{field: tuple(numbers)})
+    return data
+
+
+def beside_exudyn(report: Report, rounds: int) -> None:
+    """Sixteen parameters, one objective."""
+    parameters = sixteen()
+    steps = round(DURATION / STEP)
+    solver = exudyn_twins.Solver(modified_newton=False)
+
+    def objective(values: dict[str, float]) -> float:
+        known = {name: x for name, x in values.items() if name in parameters}
+        run = exudyn_twins.five_bar(STEP, DURATION, records=steps, solver=solver, data=changed(known))
+        return float(np.trapezoid(squares(run.position - R20[: run.position.shape[1]]), run.t))
+
+    def theirs() -> np.ndarray:
+        spans = {name: (value, 1e-4, 1) for name, (_, value) in parameters.items()}
+        with contextlib.redirect_stdout(io.StringIO()):
+            return np.ravel(ComputeSensitivities(objective, spans, showProgress=False)[3])
+
+    model = five_bar()
+    start, wrt = start_of(model), [path for path, _ in parameters.values()]
+
+    def ours() -> np.ndarray:
+        motion = mg.simulate(model, start, duration=DURATION, step=STEP)
+        return mg.gradient(motion, goals()[:1], wrt, method="adjoint").array[0]
+
+    exact, by_steps = ours(), theirs()
+    alike = [k for k, path in enumerate(wrt) if path != "3B.com.x"]  # measured from the other end there
+    miss = np.abs(exact - by_steps)[alike].max() / np.abs(exact).max()
+    if not miss < 1e-2:
+        raise SystemExit(f"Exudyn's sensitivities differ by {miss:.1e}")
+    times = interleave({"mechgrad": ours, "Exudyn": theirs}, max(2, rounds // 4))
+    report.note("ratio_vs_exudyn_fd_16", float(np.median(times["Exudyn"] / times["mechgrad"])))
+    report.note("difference_from_exudyn_fd", float(miss))
+    rows = [[name, digits(1e3 * float(np.min(t)))] for name, t in times.items()]
+    report.table("simulation and gradient by 16 parameters", ["", "ms"], rows)
+
+
+def first_time(report: Report, folder: Path) -> None:
+    """The first gradient of a process with an empty cache of machine code, and with a full one."""
+    for method in ("direct", "adjoint"):
+        code = COLD.replace("METHOD", method)
+        cache = str(folder / method)
+        for when in ("cold", "warm"):
+            seconds = other_process(code, MECHGRAD_CACHE_DIR=cache, MECHGRAD_QUIET="1")["seconds"]
+            report.note(f"first_{method}_{when}_s", seconds)
+            report.say(f"first gradient, {method}, {when} cache: {seconds:.1f} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, no cold start")
+    quick = parser.parse_args().quick
+    report, rounds = Report(), 5 if quick else 25
+    report.figures |= machine()
+    over_simulation(report, rounds)
+    growth(report, rounds)
+    beside_exudyn(report, rounds)
+    if not quick:
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            first_time(report, Path(folder))
+    for key, (bound, target) in TARGETS.items():
+        got = report.figures[key]
+        met = got <= target if bound == "at most" else got >= target
+        report.say(f"{key}: {got:.3g}, {bound} {target:g}: {'met' if met else 'NOT met'}")
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()
