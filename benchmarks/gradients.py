@@ -3,7 +3,7 @@
     python benchmarks/gradients.py [--quick]
 
 The five-bar, 5 s in steps of 1 ms, ALI3-P with the trapezoidal rule, one thread. Candidates take turns inside one run;
-ratios are medians over the rounds. "over simulation" is the time of `mg.gradient` beside that of `mg.simulate`, which
+ratios are ratios of the least times of all rounds. "over simulation" is the time of `mg.gradient` beside that of `mg.simulate`, which
 comes before it: 1 means that simulation and gradient together take twice as long as the simulation. Growth: the adjoint
 gradient by the knots of two splines that drive both degrees of freedom, 32 and 1000 of them. Exudyn computes the same
 sensitivities by central differences (`exudyn.processing.ComputeSensitivities`), 33 simulations for 16 parameters; ours
@@ -18,23 +18,29 @@ import contextlib
 import dataclasses
 import io
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from common import Report, digits, interleave, machine, other_process
+from common import Report, digits, exponent, interleave, machine, other_process
 from support import exudyn_twins
 from support.five_bar_reference import DATA, FiveBar
 
 import mechgrad as mg
-from mechgrad.gallery import five_bar, five_bar_start
+from mechgrad.gallery import chain, five_bar, five_bar_start
+from mechgrad.sensitivities.explicit import ExplicitSteps
+from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.recursive import RecursiveSteps
+from mechgrad.sensitivities.start import start_slopes
 
 exudyn_twins.exu.config.suppressWarnings = True
 from exudyn.processing import ComputeSensitivities  # noqa: E402
 
 STEP, DURATION = 1e-3, 5.0
+LARGEST_DENSE = 128  # links: beyond, dense matrices take minutes
 R20 = np.array([0.5, -2.0, 0.0])
 FIVE = ["S1.free_length", "S2.free_length", "A1.mass", "A1.com.x", "L_A1"]
 CONVERGED = np.array([-4.2288108552, 3.2116041030, 0.3186566756, 0.4423506782, 3.3598099204])
@@ -104,7 +110,7 @@ def over_simulation(report: Report, rounds: int) -> None:
         for count in (1, 3):
             calls[f"{method}, {count}"] = lambda m=method, c=count: mg.gradient(motion, goals()[:c], FIVE, method=m)
     times = interleave(calls, rounds)
-    ratio = {name: float(np.median(times[name] / times["simulation"])) for name in times}
+    ratio = {name: float(np.min(times[name]) / np.min(times["simulation"])) for name in times}
     report.note("simulation_ms", 1e3 * float(np.min(times["simulation"])))
     report.note("direct5_over_simulation", ratio["direct, 1"])
     report.note("direct5_three_objectives_over_simulation", ratio["direct, 3"])
@@ -126,7 +132,7 @@ def growth(report: Report, rounds: int) -> None:
         calls[str(count)] = lambda motion=motion, wrt=wrt: mg.gradient(motion, goals()[:1], wrt, method="adjoint")
         assert calls[str(count)]().shape == (1, count)
     times = interleave(calls, rounds)
-    ratio = float(np.median(times["1000"] / times["32"]))
+    ratio = float(np.min(times["1000"]) / np.min(times["32"]))
     report.note("adjoint_growth_32_to_1000", ratio)
     rows = [[name, digits(1e3 * float(np.min(t)))] for name, t in times.items()]
     report.table("adjoint gradient by knots of splines", ["parameters", "ms"], rows)
@@ -189,10 +195,54 @@ def beside_exudyn(report: Report, rounds: int) -> None:
     if not miss < 1e-2:
         raise SystemExit(f"Exudyn's sensitivities differ by {miss:.1e}")
     times = interleave({"mechgrad": ours, "Exudyn": theirs}, max(2, rounds // 4))
-    report.note("ratio_vs_exudyn_fd_16", float(np.median(times["Exudyn"] / times["mechgrad"])))
+    report.note("ratio_vs_exudyn_fd_16", float(np.min(times["Exudyn"]) / np.min(times["mechgrad"])))
     report.note("difference_from_exudyn_fd", float(miss))
     rows = [[name, digits(1e3 * float(np.min(t)))] for name, t in times.items()]
     report.table("simulation and gradient by 16 parameters", ["", "ms"], rows)
+
+
+def recursive_growth(report: Report, quick: bool) -> None:
+    """Sensitivities of chains: cost by links and by parameters, recursive and by dense matrices."""
+    steps, step = 32, 1e-3
+    sizes = (2, 8, 32, 128) if quick else (2, 4, 8, 16, 32, 64, 128, 256)
+
+    def prepared(n: int, p: int) -> tuple[mg.Trajectory, Parameters]:
+        model = chain(n)
+        motion = mg.simulate(model, np.full(n, 0.1), duration=steps * step, step=step, scheme="rk4")
+        bodies = [f"link{k}.mass" for k in range(1, n + 1)] + [f"link{k}.com.x" for k in range(1, n + 1)]
+        bodies += [f"start.position.joint{k}" for k in range(1, n + 1)]
+        return motion, Parameters(motion, (bodies * p)[:p] if p > len(bodies) else bodies[:p])
+
+    def clock(kind: type, n: int, p: int) -> float:
+        motion, parameters = prepared(n, p)
+        slopes = start_slopes(motion, parameters)
+        run = kind(motion)
+        run.direct(parameters, *slopes)
+        best = np.inf
+        for _ in range(2 if quick else 5):
+            begin = time.perf_counter()
+            run.direct(parameters, *slopes)
+            best = min(best, time.perf_counter() - begin)
+        return best / steps
+
+    rows, times = [], {"recursive": [], "dense": []}
+    for n in sizes:
+        for name, kind in (("recursive", RecursiveSteps), ("dense", ExplicitSteps)):
+            if name == "recursive" or n <= LARGEST_DENSE:
+                times[name].append(clock(kind, n, 4))
+        rows.append([str(n), *(digits(1e6 * t[len(rows)]) if len(rows) < len(t) else "-" for t in times.values())])
+    report.table("sensitivities of a chain by 4 parameters, us per RK4 step", ["links", *times], rows)
+    for name, t in times.items():
+        key = f"{name}_exponent_in_links"
+        large = [k for k, n in enumerate(sizes[: len(t)]) if n >= 16]
+        report.note(key, exponent([sizes[k] for k in large], [t[k] for k in large]))
+        report.say(f"{key}: {report.figures[key]:.2f} (from 16 links on)")
+    counts = (8, 16, 32, 64)
+    by_count = [clock(RecursiveSteps, 32, p) for p in counts]
+    report.note("recursive_exponent_in_parameters", exponent(counts, by_count))
+    report.say(
+        f"recursive, 32 links, 8 to 64 parameters: exponent {report.figures['recursive_exponent_in_parameters']:.2f}"
+    )
 
 
 def first_time(report: Report, folder: Path) -> None:
@@ -215,6 +265,7 @@ def main() -> None:
     over_simulation(report, rounds)
     growth(report, rounds)
     beside_exudyn(report, rounds)
+    recursive_growth(report, quick)
     if not quick:
         import tempfile
 

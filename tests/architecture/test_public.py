@@ -60,6 +60,8 @@ ROOMS = {
         "Gait",
         "GaitCheck",
         "arm7",
+        "bicycle",
+        "bicycle_start",
         "chain",
         "double_pendulum",
         "five_bar",

@@ -17,6 +17,8 @@ PICTURES = {
     "06_reaching": ["reaching.png"],
     "07_gait": ["gait.png"],
     "08_closed_loops": ["closed_loops.png"],
+    "09_pendulum_energies": ["pendulum_energies.png"],
+    "10_bicycle_drift": ["bicycle_drift.png"],
 }
 # Stored numbers pin behaviour. Criteria with several local optima (power, energy) are left out: which one is found may
 # depend on rounding.
@@ -31,6 +33,8 @@ NUMBERS = {
     },
 }
 LARGEST = {
+    "09_pendulum_energies": {"from the closed form at 20 s": 1e-7},
+    "10_bicycle_drift": {"eigenvalues at 5 m/s": 1e-11, "slider-crank, projected": 3e-4},
     "05_two_arms": {
         "equilibrium of the bar": 1e-6,
         "torques by the other cut": 1e-6,

@@ -58,20 +58,29 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_printed_gradients(case):
-    """To 0.2 %, the distance of the printed numbers themselves from the converged ones, and nearer to the latter.
-
-    Of the 15 printed entries those of psi2 and psi3 differ from the converged values in the third or fourth digit
-    (0.9700 against 0.97012, 0.7454 against 0.74560, 221.8 against 221.64): a step of 1 ms does not explain it, since
-    all our formulations agree with the converged values to 2e-4.
-    """
+def test_gradients_at_one_millisecond(case):
+    """Near the converged ones by what the step of 1 ms leaves."""
     found = motion(1e-3, scheme="trapezoidal", **CASES[case])
     gradients = {method: mg.gradient(found, goals(), WRT, method=method) for method in ("direct", "adjoint")}
     for g in gradients.values():
-        np.testing.assert_allclose(g.array, PRINTED, rtol=2e-3)
+        np.testing.assert_allclose(g.array, PRINTED, rtol=1e-3)
         np.testing.assert_allclose(g.array, CONVERGED, rtol=4e-4)
         np.testing.assert_allclose(g.values, VALUES, rtol=1e-4)
     np.testing.assert_allclose(gradients["adjoint"].array, gradients["direct"].array, rtol=1e-8)
+
+
+def test_printed_digits():
+    """Ten of the 15 printed entries differ from the exact ones in the last or last but one digit: not by the step, but
+    by data that were typed with five digits. With free lengths of 2.2361 and 2.0616 m, 13 entries are those printed;
+    the two that remain, d(psi1)/dL and d(psi2)/dr, are off by 2e-4."""
+    typed = mechanisms.linked_five_bar().with_values({"S1.free_length": 2.2361, "S2.free_length": 2.0616})
+    found = mg.simulate(typed, mechanisms.held_five_bar(typed), duration=5.0, step=1e-3, scheme="trapezoidal")
+    g = mg.gradient(found, goals(), WRT)
+    digits = np.floor(np.log10(np.abs(PRINTED))) - 3
+    alike = np.abs(g.array - PRINTED) <= 0.5 * 10.0**digits * 1.0001
+    assert alike.sum() == 13
+    assert set(zip(*np.nonzero(~alike), strict=True)) == {(0, 4), (1, 3)}
+    np.testing.assert_allclose(g.array, PRINTED, rtol=3e-4)
 
 
 def test_digits_appear_as_the_step_shrinks():

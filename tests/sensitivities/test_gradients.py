@@ -232,3 +232,19 @@ def test_every_kind_of_parameter_is_in_the_tables():
         model = make()[0]
         seen |= {p.kind for p in model.parameters() if matches(p.path, known(model, wrt))}
     assert kinds <= seen, kinds - seen
+
+
+def test_fast_slip_has_a_derivative():
+    """Far from rolling the friction of a tyre is saturated: its derivative vanishes, it does not overflow."""
+    up, axle = mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axle", "wheel", (0, 1, 0))
+    numbers = (2e5, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.001)
+    tyre = mg.Tyre("tyre", "wheel.origin", "axle", 0.3, "ground.origin", "up", *numbers)
+    wheel = mg.Body("wheel", 5.0, inertia=(0.1, 0.2, 0.1))
+    model = mg.Model("spin", [wheel], [mg.Floating("free", "ground", "wheel")], vectors=[up, axle], forces=[tyre])
+    low = np.array([0.29 * (name == "free.z") for name in model.v_names])
+    v = np.array([300.0 * (name == "free.wy") for name in model.v_names])
+    assert low.any()
+    assert v.any()
+    wrt = ["wheel.mass", "tyre.friction_x", "tyre.radius", "start.velocity.free.wy"]
+    start = np.asarray(model.integrate(model.neutral(), low)), v
+    check(model, start, wrt, {"where": mg.AtEnd(mg.PointVelocity("wheel.origin"))}, scheme="rk4")

@@ -53,6 +53,7 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("gradients, adjoint", lambda x: _gradient("ali3p", "trapezoidal", "adjoint"), False),
     ("gradients, Matrix R", lambda x: _both("matrix-r", "trapezoidal"), False),
     ("gradients, explicit", lambda x: (_both("index1", "rk4"), _both("matrix-r", "rk4")), False),
+    ("gradients, recursive", lambda x: mg.motion_sensitivities(_open(x.real, "fully-recursive", "rk4"), _WRT), False),
     ("geometric stiffness", lambda x: mg.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
 )
 
@@ -75,11 +76,9 @@ def _both(formulation: str, scheme: str) -> object:
     return [_gradient(formulation, scheme, method) for method in ("direct", "adjoint")]
 
 
-def _open(x: Array, formulation: str) -> mg.Trajectory:
-    """A moment of a tree with an implicit scheme."""
-    return mg.simulate(
-        _MODEL, np.atleast_2d(x)[0], duration=0.02, formulation=formulation, scheme="trapezoidal", step=0.01
-    )
+def _open(x: Array, formulation: str, scheme: str = "trapezoidal") -> mg.Trajectory:
+    """A moment of a tree."""
+    return mg.simulate(_MODEL, np.atleast_2d(x)[0], duration=0.02, formulation=formulation, scheme=scheme, step=0.01)
 
 
 @dataclass(frozen=True, slots=True)

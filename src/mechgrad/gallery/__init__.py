@@ -1,5 +1,6 @@
 """Mechanisms to start from: knows how to fill a Model with plausible numbers; and a step to walk."""
 
+from mechgrad.gallery.bicycle import bicycle, bicycle_start
 from mechgrad.gallery.gait import Gait, GaitCheck, gait
 from mechgrad.gallery.human import human, human_motion
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start, slider_crank
@@ -11,6 +12,8 @@ __all__ = [
     "Gait",
     "GaitCheck",
     "arm7",
+    "bicycle",
+    "bicycle_start",
     "chain",
     "double_pendulum",
     "five_bar",

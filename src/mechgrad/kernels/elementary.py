@@ -78,6 +78,23 @@ def _square_root(x):
     return lambda x: _sqrt(x)
 
 
+def tanh_of(x):  # pragma: no cover - replaced by the overload below inside kernels
+    """tanh of one sample; of complex numbers to first order in the imaginary part, without overflow far from zero."""
+    raise TypeError("tanh_of is for kernels")
+
+
+@overload(tanh_of)
+def _tanh_of(x):
+    if isinstance(x, types.Complex):
+
+        def complex_tanh(x):
+            t = math.tanh(x.real)
+            return complex(t, (1.0 - t * t) * x.imag)
+
+        return complex_tanh
+    return lambda x: math.tanh(x)
+
+
 def angle_of(y, x):  # pragma: no cover - replaced by the overload below inside kernels
     """atan2(y, x); of complex numbers to first order in their imaginary parts, which is what a complex step asks."""
     raise TypeError("angle_of is for kernels")

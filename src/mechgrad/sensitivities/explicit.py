@@ -136,7 +136,8 @@ class ExplicitSteps:
         q, v = here[:, 2 : 2 + n_q], here[:, 2 + n_q :]
         return _Span(here[:, 0], here[:, 1], q, v, np.zeros((0, 2), np.int64), within, shares)
 
-    def _rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
+    def rates_of(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Rates of the coordinates, Euler parameters included."""
         out = np.empty_like(q)
         layout = self.model._layout
         out[:, layout.plain_q] = v[:, layout.plain_v]
@@ -169,7 +170,7 @@ class ExplicitSteps:
                 here_q, here_v = there.q, there.v
             q[rows, i], v[rows, i] = here_q, here_v
             a[rows, i], lam[rows, i], _, _ = self.system.accelerations(here_q, here_v, times[rows, i], self.f)
-            k[rows, i] = np.concatenate([self._rates(here_q, here_v), a[rows, i]], axis=1)
+            k[rows, i] = np.concatenate([self.rates_of(here_q, here_v), a[rows, i]], axis=1)
         stages = StateAccelerations(self.mechanics, States(q[taken], v[taken], a[taken], lam[taken], times[taken]))
         corrected = self._settling(before[taken], raw_v[taken], times[taken]) if dependent else None
         end = y + span.h[:, None] * np.einsum("m,tmj->tj", self.B, k[:, :made])

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from mechgrad.dynamics.matrix_r import MatrixR
-from mechgrad.integrators.schemes import NewmarkFamily
+from mechgrad.dynamics.open_trees import FullyRecursive
+from mechgrad.integrators.schemes import RK4, NewmarkFamily
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.sensitivities.explicit import ExplicitSteps
 from mechgrad.sensitivities.implicit import ImplicitSteps
 from mechgrad.sensitivities.independent import IndependentSteps
 from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.recursive import RecursiveSteps
 from mechgrad.sensitivities.states import StateGradients, StateSlopes
 from mechgrad.sensitivities.weights import Weights
 from mechgrad.typing import FloatArray
@@ -30,7 +32,8 @@ class Steps(Protocol):
 def steps_of(motion: Trajectory) -> Steps:
     """The derivative of a motion's steps."""
     if not isinstance(motion.scheme, NewmarkFamily):
-        return ExplicitSteps(motion)
+        recursive = isinstance(motion.trace.job.formulation, FullyRecursive) and isinstance(motion.scheme, RK4)
+        return RecursiveSteps(motion) if recursive else ExplicitSteps(motion)
     if isinstance(motion.trace.job.formulation, MatrixR):
         return IndependentSteps(motion)
     return ImplicitSteps(motion)

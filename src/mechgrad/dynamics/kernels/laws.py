@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.dynamics.kernels.door import call_law
+from mechgrad.kernels.elementary import tanh_of
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import extract, insert, load, store, width
 from mechgrad.kinematics.kernels.measures import evaluate
@@ -80,7 +81,7 @@ def _tyre(ints, numbers, k, g, gd, F, F_g, F_gd):
     for i in range(1, 3):
         mu, critical = law_number(ints, numbers, k, 2 + i), law_number(ints, numbers, k, 4 + i)
         slip = gd[i] / (critical * U)
-        share = np.tanh(slip)
+        share = tanh_of(slip)
         slope = 1.0 - share * share
         F[i], F_g[4 * i], F_gd[4 * i] = mu * push * share, mu * push_g * share, mu * push_d * share
         F_gd[5 * i] = mu * push * slope / (critical * U)
@@ -110,7 +111,7 @@ def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd):
         f, _, _ = evaluate(ints, numbers, law_int(ints, k, L_FUNCTION), g[0] * 0.0 + t, g[0])
         F[0] = -f
     elif kind == FRICTION:
-        share = np.tanh(gd[0] / law_number(ints, numbers, k, 2))
+        share = tanh_of(gd[0] / law_number(ints, numbers, k, 2))
         F[0] = law_number(ints, numbers, k, 0) * share + law_number(ints, numbers, k, 1) * gd[0]
         F_gd[0] = law_number(ints, numbers, k, 0) * (1.0 - share * share) / law_number(
             ints, numbers, k, 2

@@ -1,0 +1,71 @@
+"""Runge-Kutta steps of trees with slopes along many parameters: the recursive elimination itself carries them.
+
+Accelerations by recursive elimination (`inverse.kernels.articulated`) in dual lanes, each lane a parameter: values are
+those of the motion, slopes its derivatives. Triangularisation and back-substitution are differentiated as they go,
+joint by joint, without any matrix of the whole mechanism: cost O(n) per parameter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.dynamics.kernels.accelerations import DONE, tree_accelerations
+from mechgrad.dynamics.kernels.system import make_work
+from mechgrad.integrators.kernels.explicit import normalise, rates
+from mechgrad.kernels.dual_lanes import dual_zero
+from mechgrad.kernels.jit import entry
+from mechgrad.kernels.lanes import gather, load, scatter, store, width
+from mechgrad.model.mechanism import N_Q
+
+
+@entry
+def recursive_tangents(T, A, B, C, h, t0, every, pushes, Q, V):
+    """Steps h from row 0 of Q, V (outputs, parameters, n), complex: values and slopes; every `every`-th state goes to
+    the next row.
+
+    T: of complex numbers without slopes; pushes (stages of all steps, parameters, n_v): what parameters themselves do
+    to accelerations, in imaginary parts. Returns (outputs written, reason).
+    """
+    like = dual_zero()
+    lanes, dtype = width(like), Q.dtype
+    n_q, n_v, stages = T.ints[N_Q], T.columns_i.shape[0], B.size
+    n = n_q + n_v
+    w = make_work(T, like)
+    y, K = np.empty(n * lanes, dtype), np.empty(stages * n * lanes, dtype)
+    q, v, a, push = (
+        np.empty(n_q * lanes, dtype), np.empty(n_v * lanes, dtype), np.empty(n_v * lanes, dtype),
+        np.empty(n_v * lanes, dtype),
+    )  # fmt: skip
+    for row in range(0, Q.shape[1], lanes):
+        gather(Q[0], row, y, 0, like)
+        gather(V[0], row, y, n_q, like)
+        step = 0
+        for out in range(1, Q.shape[0]):
+            for _ in range(every):
+                for i in range(stages):
+                    for j in range(n):
+                        x = load(y, j, like)
+                        for m in range(i):
+                            if A[i, m] != 0.0:
+                                x = x + load(K, m * n + j, like) * (h * A[i, m])
+                        if j < n_q:
+                            store(q, j, x)
+                        else:
+                            store(v, j - n_q, x)
+                    reason = tree_accelerations(T, w, q, v, like * 0.0 + (t0 + (step + C[i]) * h), a, like)
+                    if reason != DONE:
+                        return out, reason
+                    rates(T.atoms_i, q, v, K, i * n, like)
+                    gather(pushes[step * stages + i], row, push, 0, like)
+                    for j in range(n_v):
+                        store(K, i * n + n_q + j, load(a, j, like) + load(push, j, like))
+                for j in range(n):
+                    x = load(y, j, like)
+                    for i in range(stages):
+                        x = x + load(K, i * n + j, like) * (h * B[i])
+                    store(y, j, x)
+                normalise(T.atoms_i, y, like)
+                step += 1
+            scatter(y, 0, Q[out], row, like)
+            scatter(y, n_q, V[out], row, like)
+    return Q.shape[0], DONE
