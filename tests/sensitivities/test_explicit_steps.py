@@ -68,7 +68,8 @@ def transposed(
 ) -> None:
     rng = np.random.default_rng(5)
     g = StateGradients(*(rng.normal(size=(len(motion.t), 2, x.shape[2])) for x in found))
-    yq, yv, weights = steps.adjoint(g)
+    weights: list = []
+    yq, yv = steps.adjoint(g, weights.append)
     tables = TableGradient(motion.system, 2)
     for weight in weights:
         tables.add(weight)

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import gradient_mechanisms as mechanisms
 
 import mechgrad as mg
+from mechgrad.errors import InputError
 
 WRT = ["S1.free_length", "S2.free_length", "A1.mass", "A1.com.x", "L_A1"]
 R20 = np.array([0.5, -2.0, 0.0])
@@ -107,3 +108,12 @@ def test_continuous_adjoint(formulation):
     found = motion(1e-3, scheme="trapezoidal", formulation=formulation)
     g = mg.gradient(found, goals(), WRT, method="continuous-adjoint")
     np.testing.assert_allclose(g.array, CONVERGED, rtol=5e-3)
+
+
+def test_both_approaches_of_index_1():
+    found = motion(1e-3, scheme="trapezoidal", formulation=mg.Index1())
+    arrays = [mg.gradient(found, goals(), WRT, method=f"continuous-adjoint-{k}").array for k in (1, 2)]
+    np.testing.assert_allclose(arrays[0], arrays[1], rtol=1e-2)
+    assert np.abs(arrays[0][2] - arrays[1][2]).max() > 0  # two discretisations, where accelerations are concerned
+    with pytest.raises(InputError, match="index-1"):
+        mg.gradient(motion(1e-2, scheme="trapezoidal"), goals(), WRT, method="continuous-adjoint-1")

@@ -241,10 +241,10 @@ def test_fast_slip_has_a_derivative():
     tyre = mg.Tyre("tyre", "wheel.origin", "axle", 0.3, "ground.origin", "up", *numbers)
     wheel = mg.Body("wheel", 5.0, inertia=(0.1, 0.2, 0.1))
     model = mg.Model("spin", [wheel], [mg.Floating("free", "ground", "wheel")], vectors=[up, axle], forces=[tyre])
-    low = np.array([0.29 * (name == "free.z") for name in model.v_names])
+    low = np.array([0.29 * (name in ("free.z", "free.vz")) for name in model.v_names])
     v = np.array([300.0 * (name == "free.wy") for name in model.v_names])
     assert low.any()
     assert v.any()
-    wrt = ["wheel.mass", "tyre.friction_x", "tyre.radius", "start.velocity.free.wy"]
+    wrt = ["wheel.mass", "tyre.friction_x", "tyre.radius"]
     start = np.asarray(model.integrate(model.neutral(), low)), v
     check(model, start, wrt, {"where": mg.AtEnd(mg.PointVelocity("wheel.origin"))}, scheme="rk4")

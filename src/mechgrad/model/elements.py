@@ -45,7 +45,7 @@ class Elements:
     n_rows : rows before this one act, those after it are measured only
     row_names : how messages call the rows, e.g. "B: point x"
     user : the forces that Python functions compute; laws_i counts them
-    functions : the functions of functions_i
+    functions, function_owners : the functions of functions_i, and the names of the elements that they belong to
     """
 
     markers_i: IntArray
@@ -64,6 +64,7 @@ class Elements:
     row_names: tuple[str, ...]
     user: tuple[UserForce, ...]
     functions: tuple[Function, ...]
+    function_owners: tuple[str, ...]
 
     @property
     def dtype(self) -> type:
@@ -122,6 +123,7 @@ class _Tables:
     row_names: list[str] = field(default_factory=list)
     user: list[UserForce] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
+    function_owners: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         layout = self.model._layout
@@ -131,7 +133,8 @@ class _Tables:
     def add_row(self, owner: str, row: Row) -> None:
         markers = [self._marker(place) for place in row.places]
         markers += [NONE] * (MOST_MARKERS - len(markers))
-        self.rows_i.append((row.kind, *markers, len(self.coords_i), len(row.coordinates), self._function(row.function)))
+        function = self._function(owner, row.function)
+        self.rows_i.append((row.kind, *markers, len(self.coords_i), len(row.coordinates), function))
         self.rows_f.append((row.constant, *row.direction, row.radius))
         for name, factor in row.coordinates:
             self.coords_i.append(self.coordinates[name])
@@ -142,7 +145,7 @@ class _Tables:
         first = len(self.rows_i)
         for row in law.rows:
             self.add_row(owner, row)
-        functions = [self._function(f) for f in law.functions]
+        functions = [self._function(owner, f) for f in law.functions]
         functions += [NONE] * (MOST_FUNCTIONS - len(functions))
         self.laws_i.append((law.kind, first, len(law.rows), *functions, NONE if user is None else len(self.user)))
         self.laws_f.append((*law.numbers, *(0.0,) * (MOST_NUMBERS - len(law.numbers))))
@@ -170,6 +173,7 @@ class _Tables:
             row_names=tuple(self.row_names),
             user=tuple(self.user),
             functions=tuple(self.functions),
+            function_owners=tuple(self.function_owners),
             **{name: _read_only(np.ascontiguousarray(x, dtype)) for name, x in numbers.items()},
         )
 
@@ -184,13 +188,14 @@ class _Tables:
             self.markers_f.append(axes @ np.asarray(place.local) + (origin if place.is_point else 0.0))
         return self.markers[id(place)]
 
-    def _function(self, function: Function | None) -> int:
+    def _function(self, owner: str, function: Function | None) -> int:
         if function is None:
             return NONE
         pieces = function.pieces()
         self.functions_i.append((self.n_pieces, len(pieces)))
         self.pieces.append(pieces)
         self.functions.append(function)
+        self.function_owners.append(owner)
         self.n_pieces += len(pieces)
         return len(self.functions_i) - 1
 

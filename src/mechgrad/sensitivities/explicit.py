@@ -25,7 +25,7 @@ from mechgrad.sensitivities.accelerations import Mechanics, StateAccelerations
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.settling import Settling
 from mechgrad.sensitivities.states import StateGradients, States, StateSlopes
-from mechgrad.sensitivities.weights import Weights
+from mechgrad.sensitivities.weights import Keep
 from mechgrad.typing import FloatArray, IntArray
 
 CHUNK_BYTES = 2**25  # of linearised equations kept at a time
@@ -230,16 +230,15 @@ class ExplicitSteps:
 
     # ---- adjoint
 
-    def adjoint(self, g: StateGradients) -> tuple[FloatArray, FloatArray, Iterator[Weights]]:
-        """Gradients by the start, q and v (no, n_v), and the weights that parameters act with."""
+    def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
         count, n = g.q.shape[1], self.model.n_v
         pull_q, pull_v = np.array(g.q, float), np.array(g.v, float)
-        collected: list[Weights] = []
         for here, found in self._reports():
             pulls = np.concatenate([g.a[here], g.lam[here]], axis=2)
             pull_q[here] += pulls @ found.by_q
             pull_v[here] += pulls @ found.by_v
-            collected.append(found.weights(pulls.swapaxes(0, 1)))
+            keep(found.weights(pulls.swapaxes(0, 1)))
         yq, yv = np.zeros((count, n)), np.zeros((count, n))
         for span in self._spans(backwards=True):
             ready = self._prepared(span)
@@ -250,11 +249,12 @@ class ExplicitSteps:
             _kernels.adjoint_march(self.system.T.atoms_i, ready.blocks, *pulls_in, yq, yv, *weights)
             alpha = np.zeros((count, len(ready.blocks.q), n + self.system.n_constraints))
             alpha[:, :, :n] = weights[0]
-            collected.append(ready.stages.weights(alpha))
+            keep(ready.stages.weights(alpha))
             for k, settling in enumerate((ready.corrected, ready.settled, ready.reported)):
                 if settling is not None:
-                    collected += settling.weights(weights[1 + 2 * k], weights[2 + 2 * k])
-        return yq + pull_q[0], yv + pull_v[0], iter(collected)
+                    for each in settling.weights(weights[1 + 2 * k], weights[2 + 2 * k]):
+                        keep(each)
+        return yq + pull_q[0], yv + pull_v[0]
 
     @staticmethod
     def _gathered(pulls: FloatArray, ends: IntArray, N: int) -> FloatArray:

@@ -26,7 +26,12 @@ from mechgrad.sensitivities.steps import steps_of
 from mechgrad.sensitivities.weights import TableGradient
 from mechgrad.typing import Array, FloatArray
 
-METHODS = ("auto", "direct", "adjoint", "continuous-adjoint", "complex", "fd")
+CONTINUOUS = {
+    "continuous-adjoint": None,
+    "continuous-adjoint-1": "approach-1",
+    "continuous-adjoint-2": "approach-2",
+}
+METHODS = ("auto", "direct", "adjoint", *CONTINUOUS, "complex", "fd")
 Motion = Trajectory | GuidedMotion
 Objectives = Objective | Sequence[Objective] | Mapping[str, Objective]
 
@@ -137,7 +142,8 @@ def gradient(
         "direct"              tangents of all steps: cost grows with the number of parameters
         "adjoint"             the transpose: cost grows with the number of objectives only
         "auto"                the cheaper of these two; `Gradient.choice` says which and why
-        "continuous-adjoint"  the differential adjoint equations, discretised: needs smaller steps, see the docs
+        "continuous-adjoint"  the differential adjoint equations, discretised: needs smaller steps, see the docs;
+                              "continuous-adjoint-1" and "-2" are the two ways of index-1 equations
         "complex"             a complex step through the whole simulation, per parameter
         "fd"                  central differences, per parameter
 
@@ -167,11 +173,11 @@ def gradient(
     elif method == "fd":
         array = _differences(motion, parameters, terms)
     elif isinstance(motion, GuidedMotion):
-        if method == "continuous-adjoint":
+        if method in CONTINUOUS:
             raise InputError("a motion that its drivers decide has no differential adjoint; use 'adjoint'.")
         array = guided_gradient(motion, terms, wrt, method=method)[1]
-    elif method == "continuous-adjoint":
-        array = continuous_gradient(motion, terms, parameters)
+    elif method in CONTINUOUS:
+        array = continuous_gradient(motion, terms, parameters, CONTINUOUS[method])
     else:
         array = _analytic(motion, parameters, terms, method)
     return Gradient(values, array, labels, parameters.names, values_of(parameters), method, choice, motion, terms)
@@ -265,10 +271,8 @@ def _analytic(motion: Trajectory, parameters: Parameters, terms: Sequence[Object
         slopes: StateSlopes = steps.direct(parameters, dq, dv)
         total = (np.tensordot(g, x, ([0, 2], [0, 2])) for g, x in zip(by_states, slopes, strict=True))
         return np.asarray(explicit + sum(total))
-    yq, yv, weights = steps.adjoint(by_states)
     tables = TableGradient(motion.system, len(explicit))
-    for weight in weights:
-        tables.add(weight)
+    yq, yv = steps.adjoint(by_states, tables.add)
     return np.asarray(explicit + yq @ dq.T + yv @ dv.T + tables.by_parameters(parameters))
 
 

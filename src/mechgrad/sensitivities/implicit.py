@@ -26,7 +26,7 @@ from mechgrad.sensitivities.states import (
     unforced,
     velocity_slopes,
 )
-from mechgrad.sensitivities.weights import Weights
+from mechgrad.sensitivities.weights import Keep, Weights
 from mechgrad.typing import Array, FloatArray
 
 CHUNK_BYTES = 2**25  # of linearised equations kept at a time
@@ -232,11 +232,10 @@ class ImplicitSteps:
 
     # ---- adjoint
 
-    def adjoint(self, g: StateGradients) -> tuple[FloatArray, FloatArray, Iterator[Weights]]:
-        """Gradients by the start, q and v (no, n_v), and the weights that parameters act with."""
+    def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
         count, n, m = g.q.shape[1], self.model.n_v, self.system.n_constraints
         y = [np.zeros((n, count)) for _ in range(4)]
-        collected: list[Weights] = []
         for steps in self._chunks(backwards=True):
             blocks, stages = self._blocks(steps)
             N = len(blocks.d)
@@ -251,16 +250,16 @@ class ImplicitSteps:
             self._check(bad, stages)
             mu, nu, eta2, theta2, eta3, theta3 = weights
             value, rate, second = (nu * w if np.any(w) else None for w in (self.w0, self.w1, self.w2))
-            collected.append(Weights(stages.newton, mu, value, rate, second))
+            keep(Weights(stages.newton, mu, value, rate, second))
             if stages.impulses is not None and stages.after is not None:
-                collected.append(Weights(stages.impulses, eta2, forced=False))
+                keep(Weights(stages.impulses, eta2, forced=False))
                 if stages.accelerations is not None:
-                    collected.append(Weights(stages.accelerations, eta3, forced=False))
-                collected.append(Weights(stages.after, None, None, theta2, theta3, forced=False))
+                    keep(Weights(stages.accelerations, eta3, forced=False))
+                keep(Weights(stages.after, None, None, theta2, theta3, forced=False))
         yq, yv, ya, yx = (x.T.copy() for x in y)
         yq, yv = yq + g.q[0], yv + g.v[0]
-        start = InitialAccelerations(self.motion).adjoint(yq, yv, ya + yx + g.a[0], g.lam[0])
-        return yq, yv, iter([*collected, start])
+        keep(InitialAccelerations(self.motion).adjoint(yq, yv, ya + yx + g.a[0], g.lam[0]))
+        return yq, yv
 
     def _check(self, bad: int, stages: _Stages) -> None:
         if bad >= 0:

@@ -28,7 +28,7 @@ from mechgrad.sensitivities.states import (
     slopes,
     velocity_slopes,
 )
-from mechgrad.sensitivities.weights import Weights
+from mechgrad.sensitivities.weights import Keep, Weights
 from mechgrad.typing import Array, FloatArray
 
 
@@ -173,11 +173,10 @@ class IndependentSteps:
 
     # ---- adjoint
 
-    def adjoint(self, g: StateGradients) -> tuple[FloatArray, FloatArray, Iterator[Weights]]:
-        """Gradients by the start, q and v (no, n_v), and the weights that parameters act with."""
+    def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
         count, n = g.q.shape[1], self.n
         y = [np.zeros((self.freedom, count)) for _ in range(4)]
-        collected: list[Weights] = []
         for first, last, states in self._chunks(8 * count, backwards=True):
             N = len(states.t)
             pulls = []
@@ -190,16 +189,16 @@ class IndependentSteps:
             bad = _kernels.independent_adjoint_steps(self.settings, self.h, blocks, *pulls, *y, mu, *levels)
             self._check(bad, states)
             w0, w1, w2 = (self._spread(x, self.of_W) for x in levels)
-            collected.append(Weights(states, mu, w0, w1, w2))
+            keep(Weights(states, mu, w0, w1, w2))
         yz, yzd, yzdd, yx = (x.T for x in y)
         yzdd = yzdd + yx
         B, rate_q, second_q, second_v = self._first_rows()
         yq = g.q[0] + yz @ B + yzd @ rate_q + yzdd @ second_q
         yv = g.v[0] + yzd @ B + yzdd @ second_v
         w0, w1, w2 = (self._spread(x[:, None], self.of_W[self.m :]) for x in (yz, yzd, yzdd))
-        collected.append(Weights(self._reported(slice(0, 1)), None, w0, w1, w2))
-        collected.append(InitialAccelerations(self.motion).adjoint(yq, yv, g.a[0] + yzdd @ B, g.lam[0]))
-        return yq, yv, iter(collected)
+        keep(Weights(self._reported(slice(0, 1)), None, w0, w1, w2))
+        keep(InitialAccelerations(self.motion).adjoint(yq, yv, g.a[0] + yzdd @ B, g.lam[0]))
+        return yq, yv
 
     def _spread(self, weights: FloatArray, rows: Array) -> FloatArray:
         """Weights of some rows among those of all rows."""

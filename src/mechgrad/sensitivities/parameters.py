@@ -17,6 +17,7 @@ from mechgrad.integrators.independent import named_rows
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.mechanism import elements_of, mechanism_of, row_report
 from mechgrad.model.columns import STEP, expand_paths
+from mechgrad.model.fields import table
 from mechgrad.model.functions import Spline
 from mechgrad.model.layout import Slot
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, PIECE, REFERENCE, Mechanism
@@ -122,21 +123,24 @@ class Parameters:
         """Values of splines, by function: positions of the parameters, where its pieces begin among the numbers of the
         mechanism, the function, and which of its values they are."""
         elements, T = elements_of(self.model), self.motion.system.T
-        found: dict[int, tuple[Spline, list[int], list[int]]] = {}
+        found: dict[tuple[str, int], tuple[Spline, list[int], list[int]]] = {}
         for k in self.in_model:
             slot = self._slot(k)
             if slot.group not in ("forces", "constraints") or not slot.field.endswith(".values"):
                 continue
-            function = getattr(self.model._groups[slot.group][slot.position], slot.field.removesuffix(".values"))
-            if isinstance(function, Spline):
-                _, positions, values = found.setdefault(id(function), (function, [], []))
+            element = self.model._groups[slot.group][slot.position]
+            function = getattr(element, slot.field.removesuffix(".values"))
+            fields = [name for name in table(type(element)).functions if getattr(element, name) is function]
+            if isinstance(function, Spline) and len(fields) == 1:
+                key = element.name, id(function)
+                _, positions, values = found.setdefault(key, (function, [], []))
                 positions.append(k)
                 values.append(slot.index[0])
         return [
             (positions, int(T.ints[AT_PIECES]) + PIECE * int(elements.functions_i[index, 0]), function, values)
-            for function, positions, values in found.values()
+            for (owner, _), (function, positions, values) in found.items()
             for index, other in enumerate(elements.functions)
-            if other is function
+            if other is function and elements.function_owners[index] == owner
         ]
 
     def shapes(self, k: int) -> bool:

@@ -9,7 +9,6 @@ and v' for eight parameters at a time. The adjoint is that of `ExplicitSteps`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import final
 
 import numpy as np
@@ -26,7 +25,7 @@ from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.sensitivities.explicit import ExplicitSteps
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import StateGradients, States, StateSlopes, as_complex, slopes
-from mechgrad.sensitivities.weights import Weights
+from mechgrad.sensitivities.weights import Keep
 from mechgrad.typing import Array, FloatArray
 
 CHUNK_BYTES = 2**26  # of direct effects kept at a time
@@ -76,9 +75,9 @@ class RecursiveSteps:
             by_a[:, k] = self._accelerated(motion.q, slopes(T, at).r)
         return StateSlopes(by_q, by_v, by_a, np.zeros((nt, count, 0)))
 
-    def adjoint(self, g: StateGradients) -> tuple[FloatArray, FloatArray, Iterator[Weights]]:
-        """Gradients by the start, q and v (no, n_v), and the weights that parameters act with."""
-        return self.steps.adjoint(g)
+    def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
+        return self.steps.adjoint(g, keep)
 
     def _pushes(self, parameters: Parameters, first: int, N: int) -> Array:
         """What parameters do to accelerations directly, in all stages of N steps from report `first` on."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Protocol
 
 from mechgrad.dynamics.matrix_r import MatrixR
@@ -15,7 +14,7 @@ from mechgrad.sensitivities.independent import IndependentSteps
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.recursive import RecursiveSteps
 from mechgrad.sensitivities.states import StateGradients, StateSlopes
-from mechgrad.sensitivities.weights import Weights
+from mechgrad.sensitivities.weights import Keep
 from mechgrad.typing import FloatArray
 
 
@@ -25,8 +24,8 @@ class Steps(Protocol):
     def direct(self, parameters: Parameters, dq: FloatArray, dv: FloatArray) -> StateSlopes:
         """Derivatives of all reported states, from those of the start (np, n_v)."""
 
-    def adjoint(self, g: StateGradients) -> tuple[FloatArray, FloatArray, Iterator[Weights]]:
-        """Gradients by the start, q and v (no, n_v), and the weights that parameters act with."""
+    def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
 
 
 def steps_of(motion: Trajectory) -> Steps:

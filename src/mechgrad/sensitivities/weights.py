@@ -11,7 +11,8 @@ parameter:
 
 from __future__ import annotations
 
-from typing import NamedTuple, final
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -36,6 +37,10 @@ class Weights(NamedTuple):
     w1: FloatArray | None = None
     w2: FloatArray | None = None
     forced: bool = True
+
+
+Keep: TypeAlias = Callable[[Weights], None]
+"""Where an adjoint sweep leaves its weights, chunk by chunk."""
 
 
 @final
