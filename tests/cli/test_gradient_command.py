@@ -59,6 +59,8 @@ def test_a_problem_is_solved_checked_and_drawn(tmp_path):
         ("duration = 0.02\n", "", "duration"),
         ('of = ["2"]', "of = [1, 2, 3]", "JointVelocity"),
         ("step = 0.001", "step = ", "problem.toml"),
+        ("t = 0.01\n", "", "instant"),
+        ('function = "(x * x).sum(-1)"', 'function = "(x * x"', "expression"),
     ],
 )
 def test_mistakes_are_named(tmp_path, old, new, expected):

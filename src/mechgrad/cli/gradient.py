@@ -136,9 +136,14 @@ def _objective(name: str, term: Mapping[str, Any]) -> mg.Objective:
         raise InputError(f"{where}: {measure} of {term.get('of', [])}: {error}.") from error
     arguments: list[Any] = [of]
     if "function" in term:
-        code = compile(term["function"], f"{name}.function", "eval")
+        try:
+            code = compile(term["function"], f"{name}.function", "eval")
+        except (SyntaxError, TypeError) as error:
+            raise InputError(f"{where}: function is no Python expression of x: {error}.") from error
         arguments = [lambda x: eval(code, {"np": np, "smooth_abs": mg.smooth_abs, "x": x}), of]
     if kind == "time":
+        if "t" not in term:
+            raise InputError(f"{where}: kind 'time' needs t, the instant [s].")
         return mg.AtTime(float(term["t"]), *arguments)
     kinds: dict[str, type[mg.Objective]] = {"integral": mg.Integral, "end": mg.AtEnd}
     if kind not in kinds:

@@ -64,7 +64,7 @@ class ImplicitSteps:
         trace = motion.trace
         if trace.settings is None or trace.memory is None or trace.solved is None or trace.projected is None:
             raise InputError("the motion was not made by implicit steps.")
-        if motion.steps % max(len(motion.t) - 1, 1) or motion.rejected:
+        if trace.job.step is None:
             raise InputError(
                 "steps that control their error have no discrete derivative here; simulate with a fixed step."
             )
@@ -133,6 +133,7 @@ class ImplicitSteps:
             _, reason, at = _marches.march_fixed_point(self.T, self.settings, self.system.kind, *arguments)
         else:
             _, reason, at = _marches.march(self.T, self.settings, *arguments)
+        self.system.users.raise_pending()
         if reason != DONE:
             raise InputError(f"steps from t = {t[0]:.6g} s could not be taken again, at {at:.6g} s: {REASONS[reason]}.")
         Q, V, A, X, L, S = arrays
