@@ -14,14 +14,15 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "model"))
 import row_values as plain
 from support.random_trees import random_loads, random_tree
 
-from mechgrad.dynamics.kernels.slopes import slopes
+from mechgrad.dynamics.kernels.slopes import force_slopes, slopes
 from mechgrad.dynamics.kernels.states import linearised_states
 from mechgrad.dynamics.system import System
 from mechgrad.gallery import five_bar
 from mechgrad.kernels.host import LANES
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
 from mechgrad.model import rows as R
-from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, Mechanism
+from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, AT_TAU, N_ALL, N_CONSTRAINTS, N_V, Mechanism
+from mechgrad.model.tree import MASS
 
 STEP = 1e-30
 RELATIVE = 1e-13  # of the largest number of a column: rounding of a few hundred operations
@@ -108,9 +109,11 @@ def moved(case: Case, what, seed=0) -> tuple[Mechanism, list[np.ndarray]]:
 
 def in_lanes(T, states, residual=True):
     nt, n_v, rows = len(states[4]), states[1].shape[1], int(T.ints[N_ALL])
-    found = Found(np.zeros((nt if residual else 0, n_v), complex), *(np.zeros((nt, rows), complex) for _ in range(3)))
-    assert slopes(T, *states, *found) == -1
-    return found
+    shapes = [(nt if residual else 0, n_v, 2), *[(nt, rows, 2)] * 3]
+    out = [np.full(shape, 7.0) for shape in shapes]
+    assert slopes(T, *states, *out, 1) == -1
+    assert all((x[:, :, 0] == 7.0).all() for x in out)
+    return Found(*(x[:, :, 1] for x in out))
 
 
 def one_by_one(T, states):
@@ -119,24 +122,23 @@ def one_by_one(T, states):
     assert linearised_states(T, *states, r, K, C, M) == -1
     q, v, a, _, t = states
     rows = evaluate_rows(T, q, v, a, t, 0, int(T.ints[N_ALL]))
-    return Found(r, rows.values, rows.rates, rows.seconds)
+    return Found(*(x.imag / STEP for x in (r, rows.values, rows.rates, rows.seconds)))
 
 
 def assert_close(got, wanted):
-    """Values and slopes apart, column by column."""
+    """Column by column."""
     for name, mine, oracle in zip(Found._fields, got, wanted, strict=True):
         assert mine.shape == oracle.shape
-        for x, y in ((mine.real, oracle.real), (mine.imag / STEP, oracle.imag / STEP)):
-            size = np.abs(y).max(axis=0, initial=0.0)
-            error = np.abs(x - y).max(axis=0, initial=0.0)
-            excess = error - (RELATIVE * size + CANCELLED)
-            worst = int(np.argmax(excess)) if excess.size else 0
-            assert np.all(excess <= 0), f"{name}[{worst}]: {error[worst]:.3g} of {size[worst]:.3g}"
+        size = np.abs(oracle).max(axis=0, initial=0.0)
+        error = np.abs(mine - oracle).max(axis=0, initial=0.0)
+        excess = error - (RELATIVE * size + CANCELLED)
+        worst = int(np.argmax(excess)) if excess.size else 0
+        assert np.all(excess <= 0), f"{name}[{worst}]: {error[worst]:.3g} of {size[worst]:.3g}"
 
 
 def sizes(found):
     """The largest slope of residual, values, rates and second rates."""
-    return [np.abs(x.imag).max(initial=0.0) / STEP for x in found]
+    return [np.abs(x).max(initial=0.0) for x in found]
 
 
 @every_case
@@ -177,6 +179,46 @@ def test_rows_without_residual():
         np.testing.assert_array_equal(mine, wanted)
 
 
+@pytest.mark.parametrize("samples", [1, LANES + 3])
+@every_case
+def test_directions_of_masses_and_laws_share_their_frames(name, samples):
+    """As `slopes` one by one; tables change where frames, markers and rows do not feel it."""
+    case, rng = CASES[name](), np.random.default_rng(5)
+    T = case.system.T._replace(**{name: getattr(case.system.T, name).real.copy() for name in TABLES})
+    for name in TABLES:
+        getattr(T, name).setflags(write=False)
+    laws = np.zeros(T.numbers.size, bool)
+    laws[T.ints[AT_LAW_NUMBERS] : T.ints[AT_PIECES]] = True
+    laws[T.ints[AT_TAU] : T.ints[AT_TAU] + T.ints[N_V]] = True
+    moved = []
+    for k in range(3):
+        atoms, numbers = T.atoms_f.astype(complex), T.numbers.astype(complex)
+        if k != 1:
+            atoms[:-1, MASS:] += 1j * STEP * rng.normal(size=atoms[:-1, MASS:].shape)
+        if k != 0:
+            numbers[laws] += 1j * STEP * rng.normal(size=laws.sum())
+        for x in (atoms, numbers):
+            x.setflags(write=False)
+        rest = {name: getattr(T, name).astype(complex) for name in ("markers_f", "loads_f")}
+        for x in rest.values():
+            x.setflags(write=False)
+        moved.append(T._replace(atoms_f=atoms, numbers=numbers, **rest))
+    states = [np.ascontiguousarray(x[:samples]) for x in case.states]
+    wanted = np.stack([in_lanes(one, states).r for one in moved], axis=2)
+    tables = [np.stack([getattr(one, name) for one in moved]) for name in ("atoms_f", "numbers")]
+    for x in tables:
+        x.setflags(write=False)
+    real = [np.ascontiguousarray(x.real) for x in states[:4]]
+    found = np.full((samples, states[1].shape[1], 4), 7.0)
+    assert force_slopes(T, *tables, np.array([2, 0, 3]), *real, states[4][:, None].copy(), found) == -1
+    case.system.users.raise_pending()
+    for k, column in enumerate((2, 0, 3)):
+        size = np.abs(wanted[:, :, k]).max()
+        np.testing.assert_allclose(found[:, :, column], wanted[:, :, k], rtol=0, atol=1e-12 * size)
+    assert np.abs(wanted[:, :, 0]).max() > 1e-2
+    assert (found[:, :, 1] == 7.0).all()
+
+
 @pytest.mark.parametrize("sample", [0, LANES + 1, SAMPLES - 1])
 @pytest.mark.parametrize("bad", [complex(np.nan, 0.0), complex(1.0, np.nan), complex(np.inf, 0.0)])
 @pytest.mark.parametrize("which", [0, 1, 2])
@@ -185,5 +227,5 @@ def test_the_first_bad_sample_is_named(which, bad, sample):
     states = [x.copy() for x in states]
     states[which][sample:, 1] = bad
     rows = int(T.ints[N_ALL])
-    out = Found(np.zeros_like(states[1]), *(np.zeros((SAMPLES, rows), complex) for _ in range(3)))
-    assert slopes(T, *states, *out) == sample
+    out = [np.zeros((SAMPLES, m, 1)) for m in (states[1].shape[1], rows, rows, rows)]
+    assert slopes(T, *states, *out, 0) == sample

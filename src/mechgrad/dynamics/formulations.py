@@ -27,12 +27,14 @@ class Formulation:
     """A way to write the equations of motion; instances hold its numbers.
 
     for_trees, for_loops : which mechanisms it serves
+    compliant : whether constraints yield, so that no configuration is singular
     """
 
     name: ClassVar[str]
     for_trees: ClassVar[bool] = True
     for_loops: ClassVar[bool] = True
     fixed_point: ClassVar[bool] = False
+    compliant: ClassVar[bool] = False
 
     def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings | None:
         """Numbers of an implicit step for a scheme (beta, gamma, alpha_m, alpha_f), or None if there is none."""

@@ -33,6 +33,7 @@ class Penalty(Formulation):
     """
 
     name: ClassVar[str] = "penalty"
+    compliant: ClassVar[bool] = True
     penalty: float = 1e9
     frequency: float = 10.0
     damping: float = 1.0

@@ -69,7 +69,7 @@ def _marching(job: Job) -> Callable[..., tuple[Any, ...]]:
     ) -> tuple[Any, ...]:
         return _kernels.adaptive_one(  # type: ignore[no-any-return]
             T, f, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol, job.atol,
-            MOST_STEPS, *kind, t_out, q, v, Q, V, path, dtype(0.0),
+            MOST_STEPS, *kind, t_out, q, v, Q, V, path,
         )  # fmt: skip
 
     return march
@@ -159,7 +159,7 @@ def fixed(job: Job) -> Trajectory:
     def kernel(h: float, t0: float, Q: Array, V: Array) -> tuple[int, int]:
         arguments = T, f, RK4_A, RK4_B, RK4_C, h, t0, every, *kind, Q, V
         if job.single or q.dtype == complex:
-            return _kernels.fixed_one(*arguments, 0j if q.dtype == complex else 0.0)  # type: ignore[no-any-return]
+            return _kernels.fixed_one(*arguments)  # type: ignore[no-any-return]
         return _kernels.fixed_lanes(*arguments)  # type: ignore[no-any-return]
 
     Q[0], V[0] = q, v
@@ -208,7 +208,7 @@ def fixed_states(motion: Trajectory, k: int, count: int, h: float) -> tuple[Arra
     Q, V = np.empty((count + 1, 1, motion.q.shape[1])), np.empty((count + 1, 1, motion.v.shape[1]))
     Q[0], V[0] = motion.q[k], motion.v[k]
     t0 = float(motion.t[k])
-    _, reason = _kernels.fixed_one(job.system.T, f, RK4_A, RK4_B, RK4_C, h, t0, 1, *kind, Q, V, 0.0)
+    _, reason = _kernels.fixed_one(job.system.T, f, RK4_A, RK4_B, RK4_C, h, t0, 1, *kind, Q, V)
     if reason != DONE:
         raise InputError(f"steps from t = {t0:.6g} s could not be taken again: {REASONS[reason]}.")
     return Q[:-1, 0], V[:-1, 0]

@@ -5,7 +5,14 @@ The innermost loop runs over columns, which lie side by side: SIMD registers fil
 
 from __future__ import annotations
 
-from mechgrad.kernels.jit import inner
+from mechgrad.kernels.jit import inlined, inner
+
+
+@inlined
+def put_row(table, row, x):
+    """table[row] := x."""
+    for j in range(x.size):
+        table[row, j] = x[j]
 
 
 @inner

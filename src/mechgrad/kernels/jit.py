@@ -39,13 +39,18 @@ PACKAGE = Path(__file__).resolve().parents[1]
 FASTMATH = {"contract", "nsz"}
 
 
-# without the wrappers that Python would need to call them, inner functions compile in a fraction of the time
+# Without the wrappers that Python would need to call them, inner functions compile in a fraction of the time.
 _INNER: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
     "error_model": "numpy",
     "fastmath": FASTMATH,
 }
+
+# Passes own no array: their callers keep all of them alive. So they need not count references, which would take longer
+# than the work of small mechanisms, and longer to compile. They cannot allocate, nor assign to slices.
+_OWNLESS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "fastmath": FASTMATH}
+_PASS: dict[str, Any] = {**_INNER, **_OWNLESS}
 
 
 def source_hash(package: Path = PACKAGE) -> str:
@@ -115,29 +120,51 @@ ENTRIES: dict[str, Any] = {}
 
 
 def entry(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that Python calls: cached on disk, releases the GIL, no divisor tests, no bounds checks."""
+    """Compile a kernel that Python calls and that allocates: cached on disk, releases the GIL, no divisor tests, no
+    bounds checks."""
     with _our_cache():
         compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)(function)
     ENTRIES[f"{function.__module__}.{function.__name__}"] = compiled
     return compiled
 
 
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a pass that Python calls: as `entry`, but all room is given, and references are not counted."""
+    with _our_cache():
+        compiled = numba.njit(cache=True, nogil=True, **_OWNLESS)(function)
+    ENTRIES[f"{function.__module__}.{function.__name__}"] = compiled
+    return compiled
+
+
+def caller(function: Callable[..., Any]) -> Any:
+    """Mark Python that makes room for a kernel and calls it; like kernels it goes without annotations."""
+    return function
+
+
 def inner(function: Callable[..., Any]) -> Any:
-    """Compile a pass that only kernels call."""
-    return numba.njit(**_INNER)(function)
+    """Compile a pass that only kernels call; it allocates nothing."""
+    return numba.njit(**_PASS)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a small function that must vanish into its caller (its values live in registers)."""
-    return numba.njit(forceinline=True, **_INNER)(function)
+    """Compile a small pass that must vanish into its caller (its values live in registers)."""
+    return numba.njit(forceinline=True, **_PASS)(function)
 
 
 def spliced(function: Callable[..., Any]) -> Any:
-    """Copy a function into its caller before anything is compiled: for glue that takes whole records of arrays.
+    """Copy a pass into its caller before anything is compiled: for what is called at one place only."""
+    return numba.njit(inline="always", **_PASS)(function)
 
-    A call would count references to every array of the record, there and back, which takes longer than the work.
-    """
-    return numba.njit(inline="always", **_INNER)(function)
+
+def allocating(function: Callable[..., Any]) -> Any:
+    """Compile what entries have in common and allocates; it vanishes into them."""
+    return numba.njit(forceinline=True, **_INNER)(function)
+
+
+@inlined
+def plain(number: int) -> int:
+    """The number, no longer as the literal, for which a pass would be compiled once more."""
+    return number + 0
 
 
 class CompileNotice(numba_event.Listener):  # type: ignore[misc]

@@ -10,19 +10,22 @@ import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.kinematics.batch import check_threads
 from mechgrad.kinematics.guided import GuidedMotion
 from mechgrad.model.columns import STEP
 from mechgrad.sensitivities.certificate import Certificate, certify
 from mechgrad.sensitivities.continuous import continuous_gradient
 from mechgrad.sensitivities.guided import GuidedCase, guided_gradient, repeated_guided
+from mechgrad.sensitivities.implicit import ImplicitSteps
 from mechgrad.sensitivities.measures import Moments
 from mechgrad.sensitivities.numeric import differentiate
 from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.rank import check_rank_of_motion
 from mechgrad.sensitivities.repeat import moments_of, repeated, values_of
 from mechgrad.sensitivities.start import start_slopes
 from mechgrad.sensitivities.states import StateGradients, StateSlopes
-from mechgrad.sensitivities.steps import steps_of
+from mechgrad.sensitivities.steps import Steps, steps_of
 from mechgrad.sensitivities.weights import TableGradient
 from mechgrad.typing import Array, FloatArray
 
@@ -124,6 +127,7 @@ def gradient(
     wrt: str | Sequence[str],
     *,
     method: str = "auto",
+    threads: int = 0,
 ) -> Gradient:
     """Derivatives of objectives of a motion, exact for the motion as it was computed.
 
@@ -146,6 +150,8 @@ def gradient(
                               "continuous-adjoint-1" and "-2" are the two ways of index-1 equations
         "complex"             a complex step through the whole simulation, per parameter
         "fd"                  central differences, per parameter
+    threads :
+        Of "direct" and "adjoint" around implicit steps: all cores for 0. The steps themselves follow each other.
 
     Returns
     -------
@@ -158,6 +164,7 @@ def gradient(
     """
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
+    check_threads(threads)
     names, terms = _named(objectives)
     if isinstance(motion, Trajectory):
         _check_motion(motion)
@@ -167,6 +174,8 @@ def gradient(
     choice = method
     if method == "auto":
         method, choice = _chosen(len(labels), len(parameters))
+    if isinstance(motion, Trajectory) and method not in ("direct", "adjoint"):
+        check_rank_of_motion(motion)
     if method == "complex":
         columns = [_complex_column(motion, parameters, terms, k) for k in range(len(parameters))]
         array = np.stack(columns, axis=1)
@@ -179,7 +188,7 @@ def gradient(
     elif method in CONTINUOUS:
         array = continuous_gradient(motion, terms, parameters, CONTINUOUS[method])
     else:
-        array = _analytic(motion, parameters, terms, method)
+        array = _analytic(motion, parameters, terms, method, threads)
     return Gradient(values, array, labels, parameters.names, values_of(parameters), method, choice, motion, terms)
 
 
@@ -258,14 +267,24 @@ def _differences(motion: Motion, parameters: Parameters, terms: Sequence[Objecti
     return found.values
 
 
-def _analytic(motion: Trajectory, parameters: Parameters, terms: Sequence[Objective], method: str) -> FloatArray:
+def _steps(motion: Trajectory, threads: int) -> Steps:
+    """The derivative of a motion's steps; implicit ones notice themselves where constraints lose their rank."""
+    steps = steps_of(motion, threads)
+    if not isinstance(steps, ImplicitSteps):
+        check_rank_of_motion(motion)
+    return steps
+
+
+def _analytic(
+    motion: Trajectory, parameters: Parameters, terms: Sequence[Objective], method: str, threads: int
+) -> FloatArray:
     at = moments_of(motion)
     found = [term.gradients(at, parameters) for term in terms]
     by_states = StateGradients(
         *(np.concatenate(parts, axis=1) for parts in zip(*(g.by_states for g in found), strict=True))
     )
     explicit = np.concatenate([g.by_parameters for g in found])
-    steps = steps_of(motion)
+    steps = _steps(motion, threads)
     dq, dv = start_slopes(motion, parameters)
     if method == "direct":
         slopes: StateSlopes = steps.direct(parameters, dq, dv)
@@ -304,10 +323,10 @@ class MotionSensitivities:
         return plot_histories(self)
 
 
-def motion_sensitivities(motion: Trajectory, wrt: str | Sequence[str]) -> MotionSensitivities:
+def motion_sensitivities(motion: Trajectory, wrt: str | Sequence[str], *, threads: int = 0) -> MotionSensitivities:
     """dq/dp, dv/dp, da/dp and dlam/dp over a motion, by direct differentiation of its steps.
 
-    Parameters as in `gradient`.
+    Parameters and threads as in `gradient`.
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
     >>> s = mg.motion_sensitivities(swing, ["start.position.pin"])
@@ -316,6 +335,6 @@ def motion_sensitivities(motion: Trajectory, wrt: str | Sequence[str]) -> Motion
     """
     _check_motion(motion)
     parameters = Parameters(motion, wrt)
-    found = steps_of(motion).direct(parameters, *start_slopes(motion, parameters))
+    found = _steps(motion, threads).direct(parameters, *start_slopes(motion, parameters))
     q, v, a, lam = (np.ascontiguousarray(x.swapaxes(1, 2)) for x in found)
     return MotionSensitivities(motion, motion.t, q, v, a, lam, parameters.names)

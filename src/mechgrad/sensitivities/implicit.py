@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -13,8 +12,10 @@ from mechgrad.errors import InputError
 from mechgrad.integrators.job import DONE, REASONS
 from mechgrad.integrators.kernels import implicit as _marches
 from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.sensitivities.crew import Crew
 from mechgrad.sensitivities.initial import InitialAccelerations
 from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.rank import check_rank
 from mechgrad.sensitivities.states import (
     StateGradients,
     States,
@@ -22,6 +23,8 @@ from mechgrad.sensitivities.states import (
     as_complex,
     coordinate_slopes,
     linearised,
+    put_force_slopes,
+    put_slopes,
     slopes,
     unforced,
     velocity_slopes,
@@ -30,6 +33,7 @@ from mechgrad.sensitivities.weights import Keep, Weights
 from mechgrad.typing import Array, FloatArray
 
 CHUNK_BYTES = 2**25  # of linearised equations kept at a time
+FEWEST_STEPS, MOST_STEPS = 256, 4096  # in a chunk, as far as memory allows: threads share the work
 
 
 class _Steps(NamedTuple):
@@ -60,7 +64,7 @@ class ImplicitSteps:
     samples is a set of checkpoints.
     """
 
-    def __init__(self, motion: Trajectory) -> None:
+    def __init__(self, motion: Trajectory, threads: int = 1) -> None:
         trace = motion.trace
         if trace.settings is None or trace.memory is None or trace.solved is None or trace.projected is None:
             raise InputError("the motion was not made by implicit steps.")
@@ -82,6 +86,9 @@ class ImplicitSteps:
         self.w1 = np.where(late, 1.0 if p.weight_2 == 0.0 else p.weight_1, p.weight_1)
         self.w2 = np.full(m, p.weight_2)
         self.total = self.w0 + self.w1 * cv + self.w2 * ca
+        self.weights = {
+            name: w for name, w in (("values", self.w0), ("rates", self.w1), ("seconds", self.w2)) if np.any(w)
+        }
         redundant = bool(self.system.redundant(motion.q[0], float(motion.t[0])))
         regular, passes = (_kernels.REGULAR, _kernels.PASSES) if redundant else (0.0, 0)
         once = p.passes == 0 and p.projection != 0.0
@@ -93,18 +100,20 @@ class ImplicitSteps:
         self.holonomic = not late.any()
         self.rated = bool(np.any(self.w1) or np.any(self.w2))
         size = 8 * (6 * n * n + 8 * m * n + 10 * n)
-        self.chunk = int(np.clip(CHUNK_BYTES // max(size, 1), 8, 4096))
+        self.crew = Crew(threads)
+        share = -(-motion.steps // (2 * self.crew.size)) if self.crew.size > 1 else MOST_STEPS
+        self.chunk = int(np.clip(CHUNK_BYTES // max(size, 1), 8, np.clip(share, FEWEST_STEPS, MOST_STEPS)))
 
     # ---- the steps, a chunk at a time
 
-    def _chunks(self, backwards: bool = False) -> Iterator[_Steps]:
+    def _chunks(self) -> list[tuple[int, int]]:
+        """First and last outputs of all chunks."""
         outputs = len(self.motion.t) - 1
         per = max(1, self.chunk // self.every)
-        starts = range(0, outputs, per)
-        for first in reversed(starts) if backwards else starts:
-            yield self._steps(first, min(first + per, outputs))
+        return [(first, min(first + per, outputs)) for first in range(0, outputs, per)]
 
-    def _steps(self, first: int, last: int) -> _Steps:
+    def _steps(self, chunk: tuple[int, int]) -> _Steps:
+        first, last = chunk
         motion, trace, every = self.motion, self.trace, self.every
         assert trace.memory is not None
         assert trace.solved is not None
@@ -195,40 +204,50 @@ class ImplicitSteps:
             whole[0] = first.T
         now = [np.ascontiguousarray(x.T) for x in (dq, dv, da, da)]
         now[3] = now[2].copy()
-        for steps in self._chunks():
+
+        def linearise(chunk: tuple[int, int]) -> tuple[_Steps, StepBlocks, _Stages, list[FloatArray]]:
+            steps = self._steps(chunk)
             blocks, stages = self._blocks(steps)
-            N = len(blocks.d)
-            terms = self._parameter_terms(parameters, stages, N)
-            after = [np.empty((N, k, count)) for k in (n, n, n, m)]
-            bad = _kernels.tangent_steps(self.T.atoms_i, self.settings, self.numbers, blocks, *terms, *now, *after)
-            self._check(bad, stages)
-            last = steps.first + N // self.every
-            for whole, part in zip(out, after, strict=True):
-                whole[steps.first + 1 : last + 1] = part[self.every - 1 :: self.every]
+            return steps, blocks, stages, self._parameter_terms(parameters, stages, len(blocks.d))
+
+        ranks: list[tuple[FloatArray, FloatArray]] = []
+        with self.crew as crew:
+            for steps, blocks, stages, terms in crew.ahead(linearise, self._chunks()):
+                N = len(blocks.d)
+                after, rank = [np.empty((N, k, count)) for k in (n, n, n, m)], np.empty(N)
+                bad = _kernels.tangent_steps(
+                    self.T.atoms_i, self.settings, self.numbers, blocks, *terms, *now, *after, rank
+                )
+                self._check(bad, stages)
+                last = steps.first + N // self.every
+                ranks.append((stages.newton.t, rank))
+                for whole, part in zip(out, after, strict=True):
+                    whole[steps.first + 1 : last + 1] = part[self.every - 1 :: self.every]
+        self._check_rank(ranks)
         return StateSlopes(*(x.swapaxes(1, 2) for x in out))
 
     def _parameter_terms(self, parameters: Parameters, stages: _Stages, N: int) -> list[FloatArray]:
         count, n, m = len(parameters), self.model.n_v, self.system.n_constraints
-        stages = _Stages(stages.newton.complex(), *(None if x is None else x.complex() for x in stages[1:]))
         r_p, s_p, k_p = (np.zeros((N, n, count)) for _ in range(3))
         c_p, rate_p, second_p = (np.zeros((N, m, count)) for _ in range(3))
-        for k in parameters.in_model:
-            T = parameters.record(k)
-            found = slopes(T, stages.newton)
+        alone = [k for k in parameters.in_model if parameters.acts_alone(k)]
+        impulsive = [(x, out) for x, out in ((stages.impulses, s_p), (stages.accelerations, k_p)) if x is not None]
+        if alone:
+            put_force_slopes(self.T, [parameters.record(k) for k in alone], stages.newton, alone, r_p)
+        if heavy := [k for k in alone if parameters.weighs(k)]:
+            for states, out in impulsive:
+                put_force_slopes(self.free, [parameters.unforced_record(k) for k in heavy], states, heavy, out)
+        newton = stages.newton.complex()
+        for k in set(parameters.in_model) - set(alone):
+            found = slopes(parameters.record(k), newton, rows=self.weights)
             r_p[:, :, k] = found.r
-            for w, x in ((self.w0, found.values), (self.w1, found.rates), (self.w2, found.seconds)):
-                if np.any(w):
-                    c_p[:, :, k] += w * x[:, :m]
-            shapes = parameters.shapes(k)
-            if stages.after is None or stages.impulses is None or not (shapes or parameters.weighs(k)):
-                continue
+            for name, w in self.weights.items():
+                c_p[:, :, k] += w * getattr(found, name)[:, :m]
             bare = parameters.unforced_record(k)
-            s_p[:, :, k] = slopes(bare, stages.impulses).r
-            if stages.accelerations is not None:
-                k_p[:, :, k] = slopes(bare, stages.accelerations).r
-            if shapes:
-                rows = slopes(bare, stages.after, residual=False)
-                rate_p[:, :, k], second_p[:, :, k] = rows.rates, rows.seconds
+            for states, out in impulsive:
+                put_slopes(bare, states, k, out)
+            if stages.after is not None:
+                put_slopes(bare, stages.after, k, rates=rate_p, seconds=second_p)
         return [r_p, c_p, s_p, rate_p, k_p, second_p]
 
     # ---- adjoint
@@ -237,30 +256,51 @@ class ImplicitSteps:
         """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
         count, n, m = g.q.shape[1], self.model.n_v, self.system.n_constraints
         y = [np.zeros((n, count)) for _ in range(4)]
-        for steps in self._chunks(backwards=True):
-            blocks, stages = self._blocks(steps)
-            N = len(blocks.d)
-            last = steps.first + N // self.every
-            pulls = []
-            for whole in g:
-                part = np.zeros((N, whole.shape[2], count))
-                part[self.every - 1 :: self.every] = whole[steps.first + 1 : last + 1].swapaxes(1, 2)
-                pulls.append(part)
-            weights = [np.zeros((count, N, k)) for k in (n, m, n, m, n, m)]
-            bad = _kernels.adjoint_steps(self.T.atoms_i, self.settings, self.numbers, blocks, *pulls, *y, *weights)
-            self._check(bad, stages)
-            mu, nu, eta2, theta2, eta3, theta3 = weights
-            value, rate, second = (nu * w if np.any(w) else None for w in (self.w0, self.w1, self.w2))
-            keep(Weights(stages.newton, mu, value, rate, second))
-            if stages.impulses is not None and stages.after is not None:
-                keep(Weights(stages.impulses, eta2, forced=False))
-                if stages.accelerations is not None:
-                    keep(Weights(stages.accelerations, eta3, forced=False))
-                keep(Weights(stages.after, None, None, theta2, theta3, forced=False))
+
+        def linearise(chunk: tuple[int, int]) -> tuple[_Steps, StepBlocks, _Stages]:
+            steps = self._steps(chunk)
+            return steps, *self._blocks(steps)
+
+        ranks: list[tuple[FloatArray, FloatArray]] = []
+        with self.crew as crew:
+            for steps, blocks, stages in crew.ahead(linearise, reversed(self._chunks())):
+                N = len(blocks.d)
+                last = steps.first + N // self.every
+                pulls = []
+                for whole in g:
+                    part = np.zeros((N, whole.shape[2], count))
+                    part[self.every - 1 :: self.every] = whole[steps.first + 1 : last + 1].swapaxes(1, 2)
+                    pulls.append(part)
+                weights, rank = [np.zeros((count, N, k)) for k in (n, m, n, m, n, m)], np.empty(N)
+                bad = _kernels.adjoint_steps(
+                    self.T.atoms_i, self.settings, self.numbers, blocks, *pulls, *y, *weights, rank
+                )
+                self._check(bad, stages)
+                ranks.insert(0, (stages.newton.t, rank))
+                for some in self._weights(stages, weights):
+                    crew.later(keep, some)
+        self._check_rank(ranks)
         yq, yv, ya, yx = (x.T.copy() for x in y)
         yq, yv = yq + g.q[0], yv + g.v[0]
         keep(InitialAccelerations(self.motion).adjoint(yq, yv, ya + yx + g.a[0], g.lam[0]))
         return yq, yv
+
+    def _weights(self, stages: _Stages, weights: list[FloatArray]) -> list[Weights]:
+        """What the adjoints of a chunk weigh residuals and rows with."""
+        mu, nu, eta2, theta2, eta3, theta3 = weights
+        value, rate, second = (nu * w if np.any(w) else None for w in (self.w0, self.w1, self.w2))
+        found = [Weights(stages.newton, mu, value, rate, second)]
+        if stages.impulses is not None and stages.after is not None:
+            found.append(Weights(stages.impulses, eta2, forced=False))
+            if stages.accelerations is not None:
+                found.append(Weights(stages.accelerations, eta3, forced=False))
+            found.append(Weights(stages.after, None, None, theta2, theta3, forced=False))
+        return found
+
+    def _check_rank(self, ranks: list[tuple[FloatArray, FloatArray]]) -> None:
+        if self.system.n_constraints and not self.trace.job.formulation.compliant:
+            t, s = (np.concatenate(x) for x in zip(*ranks, strict=True))
+            check_rank(self.motion, s, t)
 
     def _check(self, bad: int, stages: _Stages) -> None:
         if bad >= 0:

@@ -151,6 +151,10 @@ class Parameters:
         numbers[laws] = 0.0
         return bool(T.atoms_f[:-1, :MASS].imag.any() or T.markers_f.imag.any() or numbers.any())
 
+    def acts_alone(self, k: int) -> bool:
+        """Whether parameter k changes masses or laws and nothing else: neither placements nor gravity."""
+        return not self.shapes(k) and not self.record(k).atoms_f[-1].imag.any()
+
     def weighs(self, k: int) -> bool:
         """Whether parameter k changes masses."""
         return bool(self.record(k).atoms_f[:-1, MASS:].imag.any())

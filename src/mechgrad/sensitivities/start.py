@@ -17,8 +17,10 @@ from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.assembly import assemble, least_squares
 from mechgrad.kinematics.held import Equations, find_quantity
 from mechgrad.model.columns import STEP
+from mechgrad.model.mechanism import N_ALL, N_ROWS
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.parameters import POSITION, VELOCITY, Parameters
+from mechgrad.sensitivities.states import States, slopes
 from mechgrad.typing import Array, FloatArray
 
 MISS = 1e-7  # relative: what the equations may miss by before a parameter counts as one that tears loops apart
@@ -68,18 +70,35 @@ def start_slopes(motion: Trajectory, parameters: Parameters) -> tuple[FloatArray
         moved = model if parameters.is_start(k) else parameters.moved(k)
         quantities = _quantities(motion, moved)
         here = Equations.of(moved, quantities[0], q + 0j)
-        at = here.at(q + 0j, v + 0j, t)
-        b = -at.values[here.finite_rows].imag / STEP
+        b = -_row_slopes(here, q + 0j, v + 0j, t)[0][here.finite_rows]
         if name.startswith(POSITION):
             b[here.n_holonomic + motion.start.held.index(name.removeprefix(POSITION))] += 1.0  # type: ignore[union-attr]
         dq[k] = _solved(J, b, model, name, determined)
         displaced = np.asarray(model.integrate(q + 0j, 1j * STEP * dq[k]))
         there = Equations.of(moved, quantities[1], q + 0j)
-        b = -there.at(displaced, v + 0j, t).rates.imag / STEP
+        b = -_row_slopes(there, displaced, v + 0j, t)[1]
         if name.startswith(VELOCITY):
             b[there.n_constraints + motion.start.held_rates.index(name.removeprefix(VELOCITY))] += 1.0  # type: ignore[union-attr]
         dv[k] = _solved(J_rate, b, model, name, determined)
     return dq, dv
+
+
+def _row_slopes(equations: Equations, q: Array, v: Array, t: float) -> tuple[FloatArray, FloatArray]:
+    """Change of the values and rates of all equations along the imaginary parts of their numbers, q and v."""
+    T, m = equations.T, equations.n_constraints
+    state = States(q[None], v[None], np.zeros((1, len(v))), np.zeros((1, m)), np.array([t]))
+    found = slopes(T, state, residual=False)
+    values, rates = list(found.values[0, :m]), list(found.rates[0, :m])
+    measured = iter(range(int(T.ints[N_ROWS]), int(T.ints[N_ALL])))
+    for quantity in equations.held:
+        if quantity.row is not None:
+            k = next(measured)
+            values.append(found.values[0, k])
+            rates.append(found.rates[0, k])
+        else:
+            values.append(q[quantity.q_at].imag / STEP if quantity.q_at >= 0 else 0.0)
+            rates.append(v[quantity.v_at].imag / STEP)
+    return np.array(values), np.array(rates)
 
 
 def _solved(J: Array, b: FloatArray, model: Model, name: str, determined: bool) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,13 +12,17 @@ from mechgrad.dynamics.kernels import slopes as _slopes
 from mechgrad.errors import InputError
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import (
+    AT_ROWS,
     AT_TAU,
     N_ALL,
     N_CONSTRAINTS,
     N_LAWS,
+    N_MARKERS,
     N_ROWS,
     N_V,
+    R_MARKER,
     REFERENCE,
+    ROW,
     Mechanism,
 )
 from mechgrad.typing import Array, FloatArray
@@ -84,19 +89,25 @@ class Slopes(NamedTuple):
 
 
 def unforced(T: Mechanism) -> Mechanism:
-    """The mechanism without gravity, forces and loads: its residual is M a + Gamma^T lam at v = 0."""
+    """The mechanism without gravity, forces (and their markers) and loads: its residual is M a + Gamma^T lam at
+    v = 0."""
     atoms, numbers, ints = T.atoms_f.copy(), T.numbers.copy(), T.ints.copy()
     atoms[-1] = 0.0
     n_v = int(T.ints[N_V])
     numbers[T.ints[AT_TAU] : T.ints[AT_TAU] + n_v] = 0.0
     ints[[N_LAWS, REFERENCE]] = 0
-    ints[N_ROWS] = ints[N_CONSTRAINTS]
-    ints[N_ALL] = ints[N_CONSTRAINTS]
-    loads_i, loads_f = T.loads_i[:0], T.loads_f[:, :0]
-    fixed = [np.ascontiguousarray(x) for x in (atoms, loads_i, loads_f, ints, numbers)]
-    for x in fixed:
+    ints[[N_ROWS, N_ALL]] = ints[N_CONSTRAINTS]
+    rows = T.ints[T.ints[AT_ROWS] :][: ROW * int(T.ints[N_CONSTRAINTS])].reshape(-1, ROW)
+    markers = int(rows[:, R_MARKER : R_MARKER + 4].max(initial=-1)) + 1  # those of forces come last
+    ints[N_MARKERS] = markers
+    tables = {
+        "atoms_f": atoms, "numbers": numbers, "ints": ints, "loads_i": T.loads_i[:0], "loads_f": T.loads_f[:, :0],
+        "markers_i": T.markers_i[:markers], "markers_f": T.markers_f[:markers],
+    }  # fmt: skip
+    tables = {name: np.ascontiguousarray(x) for name, x in tables.items()}
+    for x in tables.values():
         x.setflags(write=False)
-    return T._replace(atoms_f=fixed[0], loads_i=fixed[1], loads_f=fixed[2], ints=fixed[3], numbers=fixed[4])
+    return T._replace(**tables)
 
 
 def as_complex(T: Mechanism) -> Mechanism:
@@ -124,14 +135,46 @@ def linearised(T: Mechanism, states: States, moving: bool = True) -> Linearised:
     return Linearised(*(x.reshape(nt, n, n) for x in out[:3]), *(x.reshape(nt, rows, n) for x in out[3:]))
 
 
-def slopes(T: Mechanism, states: States, *, residual: bool = True) -> Slopes:
-    """Change of residual and rows along the imaginary parts (of size STEP) of a complex record or of the states."""
-    nt, n, rows = len(states.q), int(T.ints[N_V]), int(T.ints[N_ALL])
-    r = np.empty((nt if residual else 0, n), complex)
-    out = [np.empty((nt, rows), complex) for _ in range(3)]
+def slopes(
+    T: Mechanism, states: States, *, residual: bool = True, rows: Collection[str] = ("values", "rates", "seconds")
+) -> Slopes:
+    """Change of residual and rows along the imaginary parts (of size STEP) of a complex record or of the states; what
+    is not wanted has no lines."""
+    nt, n, m = len(states.q), int(T.ints[N_V]), int(T.ints[N_ALL])
+    wanted = (name in rows for name in ("values", "rates", "seconds"))
+    out = [np.empty((nt if residual else 0, n, 1)), *(np.empty((nt if some else 0, m, 1)) for some in wanted)]
+    put_slopes(T, states, 0, *out)
+    return Slopes(*(x[:, :, 0] for x in out))
+
+
+_NOTHING = np.empty((0, 0, 0))
+
+
+def put_slopes(
+    T: Mechanism,
+    states: States,
+    column: int,
+    r: FloatArray = _NOTHING,
+    values: FloatArray = _NOTHING,
+    rates: FloatArray = _NOTHING,
+    seconds: FloatArray = _NOTHING,
+) -> None:
+    """`slopes` into a column of arrays (nt, n_v or rows, columns) of the caller; those that are not given are left
+    out."""
     q, v, a, lam = (contiguous(x, complex) for x in states[:4])
-    _check(_slopes.slopes(T, q, v, a, lam, contiguous(states.t, float), r, *out), states)
-    return Slopes(*(x.imag / STEP for x in (r, *out)))
+    _check(_slopes.slopes(T, q, v, a, lam, contiguous(states.t, float), r, values, rates, seconds, column), states)
+
+
+def put_force_slopes(
+    T: Mechanism, moved: Sequence[Mechanism], states: States, columns: Sequence[int], r: FloatArray
+) -> None:
+    """`put_slopes` of residuals for records that differ from T by slopes of masses and of laws alone, all at once."""
+    atoms, numbers = (np.stack([getattr(one, name) for one in moved]) for name in ("atoms_f", "numbers"))
+    atoms.setflags(write=False)
+    numbers.setflags(write=False)
+    q, v, a, lam = (contiguous(x, float) for x in states[:4])
+    time = contiguous(states.t, float)[:, None]
+    _check(_slopes.force_slopes(T, atoms, numbers, np.array(columns), q, v, a, lam, time, r), states)
 
 
 def _check(bad: int, states: States) -> None:
@@ -144,7 +187,7 @@ def _check(bad: int, states: States) -> None:
 def coordinate_slopes(model: Model, T: Mechanism, states: States) -> tuple[FloatArray, FloatArray]:
     """Rates and second rates of all rows by q (nt, rows, n_v), along `model.integrate`; T is complex."""
     nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
-    rate_q, second_q = np.zeros((nt, rows, n)), np.zeros((nt, rows, n))
+    rate_q, second_q = np.empty((nt, rows, n)), np.empty((nt, rows, n))
     plain = dict(zip(model._layout.plain_v.tolist(), model._layout.plain_q.tolist(), strict=True))
     here = states.complex()
     for j in range(n):
@@ -153,8 +196,7 @@ def coordinate_slopes(model: Model, T: Mechanism, states: States) -> tuple[Float
             q[:, plain[j]] += 1j * STEP
         else:
             q = np.asarray(model.integrate(here.q, np.tile(1j * STEP * np.eye(n)[j], (nt, 1))))
-        found = slopes(T, here._replace(q=q), residual=False)
-        rate_q[:, :, j], second_q[:, :, j] = found.rates, found.seconds
+        put_slopes(T, here._replace(q=q), j, rates=rate_q, seconds=second_q)
     return rate_q, second_q
 
 
@@ -163,10 +205,10 @@ def velocity_slopes(model: Model, T: Mechanism, states: States, rate_q: FloatArr
     if holonomic and len(model._layout.plain_v) == model.n_v:
         return 2.0 * rate_q
     nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
-    second_v = np.zeros((nt, rows, n))
+    second_v = np.empty((nt, rows, n))
     here = states.complex()
     for j in range(n):
         v = here.v.copy()
         v[:, j] += 1j * STEP
-        second_v[:, :, j] = slopes(T, here._replace(v=v), residual=False).seconds
+        put_slopes(T, here._replace(v=v), j, seconds=second_v)
     return second_v

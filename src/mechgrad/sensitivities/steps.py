@@ -28,11 +28,11 @@ class Steps(Protocol):
         """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
 
 
-def steps_of(motion: Trajectory) -> Steps:
-    """The derivative of a motion's steps."""
+def steps_of(motion: Trajectory, threads: int = 1) -> Steps:
+    """The derivative of a motion's steps; implicit ones share the work among threads."""
     if not isinstance(motion.scheme, NewmarkFamily):
         recursive = isinstance(motion.trace.job.formulation, FullyRecursive) and isinstance(motion.scheme, RK4)
         return RecursiveSteps(motion) if recursive else ExplicitSteps(motion)
     if isinstance(motion.trace.job.formulation, MatrixR):
         return IndependentSteps(motion)
-    return ImplicitSteps(motion)
+    return ImplicitSteps(motion, threads)

@@ -12,6 +12,7 @@ parameter:
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -45,21 +46,19 @@ Keep: TypeAlias = Callable[[Weights], None]
 
 @final
 class TableGradient:
-    """ds/d(tables) of a mechanism, for some objectives, summed up over sweeps."""
+    """ds/d(tables) of a mechanism, for some objectives, summed up over sweeps; several threads may add to it."""
 
     def __init__(self, system: System, count: int) -> None:
         self.count, self.T, self.bare = count, system.T, unforced(system.T)
         self.tables = {name: np.zeros((count, *getattr(system.T, name).shape)) for name in TABLES}
+        self._adding = Lock()
 
     def add(self, weights: Weights) -> None:
         """Add what some weights make."""
         T: Mechanism = self.T if weights.forced else self.bare
         nt, n, rows = len(weights.states.t), int(T.ints[N_V]), int(T.ints[N_ALL])
         padded = [_padded(x, self.count, nt, k) for x, k in zip(weights[1:5], (n, rows, rows, rows), strict=True)]
-        into = {
-            name: x if weights.forced else np.zeros((self.count, *getattr(T, name).shape))
-            for name, x in self.tables.items()
-        }
+        into = {name: np.zeros((self.count, *getattr(T, name).shape)) for name in TABLES}
         states = [contiguous(x, float) for x in weights.states]
         bad = _kernels.table_gradients(T, *states, *padded, *(into[name] for name in TABLES))
         if bad >= 0:
@@ -68,8 +67,10 @@ class TableGradient:
             # gravity and tau do not act there, whatever they are
             into["atoms_f"][:, -1] = 0.0
             into["numbers"][:, T.ints[AT_TAU] : T.ints[AT_TAU] + n] = 0.0
-            for name in ("atoms_f", "markers_f", "numbers"):
-                self.tables[name] += into[name]
+            del into["loads_f"]
+        with self._adding:
+            for name, x in into.items():
+                self.tables[name][:, : x.shape[1]] += x  # markers of forces come last
 
     def by_parameters(self, parameters: Parameters) -> FloatArray:
         """ds/dp of all objectives (no, np); start values have none."""

@@ -14,19 +14,18 @@ from typing import NamedTuple
 
 from numba.extending import overload
 
-from mechgrad.dynamics.kernels.laws import apply_laws
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.system import forces, mass, place, push_coordinates, push_rows, residual
 from mechgrad.inverse.kernels.articulated import articulated_accelerations, body_wrenches_and_inertias
 from mechgrad.inverse.kernels.wrenches import apply_loads
-from mechgrad.kernels.jit import inlined, spliced
+from mechgrad.kernels.jit import inner, plain, spliced
 from mechgrad.kernels.lanes import any_not_less, load, store, width
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.vec3 import clear
 from mechgrad.kinematics.kernels.markers import marker_motion_block
 from mechgrad.kinematics.kernels.outward import outward
 from mechgrad.kinematics.kernels.rows import place_rows, row_columns
-from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_LAWS, N_ROWS
+from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
 
 DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY, NOT_CONVERGED = range(6)
 REFINEMENTS = 4
@@ -50,56 +49,40 @@ def is_kind(numba_type, record):
     return getattr(numba_type, "instance_class", None) is record
 
 
-@inlined
-def tree_pass(
-    ints, numbers, atoms_i, atoms_f, markers_i, markers_f, loads_i, frames, twists, motion, wrenches, inertia, loads,
-    values, rates, seconds, feet, y, y_g, y_gd, law_g, law_gd, law_F, law_F_g, law_F_gd, r, zero, q, v, t, a, like,
-):  # fmt: skip
-    """a of a mechanism without constraints. Returns a reason to end, or DONE.
-
-    The arrays of records one by one: calls that take records count references, which takes longer than the work.
-    """
+@inner
+def tree_accelerations(T, w, q, v, t, a, like):
+    """a of a mechanism without constraints. Returns a reason to end, or DONE."""
+    ints, atoms_i, atoms_f = T.ints, T.atoms_i, T.atoms_f
     first, last, n_v = ints[N_CONSTRAINTS], ints[N_ROWS], v.size // width(like)
-    check = outward(atoms_i, atoms_f, q, v, zero, frames, twists, like)
+    check = outward(atoms_i, atoms_f, q, v, w.zero, w.frames, w.twists, like)
     if last > first:
-        marker_motion_block(markers_i, markers_f, frames, motion, like)
+        marker_motion_block(T.markers_i, T.markers_f, w.frames, w.motion, like)
         place_rows(
-            ints, numbers, motion, frames, q, v, zero, t, first, last, values, rates, seconds, feet, like
+            ints, T.numbers, w.motion, w.frames, q, v, w.zero, t, first, last, w.values, w.rates, w.seconds, w.feet,
+            like,
         )  # fmt: skip
     if any_not_less(check, 1.0):
         return BAD_NUMBER
-    if ints[N_LAWS]:
-        apply_laws(
-            ints, numbers, t, values, rates, y, y_g, y_gd, law_g, law_gd, law_F, law_F_g, law_F_gd, like
-        )  # fmt: skip
-    body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertia, like)
-    if loads_i.shape[0]:
-        apply_loads(loads_i, loads, frames, wrenches, like)
-    push_rows(ints, feet, y, wrenches, first, like)
+    forces(T, w, t, like)
+    body_wrenches_and_inertias(atoms_i, atoms_f, w.frames, w.wrenches, w.inertia, like)
+    if T.loads_i.shape[0]:
+        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
+    push_rows(ints, w.feet, w.y, w.wrenches, first, like)
     # what tau and LINEAR rows do, as generalized forces
+    r = w.r
     clear(r, 0, n_v, like)
-    push_coordinates(ints, numbers, y, r, first, like)
+    push_coordinates(ints, T.numbers, w.y, r, first, like)
     for j in range(n_v):
         store(r, j, load(r, j, like) * -1.0)
-    failed = articulated_accelerations(atoms_i, atoms_f, twists, wrenches, r, inertia, a, like)
+    failed = articulated_accelerations(atoms_i, atoms_f, w.twists, w.wrenches, r, w.inertia, a, like)
     return SINGULAR if any_not_less(failed, 0.5) else DONE
-
-
-@spliced
-def tree_accelerations(T, w, q, v, t, a, like):
-    """`tree_pass` from the records; one call and nothing else, so that references to them need no counting."""
-    return tree_pass(
-        T.ints, T.numbers, T.atoms_i, T.atoms_f, T.markers_i, T.markers_f, T.loads_i, w.frames, w.twists, w.motion,
-        w.wrenches, w.inertia, w.loads, w.values, w.rates, w.seconds, w.feet, w.y, w.y_g, w.y_gd, w.law_g, w.law_gd,
-        w.law_F, w.law_F_g, w.law_F_gd, w.r, w.zero, q, v, t, a, like,
-    )  # fmt: skip
 
 
 @spliced
 def saddle_accelerations(T, w, s, q, v, t, a, lam, like):
     """s: a `Solver` record (`dynamics.kernels.solver`)."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
-    check = place(T, w, q, v, w.zero, t, 0, T.ints[N_ROWS], like)
+    check = place(T, w, q, v, w.zero, t, T.ints[N_ROWS], like)
     if any_not_less(check, 1.0):
         return BAD_NUMBER
     forces(T, w, t, like)
@@ -107,7 +90,7 @@ def saddle_accelerations(T, w, s, q, v, t, a, lam, like):
         w.y[k] = 0.0
     residual(T, w, q, v, w.zero, s.r, like)
     mass(T, w, q, v, w.zero, s.M, like)
-    row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
+    row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
     if not saddle_factor(s.M, w.J, w.J, s.eps, n, m, s.P, s.pivots_P):
         return SINGULAR
     for j in range(n):

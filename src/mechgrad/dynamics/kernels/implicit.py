@@ -28,12 +28,12 @@ from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVER
 from mechgrad.dynamics.kernels.laws import law_int
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
-from mechgrad.dynamics.kernels.system import forces, linearise, mass, place, residual
-from mechgrad.kernels.jit import inlined, spliced
+from mechgrad.dynamics.kernels.system import forces, linearise, mass, place, residual, residual_about_com
+from mechgrad.kernels.jit import inlined, inner, plain, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kinematics.kernels.rows import row_columns, row_rate_columns
-from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_CONSTRAINTS, N_HOLONOMIC, N_LAWS, N_ROWS
+from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_CONSTRAINTS, N_HOLONOMIC, N_LAWS, N_ROWS, REFERENCE
 
 # A kept Newton matrix is renewed when increments shrink by less than this. With it, or with an approximate one,
 # convergence is linear: iteration ends when the increment still to come is far below the tolerance. With an exact new
@@ -51,7 +51,7 @@ def weights(ints, p, k):
     return 0.0, (1.0 if p.weight_2 == 0.0 else p.weight_1), p.weight_2
 
 
-@spliced
+@inner
 def scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d):
     """q, v, a and the step d that the memory x at the new time stands for."""
     n = v.size
@@ -62,35 +62,38 @@ def scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d):
     displace(T.atoms_i, q0, d, q)
 
 
-@spliced
+@inner
 def newton_matrix(T, w, s, p, h, q, v, a, like):
     """Factors of the Newton matrix in the placed state; fills s.r too. Returns False where it is singular."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     scale = p.beta * h * h
     cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
+    A, K, C, M, J, J_rate, low = s.A, s.K, s.C, s.M, w.J, w.J_rate, s.J
     if p.exact:
-        linearise(T, w, q, v, a, s.r, s.K, s.C, s.M, like)
+        linearise(T, w, s.r, s.K, s.C, s.M, like)
+        if T.ints[REFERENCE]:
+            residual_about_com(T, w, q, v, a, s.r, like)
         for i in range(n * n):
-            s.A[i] = scale * (s.K[i] + cv * s.C[i] + ca * s.M[i])
+            A[i] = scale * (K[i] + cv * C[i] + ca * M[i])
     else:
         approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like)
-    row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
+    row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
     rated = p.weight_1 != 0.0 or p.weight_2 != 0.0 or T.ints[N_HOLONOMIC] < m
     if rated and p.exact:
-        row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, 0, m, w.J_rate, like)
+        row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, plain(0), m, w.J_rate, like)
     for k in range(m):
         w0, w1, w2 = weights(T.ints, p, k)
         total = w0 + w1 * cv + w2 * ca
         s.eps_newton[k] = 1.0 / (p.alpha * scale * total)
         for j in range(n):
-            entry = w.J[k * n + j]
+            entry = J[k * n + j]
             if rated and p.exact:
-                entry = entry + (w1 + 2.0 * w2 * cv) / total * w.J_rate[k * n + j]
-            s.J[k * n + j] = entry
+                entry = entry + (w1 + 2.0 * w2 * cv) / total * J_rate[k * n + j]
+            low[k * n + j] = entry
     return saddle_factor(s.A, w.J, s.J, s.eps_newton, n, m, s.S, s.pivots_S)
 
 
-@spliced
+@inner
 def why_singular(r):
     """Reason for a Newton matrix without factors: forces that are no numbers spoil it as well."""
     for j in range(r.size):
@@ -99,7 +102,7 @@ def why_singular(r):
     return SINGULAR
 
 
-@spliced
+@inner
 def approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like):
     """The Newton matrix with stiffness and damping of laws alone: derivatives of inertia and gradients left out."""
     n, most = T.columns_i.shape[0], T.ints[LAW_WIDTH]
@@ -143,7 +146,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     while not converged:
         if iterations >= p.most_iterations:
             return NOT_CONVERGED, iterations, 0
-        check = place(T, w, q, v, a, like * 0.0 + t, 0, T.ints[N_ROWS], like)
+        check = place(T, w, q, v, a, like * 0.0 + t, T.ints[N_ROWS], like)
         if any_not_less(check, 1.0):
             return BAD_NUMBER, iterations, 0
         forces(T, w, like * 0.0 + t, like)
@@ -204,16 +207,16 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     return reason, iterations, factored
 
 
-@spliced
+@inner
 def project(T, w, s, p, t, q, v, a, norms, has_mass, like):
     """Project velocities, then accelerations; note the norms that remain. Returns DONE or SINGULAR."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
-    place(T, w, q, v, a, like * 0.0 + t, 0, m, like)
+    place(T, w, q, v, a, like * 0.0 + t, m, like)
     norms[0] = _norm(w.values, T.ints[N_HOLONOMIC])
     norms[1], norms[2], norms[3] = _norm(w.rates, m), _norm(w.seconds, m), 0.0
     if p.projection == 0.0 or max(norms[1], norms[2] if p.project_accelerations else 0.0) <= p.project_above:
         return DONE
-    row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
+    row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
     if not has_mass:
         mass(T, w, q, v, a, s.M, like)
     for k in range(m):
@@ -221,14 +224,14 @@ def project(T, w, s, p, t, q, v, a, norms, has_mass, like):
     if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):
         return SINGULAR
     _nearest(T, w, s, p, w.rates, v)
-    place(T, w, q, v, a, like * 0.0 + t, 0, m, like)
+    place(T, w, q, v, a, like * 0.0 + t, m, like)
     norms[1], norms[2], norms[3] = _norm(w.rates, m), _norm(w.seconds, m), 1.0
     if p.project_accelerations:
         norms[2] = _nearest(T, w, s, p, w.seconds, a)
     return DONE
 
 
-@spliced
+@inner
 def _nearest(T, w, s, p, defects, u):
     """u := the nearest u without defects; returns the norm of what is left of them."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]

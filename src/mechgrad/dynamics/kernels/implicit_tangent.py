@@ -19,6 +19,7 @@ transposed.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,8 @@ import numpy as np
 from mechgrad.dynamics.kernels.saddle import saddle_factor
 from mechgrad.dynamics.kernels.turning import carry, spread, spread_matrix
 from mechgrad.kernels.columns import add_product, add_transposed, refined_columns
-from mechgrad.kernels.jit import entry, inner
+from mechgrad.kernels.jit import caller, inner, kernel
+from mechgrad.kernels.records import refer
 
 # Of the second block where rows depend on each other: it only keeps them regular, and repetitions (a few, PASSES at
 # most) take its influence away.
@@ -90,6 +92,15 @@ def stage_matrix(atoms_i, d, K, C, M, gamma, c_q, c_v, total, w2, eps, scale, cv
 
 
 @inner
+def log_root_det(S, size):
+    """Half the logarithm of |det S|, from factors."""
+    total = 0.0
+    for j in range(size):
+        total += math.log(abs(S[j * size + j]))
+    return 0.5 * total
+
+
+@inner
 def _add_weighted(gamma, w2, m, n, X, out, first, factor):
     """out[first:] += factor w2 Gamma X."""
     for r in range(m):
@@ -100,19 +111,43 @@ def _add_weighted(gamma, w2, m, n, X, out, first, factor):
                     out[first + r, k] += a * X[j, k]
 
 
-@entry
-def tangent_steps(atoms_i, p, s, B, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv, da, dx, DQ, DV, DA, DL):
-    """Changes (n, np) of state and memory through N steps, in place; those after each step into DQ .. DL (N, ., np).
+class _Room(NamedTuple):
+    """Factors of both matrices of a step, right-hand sides and changes (., columns)."""
 
-    r_p, s_p, k_p: (N, n, np); c_p, rate_p, second_p: (N, m, np). Returns the first step with a singular matrix, or -1.
-    """
+    A: np.ndarray
+    low: np.ndarray
+    S: np.ndarray
+    P: np.ndarray
+    pivots_S: np.ndarray
+    pivots_P: np.ndarray
+    x: np.ndarray
+    c: np.ndarray
+    work: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    d: np.ndarray
+    eps: np.ndarray
+    loose: np.ndarray
+
+
+def _make_room(n, m, count, eps_projection):
+    size = n + m
+    return _Room(
+        np.empty(n * n), np.empty(m * n), np.empty(size * size), np.empty(size * size), np.empty(size, np.int64),
+        np.empty(size, np.int64), np.empty((size, count)), np.empty((m, count)), np.empty((size, count)),
+        np.empty((n, count)), np.empty((n, count)), np.empty((n, count)), np.empty((n, count)), np.empty(m),
+        np.full(m, eps_projection),
+    )  # fmt: skip
+
+
+@kernel
+def _tangent_steps(atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv, da, dx, DQ, DV, DA, DL, rank):
+    p, s, B, o = refer(p), refer(s), refer(B), refer(o)
+    A, low, S, P, pivots_S, pivots_P = o.A, o.low, o.S, o.P, o.pivots_S, o.pivots_P
+    x, c, work, q, v, a, d, eps, loose = o.x, o.c, o.work, o.q, o.v, o.a, o.d, o.eps, o.loose
     N, n, m, count = B.d.shape[0], B.d.shape[1], B.total.size, dq.shape[1]
-    size, h, scale, cv, ca = n + m, s.h, s.scale, s.cv, s.ca
-    A, low, S, P = np.empty(n * n), np.empty(m * n), np.empty(size * size), np.empty(size * size)
-    pivots_S, pivots_P = np.empty(size, np.int64), np.empty(size, np.int64)
-    x, c, work = np.empty((size, count)), np.empty((m, count)), np.empty((size, count))
-    q, v, a, d = np.empty((n, count)), np.empty((n, count)), np.empty((n, count)), np.empty((n, count))
-    eps, loose = np.empty(m), np.full(m, s.eps_projection)
+    h, scale, cv, ca = s.h, s.scale, s.cv, s.ca
     back = s.passes < 0  # never: a value the compiler does not take for a literal, which would compile twice
     for k in range(m):
         eps[k] = s.eps / B.total[k]
@@ -122,6 +157,7 @@ def tangent_steps(atoms_i, p, s, B, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv
             A, low, S, pivots_S,
         ):  # fmt: skip
             return i
+        rank[i] = log_root_det(S, n + m)
         projected = m > 0 and B.projected[i]
         if projected and not saddle_factor(B.M[i], B.gamma[i], B.gamma[i], loose, n, m, P, pivots_P):
             return i
@@ -200,22 +236,26 @@ def tangent_steps(atoms_i, p, s, B, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv
     return -1
 
 
-@entry
-def adjoint_steps(atoms_i, p, s, B, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2, theta2, eta3, theta3):
-    """The transpose of `tangent_steps`, from the last step to the first.
+@caller
+def tangent_steps(atoms_i, p, s, B, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv, da, dx, DQ, DV, DA, DL, rank):
+    """Changes (n, np) of state and memory through N steps, in place; those after each step into DQ .. DL (N, ., np).
 
-    GQ, GV, GA (N, n, no), GL (N, m, no): gradients by the state after each step; yq .. yx (n, no): adjoints of the
-    state, in place, those after the last step on entry. Out: weights of r_p and c_p (mu, nu), of s_p and rate_p (eta2,
-    theta2), of k_p and second_p (eta3, theta3), (no, N, .), so that the gradient is their sum over steps.
-    Returns the first step with a singular matrix, or -1.
+    r_p, s_p, k_p: (N, n, np); c_p, rate_p, second_p: (N, m, np). rank: (N,), how far constraints are from losing
+    theirs (`sensitivities.rank`). Returns the first step with a singular matrix, or -1.
     """
+    o = _make_room(B.d.shape[1], B.total.size, dq.shape[1], s.eps_projection)
+    return _tangent_steps(
+        atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv, da, dx, DQ, DV, DA, DL, rank
+    )
+
+
+@kernel
+def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2, theta2, eta3, theta3, rank):
+    p, s, B, o = refer(p), refer(s), refer(B), refer(o)
+    A, low, S, P, pivots_S, pivots_P = o.A, o.low, o.S, o.P, o.pivots_S, o.pivots_P
+    x, c, work, q, v, a, d, eps, loose = o.x, o.c, o.work, o.q, o.v, o.a, o.d, o.eps, o.loose
     N, n, m, count = B.d.shape[0], B.d.shape[1], B.total.size, yq.shape[1]
-    size, h, scale, cv, ca = n + m, s.h, s.scale, s.cv, s.ca
-    A, low, S, P = np.empty(n * n), np.empty(m * n), np.empty(size * size), np.empty(size * size)
-    pivots_S, pivots_P = np.empty(size, np.int64), np.empty(size, np.int64)
-    x, c, work = np.empty((size, count)), np.empty((m, count)), np.empty((size, count))
-    q, v, a, d = np.empty((n, count)), np.empty((n, count)), np.empty((n, count)), np.empty((n, count))
-    eps, loose = np.empty(m), np.full(m, s.eps_projection)
+    h, scale, cv, ca = s.h, s.scale, s.cv, s.ca
     back = s.passes >= 0  # always: not a literal
     for k in range(m):
         eps[k] = s.eps / B.total[k]
@@ -225,6 +265,7 @@ def adjoint_steps(atoms_i, p, s, B, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2
             A, low, S, pivots_S,
         ):  # fmt: skip
             return i
+        rank[i] = log_root_det(S, n + m)
         projected = m > 0 and B.projected[i]
         if projected and not saddle_factor(B.M[i], B.gamma[i], B.gamma[i], loose, n, m, P, pivots_P):
             return i
@@ -303,6 +344,19 @@ def adjoint_steps(atoms_i, p, s, B, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2
     return -1
 
 
+@caller
+def adjoint_steps(atoms_i, p, s, B, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2, theta2, eta3, theta3, rank):
+    """The transpose of `tangent_steps`, from the last step to the first.
+
+    GQ, GV, GA (N, n, no), GL (N, m, no): gradients by the state after each step; yq .. yx (n, no): adjoints of the
+    state, in place, those after the last step on entry. Out: weights of r_p and c_p (mu, nu), of s_p and rate_p (eta2,
+    theta2), of k_p and second_p (eta3, theta3), (no, N, .), so that the gradient is their sum over steps; rank as
+    there. Returns the first step with a singular matrix, or -1.
+    """
+    o = _make_room(B.d.shape[1], B.total.size, yq.shape[1], s.eps_projection)
+    return _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2, theta2, eta3, theta3, rank)
+
+
 @inner
 def _keep(x, n, m, first, second, i):
     """Note minus the two halves of x in line i of (no, N, .) arrays."""
@@ -313,14 +367,9 @@ def _keep(x, n, m, first, second, i):
             second[k, i, r] = -x[n + r, k]
 
 
-@entry
-def impulses(M, gamma, w, y, eps, passes, sigma, kappa):
-    """sigma and kappa with M w + Gamma^T sigma = 0 and M y + Gamma^T kappa = 0, for all lines; w and y do belong to
-    such impulses. Returns the first line with a singular matrix, or -1."""
+@kernel
+def _impulses(M, gamma, w, y, passes, sigma, kappa, P, pivots, x, c, work, loose):
     n, m = w.shape[1], sigma.shape[1]
-    size = n + m
-    P, pivots = np.empty(size * size), np.empty(size, np.int64)
-    x, c, work, loose = np.empty((size, 2)), np.empty((m, 2)), np.empty((size, 2)), np.full(m, eps)
     ahead = passes < 0  # never: not a literal
     for i in range(w.shape[0]):
         if not saddle_factor(M[i], gamma[i], gamma[i], loose, n, m, P, pivots):
@@ -336,3 +385,14 @@ def impulses(M, gamma, w, y, eps, passes, sigma, kappa):
         for r in range(m):
             sigma[i, r], kappa[i, r] = x[n + r, 0], x[n + r, 1]
     return -1
+
+
+@caller
+def impulses(M, gamma, w, y, eps, passes, sigma, kappa):
+    """sigma and kappa with M w + Gamma^T sigma = 0 and M y + Gamma^T kappa = 0, for all lines; w and y do belong to
+    such impulses. Returns the first line with a singular matrix, or -1."""
+    n, m = w.shape[1], sigma.shape[1]
+    size = n + m
+    P, pivots = np.empty(size * size), np.empty(size, np.int64)
+    x, c, work, loose = np.empty((size, 2)), np.empty((m, 2)), np.empty((size, 2)), np.full(m, eps)
+    return _impulses(M, gamma, w, y, passes, sigma, kappa, P, pivots, x, c, work, loose)

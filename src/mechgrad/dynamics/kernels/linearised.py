@@ -5,26 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.dynamics.kernels.matrix_r import place_free
-from mechgrad.dynamics.kernels.system import forces, linearise, make_work
-from mechgrad.kernels.jit import entry
+from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work
+from mechgrad.kernels.host import LANES
+from mechgrad.kernels.jit import caller, kernel, plain
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.records import refer
 from mechgrad.kinematics.kernels.rows import row_columns, row_rate_columns
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS
 
 
-@entry
-def linearised_lanes(T, Q, V, A, L, t, K, C, M, J, J_rate, moving):
-    """K = r_q, C = r_v, M = r_a (nt, n_v n_v), and Gamma and the rates by q of all rows J, J_rate (nt, rows n_v).
-
-    t: (nt, 1). Where `moving` is False, J_rate is left alone. Returns the first sample of a block with a bad number,
-    or -1.
-    """
+@kernel
+def _linearised(T, w, Q, V, A, L, t, K, C, M, J, J_rate, moving, q, v, a, lam, time, k, c, mass, r):
     like = lane_zero()
-    n, n_v, rows, m = width(like), T.columns_i.shape[0], T.ints[N_ALL], T.ints[N_CONSTRAINTS]
-    w = make_work(T, like)
-    q, v, a = np.empty(Q.shape[1] * n), np.empty(n_v * n), np.empty(n_v * n)
-    lam, time = np.empty(m * n), np.empty(n)
-    k, c, mass, r = np.empty(n_v * n_v * n), np.empty(n_v * n_v * n), np.empty(n_v * n_v * n), np.empty(n_v * n)
+    T, w = refer(T), refer(w)
+    begin(T, w, like)
+    n, rows, m = width(like), T.ints[N_ALL], T.ints[N_CONSTRAINTS]
     for row in range(0, Q.shape[0], n):
         gather(Q, row, q, 0, like)
         gather(V, row, v, 0, like)
@@ -38,13 +33,28 @@ def linearised_lanes(T, Q, V, A, L, t, K, C, M, J, J_rate, moving):
         forces(T, w, now, like)
         for i in range(m):
             store(w.y, i, load(lam, i, like))
-        linearise(T, w, q, v, a, r, k, c, mass, like)
-        row_columns(T.ints, T.numbers, w.twists, w.feet, 0, rows, w.J, like)
+        linearise(T, w, r, k, c, mass, like)
+        row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), rows, w.J, like)
         scatter(k, 0, K, row, like)
         scatter(c, 0, C, row, like)
         scatter(mass, 0, M, row, like)
         scatter(w.J, 0, J, row, like)
         if moving:
-            row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, 0, rows, w.J_rate, like)
+            row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, plain(0), rows, w.J_rate, like)
             scatter(w.J_rate, 0, J_rate, row, like)
     return -1
+
+
+@caller
+def linearised_lanes(T, Q, V, A, L, t, K, C, M, J, J_rate, moving):
+    """K = r_q, C = r_v, M = r_a (nt, n_v n_v), and Gamma and the rates by q of all rows J, J_rate (nt, rows n_v).
+
+    t: (nt, 1). Where `moving` is False, J_rate is left alone. Returns the first sample of a block with a bad number,
+    or -1.
+    """
+    n, n_v = LANES, T.columns_i.shape[0]
+    q, v, a = np.empty(Q.shape[1] * n), np.empty(n_v * n), np.empty(n_v * n)
+    lam, time = np.empty(T.ints[N_CONSTRAINTS] * n), np.empty(n)
+    k, c, mass, r = np.empty(n_v * n_v * n), np.empty(n_v * n_v * n), np.empty(n_v * n_v * n), np.empty(n_v * n)
+    w = make_work(T, LANES)
+    return _linearised(T, w, Q, V, A, L, t, K, C, M, J, J_rate, moving, q, v, a, lam, time, k, c, mass, r)

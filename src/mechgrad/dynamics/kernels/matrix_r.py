@@ -19,7 +19,7 @@ from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVER
 from mechgrad.dynamics.kernels.implicit import BELOW, SHRINKS_ENOUGH, approximate_matrix, why_singular
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.system import forces, linearise, place, residual
-from mechgrad.kernels.jit import spliced
+from mechgrad.kernels.jit import inner, plain, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_factor, lu_solve, lu_solve_transposed
 from mechgrad.kinematics.kernels.rows import place_rows, row_columns
@@ -28,10 +28,10 @@ from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
 POSITION_PASSES = 30
 
 
-@spliced
+@inner
 def place_free(T, w, q, v, a, t, like):
     """`place` of all rows, the free ones too."""
-    check = place(T, w, q, v, a, like * 0.0 + t, 0, T.ints[N_ROWS], like)
+    check = place(T, w, q, v, a, like * 0.0 + t, T.ints[N_ROWS], like)
     place_rows(
         T.ints, T.numbers, w.motion, w.frames, q, v, a, like * 0.0 + t, T.ints[N_ROWS], T.ints[N_ALL], w.values,
         w.rates, w.seconds, w.feet, like,
@@ -39,11 +39,11 @@ def place_free(T, w, q, v, a, t, like):
     return check
 
 
-@spliced
+@inner
 def factor_W(T, w, s, like):
     """Factors of W = [Gamma; B] in the placed state, into s.P."""
     n, m, rows = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL]
-    row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
+    row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
     row_columns(T.ints, T.numbers, w.twists, w.feet, T.ints[N_ROWS], rows, w.J, like)
     for k in range(m):
         for j in range(n):
@@ -54,7 +54,7 @@ def factor_W(T, w, s, like):
     return lu_factor(s.P, s.pivots_P, n)
 
 
-@spliced
+@inner
 def independent(T, w, s, q, v, t, z, zd, tolerance, like):
     """Correct q and v in place so that constraints hold and the free rows are z, with rates zd. Returns a reason."""
     n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
@@ -82,7 +82,7 @@ def independent(T, w, s, q, v, t, z, zd, tolerance, like):
     return NOT_CONVERGED
 
 
-@spliced
+@inner
 def correct_velocities(T, w, s, q, v, t, zd, like):
     """v := the velocities with rates of constraints 0 and of the free rows zd, at q. Returns a reason."""
     n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
@@ -99,7 +99,7 @@ def correct_velocities(T, w, s, q, v, t, zd, like):
     return DONE
 
 
-@spliced
+@inner
 def free_state(T, w, q, v, a, t, z, zd, zdd, like):
     """Values, rates and second rates of the free rows."""
     place_free(T, w, q, v, a, t, like)
@@ -187,12 +187,12 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, so
     return DONE, iterations, factored
 
 
-@spliced
+@inner
 def _reduced_matrix(T, w, s, p, scale, cv, ca, q, v, a, like):
     """Factors of bh2 R^T (r_q + cv r_v + ca M) R into s.S; R is kept in s.C."""
     n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
     if p.exact:
-        linearise(T, w, q, v, a, s.r, s.K, s.C, s.M, like)
+        linearise(T, w, s.r, s.K, s.C, s.M, like)
         for i in range(n * n):
             s.A[i] = scale * (s.K[i] + cv * s.C[i] + ca * s.M[i])
     else:

@@ -12,7 +12,7 @@ from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVER
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.system import mass, place
-from mechgrad.kernels.jit import spliced
+from mechgrad.kernels.jit import inner, plain
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kinematics.kernels.rows import row_columns
@@ -22,7 +22,7 @@ from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC
 POSITION_PASSES, CLOSE_ENOUGH = 10, 3e-8
 
 
-@spliced
+@inner
 def project_state(T, w, s, q, v, t, like):
     """Correct q and v in place. Returns DONE or a reason to end."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
@@ -31,11 +31,11 @@ def project_state(T, w, s, q, v, t, like):
         if passes == POSITION_PASSES:
             return NOT_CONVERGED
         passes += 1
-        check = place(T, w, q, v, w.zero, like * 0.0 + t, 0, m, like)
+        check = place(T, w, q, v, w.zero, like * 0.0 + t, m, like)
         if any_not_less(check, 1.0):
             return BAD_NUMBER
         mass(T, w, q, v, w.zero, s.M, like)
-        row_columns(T.ints, T.numbers, w.twists, w.feet, 0, m, w.J, like)
+        row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
         if not saddle_factor(s.M, w.J, w.J, s.eps, n, m, s.P, s.pivots_P):
             return SINGULAR
         for k in range(m):
@@ -44,7 +44,7 @@ def project_state(T, w, s, q, v, t, like):
         displace(T.atoms_i, q, s.x, s.work)
         for j in range(q.size):
             q[j] = s.work[j]
-    place(T, w, q, v, w.zero, like * 0.0 + t, 0, m, like)
+    place(T, w, q, v, w.zero, like * 0.0 + t, m, like)
     for k in range(m):
         s.c[k] = -w.rates[k]
     _solved(w, s, n, m)
@@ -53,7 +53,7 @@ def project_state(T, w, s, q, v, t, like):
     return DONE
 
 
-@spliced
+@inner
 def _solved(w, s, n, m):
     """s.x := the smallest change that takes the defects in s.c away; returns its norm."""
     for j in range(n):

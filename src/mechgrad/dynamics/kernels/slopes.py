@@ -1,12 +1,12 @@
-"""Residual and rows over many states, each with its slope along one direction, in dual lanes.
+"""Slopes of residual and rows along one direction over many states, in dual lanes.
 
     r(x) = M a + h - Q + Gamma^T lam,   g(x), g'(x), g''(x)        x = (q, v, a, lam, every number of the mechanism)
 
-Arguments are complex, x + 1e-30j dx, and so are results: r + 1e-30j r_x dx. Unlike a complex step this runs in SIMD
+Arguments are complex, x + 1e-30j dx; results are r_x dx, g_x dx and so on. Unlike a complex step this runs in SIMD
 lanes: products of two slopes are dropped instead of computed.
 
-The passes are those of `system`, called with plain arrays: copies of whole records, which spliced glue makes, count
-references in every block, and that took a fifth of the time.
+The passes are those of `system`; velocities and wrenches are about the world's origin, whatever the mechanism's
+reference points are, since r does not depend on them.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.dynamics.kernels.laws import apply_laws
-from mechgrad.dynamics.kernels.system import push_coordinates, push_rows
-from mechgrad.inverse.kernels.accumulation import ABOUT_COM, accumulated_residual, recursion_outward
-from mechgrad.inverse.kernels.accumulation import REFERENCE as MOTION_ABOUT
+from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_coordinates, push_rows
 from mechgrad.inverse.kernels.torques import project
-from mechgrad.inverse.kernels.wrenches import LOAD, WRENCH, apply_loads, body_wrenches, gather_loads
-from mechgrad.kernels.dual_lanes import dual_zero
-from mechgrad.kernels.jit import entry, inlined
-from mechgrad.kernels.lanes import any_not_less, extract, gather, insert, scatter, width
-from mechgrad.kernels.vec3 import clear
-from mechgrad.kinematics.kernels.markers import MOTION, marker_motion_block
-from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward_rows, place_world
-from mechgrad.kinematics.kernels.rows import FEET, place_rows
-from mechgrad.model.mechanism import LAW_WIDTH, N_ALL, N_LAWS, REFERENCE
+from mechgrad.inverse.kernels.wrenches import apply_loads, body_wrenches
+from mechgrad.kernels.dual_lanes import dual_of, dual_zero
+from mechgrad.kernels.host import LANES
+from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
+from mechgrad.kernels.lanes import any_not_less, extract, gather, get_sample, insert, lane_zero, load, store, width
+from mechgrad.kernels.records import refer
+from mechgrad.model.columns import STEP
+from mechgrad.model.mechanism import N_ALL, N_LAWS, N_ROWS
+
+PER_STEP = 1.0 / STEP
 
 
 @inlined
@@ -47,64 +46,110 @@ def _first_bad(check, row, like):
     return -1
 
 
-@entry
-def slopes(T, Q, V, A, L, t, r, values, rates, seconds):
-    """Residuals r (nt, n_v), and values, rates and second rates (nt, N_ALL) of all rows, at states Q, V, A with
-    multipliers L (nt, n_constraints) of the constraints at times t (nt,).
+@inner
+def _put_slopes(scratch, target, row, column, like):
+    """Slopes of the slots of scratch into rows row .. row+L-1 of a column of target (nt, m, columns); lanes past the
+    end are dropped. A target without rows is left out."""
+    for lane in range(min(width(like), target.shape[0] - row)):
+        for j in range(target.shape[1]):
+            target[row + lane, j, column] = get_sample(scratch, j, lane, like).imag * PER_STEP
 
-    Real parts are values, imaginary parts slopes along the direction that the imaginary parts of T, Q, V, A and L
-    give; these are to be of the size 1e-30, since laws and functions take them for complex steps. Left out is r if it
-    has no rows. Returns the first sample with a bad number, or -1.
-    """
+
+@kernel
+def _slopes(T, w, Q, V, A, L, t, r, values, rates, seconds, column, q, v, a):
     like = dual_zero()
-    atoms_i, atoms_f, markers_i, markers_f = T.atoms_i, T.atoms_f, T.markers_i, T.markers_f
-    loads_i, ints, numbers, dtype = T.loads_i, T.ints, T.numbers, T.atoms_f.dtype
-    n, n_atoms, n_v, n_loads, rows, most = (
-        width(like), atoms_i.shape[0], V.shape[1], loads_i.shape[0], ints[N_ALL], ints[LAW_WIDTH],
-    )  # fmt: skip
-    q_, v_, a_ = np.empty(Q.shape[1] * n, dtype), np.empty(n_v * n, dtype), np.empty(n_v * n, dtype)
-    frames, twists = np.empty((n_atoms + 1) * FRAME * n, dtype), np.empty(n_v * TWIST * n, dtype)
-    motion, feet = np.empty((markers_i.shape[0] + 1) * MOTION * n, dtype), np.empty(rows * FEET * n, dtype)
-    wrenches, references = np.empty(n_atoms * WRENCH * n, dtype), np.empty((n_atoms + 1) * MOTION_ABOUT * n, dtype)
-    loads, r_, y = np.empty(n_loads * LOAD * n, dtype), np.empty(n_v * n, dtype), np.empty(rows * n, dtype)
-    values_, rates_, seconds_ = np.empty(rows * n, dtype), np.empty(rows * n, dtype), np.empty(rows * n, dtype)
-    y_g, y_gd = np.empty(rows * most * n, dtype), np.empty(rows * most * n, dtype)
-    law_g, law_gd, law_F = np.empty(most, dtype), np.empty(most, dtype), np.empty(most, dtype)
-    law_F_g, law_F_gd = np.empty(most * most, dtype), np.empty(most * most, dtype)
-    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
-    gather_loads(T.loads_f, 0, loads, like)
-    for row in range(0, Q.shape[0], n):
-        check = outward_rows(atoms_i, atoms_f, Q, V, A, row, q_, v_, a_, frames, twists, like)
+    T, w = refer(T), refer(w)
+    begin(T, w, like)
+    for row in range(0, Q.shape[0], width(like)):
+        gather(Q, row, q, 0, like)
+        gather(V, row, v, 0, like)
+        gather(A, row, a, 0, like)
+        now = _instants(t, row, like)
+        check = place(T, w, q, v, a, now, T.ints[N_ALL], like)
         if any_not_less(check, 1.0):
             return _first_bad(check, row, like)
-        now = _instants(t, row, like)
-        if rows:
-            marker_motion_block(markers_i, markers_f, frames, motion, like)
-            place_rows(
-                ints, numbers, motion, frames, q_, v_, a_, now, 0, rows, values_, rates_, seconds_, feet, like
-            )  # fmt: skip
-            scatter(values_, 0, values, row, like)
-            scatter(rates_, 0, rates, row, like)
-            scatter(seconds_, 0, seconds, row, like)
+        _put_slopes(w.values, values, row, column, like)
+        _put_slopes(w.rates, rates, row, column, like)
+        _put_slopes(w.seconds, seconds, row, column, like)
         if r.shape[0] == 0:
             continue
-        gather(L, row, y, 0, like)
-        if ints[N_LAWS]:
-            apply_laws(
-                ints, numbers, now, values_, rates_, y, y_g, y_gd, law_g, law_gd, law_F, law_F_g, law_F_gd, like
-            )  # fmt: skip
-        about_com = ints[REFERENCE] != 0
-        if about_com:
-            recursion_outward(atoms_i, atoms_f, q_, v_, a_, ABOUT_COM, frames, twists, references, like)
-            clear(wrenches, 0, n_atoms * WRENCH, like)
-        else:
-            body_wrenches(atoms_i, atoms_f, frames, wrenches, like)
-        apply_loads(loads_i, loads, frames, wrenches, like)
-        push_rows(ints, feet, y, wrenches, 0, like)
-        if about_com:
-            accumulated_residual(atoms_i, atoms_f, frames, twists, references, wrenches, r_, like)
-        else:
-            project(atoms_i, twists, wrenches, r_, like)
-        push_coordinates(ints, numbers, y, r_, 0, like)
-        scatter(r_, 0, r, row, like)
+        gather(L, row, w.y, 0, like)
+        forces(T, w, now, like)
+        body_wrenches(T.atoms_i, T.atoms_f, w.frames, w.wrenches, like)
+        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
+        push_rows(T.ints, w.feet, w.y, w.wrenches, plain(0), like)
+        project(T.atoms_i, w.twists, w.wrenches, w.r, like)
+        push_coordinates(T.ints, T.numbers, w.y, w.r, plain(0), like)
+        _put_slopes(w.r, r, row, column, like)
     return -1
+
+
+@inner
+def _lift(values, dual, zero, like):
+    """Numbers in lanes as dual lanes without slopes."""
+    for slot in range(values.size // width(zero)):
+        store(dual, slot, dual_of(load(values, slot, zero), zero))
+
+
+@kernel
+def _force_slopes(T, w, D, atoms, numbers, columns, Q, V, A, L, t, r, q, v, a, lam, time):
+    like, real = dual_zero(), lane_zero()
+    T, w, D = refer(T), refer(w), refer(D)
+    begin(T, w, real)
+    _lift(w.loads, D.loads, real, like)
+    for row in range(0, Q.shape[0], width(like)):
+        gather(Q, row, q, 0, real)
+        gather(V, row, v, 0, real)
+        gather(A, row, a, 0, real)
+        gather(L, row, lam, 0, real)
+        gather(t, row, time, 0, real)
+        now = load(time, 0, real)
+        if any_not_less(place(T, w, q, v, a, now, T.ints[N_ROWS], real), 1.0):
+            return row
+        _lift(w.frames, D.frames, real, like)
+        _lift(w.twists, D.twists, real, like)
+        _lift(w.feet, D.feet, real, like)
+        _lift(w.values, D.values, real, like)
+        _lift(w.rates, D.rates, real, like)
+        _lift(lam, D.y, real, like)
+        for k in range(columns.size):
+            if T.ints[N_LAWS]:
+                apply_laws(
+                    T.ints, numbers[k], dual_of(now, real), D.values, D.rates, D.y, D.y_g, D.y_gd, D.law_g, D.law_gd,
+                    D.law_F, D.law_F_g, D.law_F_gd, like,
+                )  # fmt: skip
+            body_wrenches(T.atoms_i, atoms[k], D.frames, D.wrenches, like)
+            apply_loads(T.loads_i, D.loads, D.frames, D.wrenches, like)
+            push_rows(T.ints, D.feet, D.y, D.wrenches, plain(0), like)
+            project(T.atoms_i, D.twists, D.wrenches, D.r, like)
+            push_coordinates(T.ints, numbers[k], D.y, D.r, plain(0), like)
+            _put_slopes(D.r, r, row, columns[k], like)
+    return -1
+
+
+@caller
+def force_slopes(T, atoms, numbers, columns, Q, V, A, L, t, r):
+    """`slopes` of the residuals alone, for directions that change masses and laws only: no frame, marker or row has a
+    slope, and all directions share them.
+
+    T: real; atoms, numbers: its tables with each direction in their imaginary parts, (directions, *), read-only;
+    columns: of r (nt, n_v, .) where each goes. States are real, t: (nt, 1). Returns the first sample of a block with a
+    bad number, or -1.
+    """
+    q, v, a, lam = (np.empty(x.shape[1] * LANES) for x in (Q, V, A, L))
+    w, D = make_work(T, LANES), make_work(T._replace(atoms_f=atoms[0]), LANES)
+    return _force_slopes(T, w, D, atoms, numbers, columns, Q, V, A, L, t, r, q, v, a, lam, np.empty(LANES))
+
+
+@caller
+def slopes(T, Q, V, A, L, t, r, values, rates, seconds, column):
+    """Slopes of residuals (nt, n_v, columns), and of values, rates and second rates (nt, N_ALL, columns) of all rows,
+    into one column of the outputs, at states Q, V, A with multipliers L (nt, n_constraints) of the constraints at times
+    t (nt,).
+
+    The direction is that of the imaginary parts of T, Q, V, A and L; these are to be of the size 1e-30, since laws and
+    functions take them for complex steps. Outputs without rows are left out. Returns the first sample with a bad
+    number, or -1.
+    """
+    q, v, a = (np.empty(x.shape[1] * LANES, complex) for x in (Q, V, A))
+    return _slopes(T, make_work(T, LANES), Q, V, A, L, t, r, values, rates, seconds, column, q, v, a)

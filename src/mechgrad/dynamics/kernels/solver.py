@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.kernels.jit import inlined
-from mechgrad.model.mechanism import N_CONSTRAINTS, N_Q
+from mechgrad.model.mechanism import N_CONSTRAINTS, N_Q, Mechanism
 
 
 class Settings(NamedTuple):
@@ -59,15 +58,16 @@ class Solver(NamedTuple):
     eps_newton: np.ndarray  # (m,)
 
 
-@inlined
-def make_solver(T, eps, omega, xi, compliant):
+def make_solver(
+    T: Mechanism, eps: float = 0.0, omega: float = 0.0, xi: float = 0.0, *, compliant: bool = False
+) -> Solver:
     """Room for a mechanism."""
-    n, m, dtype = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.atoms_f.dtype
+    n, m, dtype = T.columns_i.shape[0], int(T.ints[N_CONSTRAINTS]), T.atoms_f.dtype
     size = n + m
     return Solver(
-        np.full(m, eps, dtype), omega, xi, compliant,
+        np.full(m, eps, dtype), float(omega), float(xi), bool(compliant),
         np.empty(n * n, dtype), np.empty(n * n, dtype), np.empty(n * n, dtype), np.empty(n * n, dtype),
         np.empty(m * n, dtype), np.empty(size * size, dtype), np.empty(size * size, dtype),
         np.empty(size, np.int64), np.empty(size, np.int64), np.empty(n, dtype), np.empty(size, dtype),
-        np.empty(m, dtype), np.empty(max(size, T.ints[N_Q]), dtype), np.empty(m, dtype),
+        np.empty(m, dtype), np.empty(max(size, int(T.ints[N_Q])), dtype), np.empty(m, dtype),
     )  # fmt: skip

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from mechgrad.dynamics.kernels.accelerations import DONE, accelerations
 from mechgrad.dynamics.kernels.solver import make_solver
-from mechgrad.dynamics.kernels.system import forces, linearise, make_work, place, push_rows
+from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, place, push_rows
 from mechgrad.inverse.kernels.wrenches import WRENCH
-from mechgrad.kernels.jit import entry
+from mechgrad.kernels.jit import caller, kernel, plain
 from mechgrad.kernels.lanes import any_not_less
+from mechgrad.kernels.records import refer
 from mechgrad.model.mechanism import N_CONSTRAINTS, N_ROWS
 
 
-@entry
-def state_accelerations(T, f, how, Q, V, t, A, L):
-    """Rows of q, v and instants t to rows of a and lam; f: (eps, Omega, xi, compliant); how: `OpenTree`, or any
-    other record where there are constraints.
-
-    Returns (row, reason) of the first state without a solution, or (-1, DONE).
-    """
+@kernel
+def _state_accelerations(T, w, s, how, Q, V, t, A, L):
+    T, w, s = refer(T), refer(w), refer(s)
     like = T.atoms_f[0, 0] * 0.0
-    w, s = make_work(T, like), make_solver(T, f[0], f[1], f[2], f[3] != 0.0)
+    begin(T, w, like)
     for i in range(Q.shape[0]):
         reason = accelerations(T, w, s, Q[i], V[i], like + t[i], A[i], L[i], how, like)
         if reason != DONE:
@@ -27,38 +24,63 @@ def state_accelerations(T, f, how, Q, V, t, A, L):
     return -1, DONE
 
 
-@entry
+@caller
+def state_accelerations(T, f, how, Q, V, t, A, L):
+    """Rows of q, v and instants t to rows of a and lam; f: (eps, Omega, xi, compliant); how: `OpenTree`, or any
+    other record where there are constraints.
+
+    Returns (row, reason) of the first state without a solution, or (-1, DONE).
+    """
+    s = make_solver(T, *f[:3], compliant=f[3] != 0.0)
+    return _state_accelerations(T, make_work(T), s, how, Q, V, t, A, L)
+
+
+@kernel
+def _row_forces(T, w, Q, V, A, L, t, Y, W):
+    T, w = refer(T), refer(w)
+    like = T.atoms_f[0, 0] * 0.0
+    begin(T, w, like)
+    y, wrenches = w.y, w.wrenches
+    for i in range(Q.shape[0]):
+        place(T, w, Q[i], V[i], A[i], like + t[i], T.ints[N_ROWS], like)
+        forces(T, w, like + t[i], like)
+        for k in range(T.ints[N_CONSTRAINTS]):
+            y[k] = L[i, k]
+        for k in range(T.ints[N_ROWS]):
+            Y[i, k] = y[k]
+        for k in range(T.atoms_i.shape[0] * WRENCH):
+            wrenches[k] = 0.0
+        push_rows(T.ints, w.feet, y, wrenches, plain(0), like)
+        for k in range(T.atoms_i.shape[0] * WRENCH):
+            W[i, k] = wrenches[k]
+
+
+@caller
 def row_forces(T, Q, V, A, L, t, Y, W):
     """Multipliers of all acting rows into rows of Y (nt, n_rows), and what they do to each atom into W (nt, 6 n_atoms):
     force and moment about the world's origin, in the sense in which bodies resist them."""
-    like = T.atoms_f[0, 0] * 0.0
-    w = make_work(T, like)
-    for i in range(Q.shape[0]):
-        place(T, w, Q[i], V[i], A[i], like + t[i], 0, T.ints[N_ROWS], like)
-        forces(T, w, like + t[i], like)
-        for k in range(T.ints[N_CONSTRAINTS]):
-            w.y[k] = L[i, k]
-        for k in range(T.ints[N_ROWS]):
-            Y[i, k] = w.y[k]
-        for k in range(T.atoms_i.shape[0] * WRENCH):
-            w.wrenches[k] = 0.0
-        push_rows(T.ints, w.feet, w.y, w.wrenches, 0, like)
-        for k in range(T.atoms_i.shape[0] * WRENCH):
-            W[i, k] = w.wrenches[k]
+    _row_forces(T, make_work(T), Q, V, A, L, t, Y, W)
 
 
-@entry
-def linearised_states(T, Q, V, A, L, t, r, K, C, M):
-    """Residual r and its partials K = r_q, C = r_v, M of rows of states, multipliers given. Returns the first row with
-    a bad number, or -1."""
+@kernel
+def _linearised_states(T, w, Q, V, A, L, t, r, K, C, M):
+    T, w = refer(T), refer(w)
     like = T.atoms_f[0, 0] * 0.0
-    w = make_work(T, like)
+    begin(T, w, like)
+    y = w.y
     for i in range(Q.shape[0]):
-        check = place(T, w, Q[i], V[i], A[i], like + t[i], 0, T.ints[N_ROWS], like)
+        check = place(T, w, Q[i], V[i], A[i], like + t[i], T.ints[N_ROWS], like)
         if any_not_less(check, 1.0):
             return i
         forces(T, w, like + t[i], like)
         for k in range(T.ints[N_CONSTRAINTS]):
-            w.y[k] = L[i, k]
-        linearise(T, w, Q[i], V[i], A[i], r[i], K[i], C[i], M[i], like)
+            y[k] = L[i, k]
+        linearise(T, w, r[i], K[i], C[i], M[i], like)
     return -1
+
+
+@caller
+def linearised_states(T, Q, V, A, L, t, r, K, C, M):
+    """Residual r and its partials K = r_q, C = r_v, M of rows of states, multipliers given. Returns the first row with
+    a bad number, or -1."""
+    return _linearised_states(T, make_work(T), Q, V, A, L, t, r, K, C, M)

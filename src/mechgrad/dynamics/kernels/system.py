@@ -6,8 +6,8 @@
     r_v = inertia + Gamma_L^T F_g' Gamma_L,           r_a = M
 
 y collects the multipliers of all rows: lam of constraints, F of laws. `place` must come first; the others read what it
-left in the work record. Functions that take whole records vanish into their callers; passes take arrays. Numbers
-are of the kernel's scalar, slot by slot; matrices are dense, row by row.
+left in the work record. T and w are references to records (`kernels.records`), passes below take arrays. Numbers are
+of the kernel's scalar, slot by slot; matrices are dense, row by row.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from mechgrad.inverse.kernels.wrenches import (
     gather_loads,
 )
 from mechgrad.kernels.elementary import magnitude
-from mechgrad.kernels.jit import inlined, inner, spliced
-from mechgrad.kernels.lanes import any_not_less, load, store, width
+from mechgrad.kernels.jit import inner, plain
+from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
 from mechgrad.kinematics.kernels.markers import MOTION, marker_motion_block
 from mechgrad.kinematics.kernels.measures import feet_of_kind
@@ -79,6 +79,7 @@ from mechgrad.model.mechanism import (
     R_FIRST,
     R_KIND,
     REFERENCE,
+    Mechanism,
 )
 from mechgrad.model.rows import LINEAR
 from mechgrad.model.tree import C_PARENT
@@ -119,13 +120,12 @@ class Work(NamedTuple):
     zero: np.ndarray
 
 
-@inlined
-def make_work(T, like):
-    """Scratch for a mechanism; places the world and the loads."""
-    n_atoms, n_v, n = T.atoms_i.shape[0], T.columns_i.shape[0], width(like)
-    rows, nnz, most, dtype = T.ints[N_ALL], T.pattern_rows.size, T.ints[LAW_WIDTH], T.atoms_f.dtype
-    chain = T.chain_start[n_v - 1] + n_v if n_v else 0
-    w = Work(
+def make_work(T: Mechanism, lanes: int = 1) -> Work:
+    """Scratch for a mechanism, in SIMD lanes or not; a kernel begins it (`begin`)."""
+    n_atoms, n_v, n = T.atoms_i.shape[0], T.columns_i.shape[0], lanes
+    rows, nnz, most, dtype = int(T.ints[N_ALL]), T.pattern_rows.size, int(T.ints[LAW_WIDTH]), T.atoms_f.dtype
+    chain = int(T.chain_start[n_v - 1]) + n_v if n_v else 0
+    return Work(
         np.empty((n_atoms + 1) * FRAME * n, dtype),
         np.empty(n_v * TWIST * n, dtype),
         np.empty(n_v * RATES * n, dtype),
@@ -157,25 +157,31 @@ def make_work(T, like):
         np.empty(nnz * n, dtype),
         np.zeros(n_v * n, dtype),
     )
+
+
+@inner
+def begin(T, w, like):
+    """Place the world and the loads."""
+    n_atoms = T.atoms_i.shape[0]
     place_world(w.frames, n_atoms, T.atoms_f[n_atoms, 0], T.atoms_f[n_atoms, 1], T.atoms_f[n_atoms, 2], like)
     if T.loads_i.shape[0]:
         gather_loads(T.loads_f, 0, w.loads, like)
-    return w
 
 
-@spliced
-def place(T, w, q, v, a, t, first, last, like):
-    """Frames, markers and the rows first .. last - 1 of a state. Returns 0, or NaN where a number is bad."""
+@inner
+def place(T, w, q, v, a, t, last, like):
+    """Frames, markers and the rows 0 .. last - 1 of a state. Returns 0, or NaN where a number is bad."""
     check = outward(T.atoms_i, T.atoms_f, q, v, a, w.frames, w.twists, like)
-    if last > first:
+    if last:
         marker_motion_block(T.markers_i, T.markers_f, w.frames, w.motion, like)
         place_rows(
-            T.ints, T.numbers, w.motion, w.frames, q, v, a, t, first, last, w.values, w.rates, w.seconds, w.feet, like
+            T.ints, T.numbers, w.motion, w.frames, q, v, a, t, plain(0), last, w.values, w.rates, w.seconds, w.feet,
+            like,
         )  # fmt: skip
     return check
 
 
-@spliced
+@inner
 def forces(T, w, t, like):
     """Multipliers y of the rows of laws, with partials."""
     if T.ints[N_LAWS]:
@@ -213,7 +219,7 @@ def push_coordinates(ints, numbers, y, r, first, like):
                 store(r, j, load(r, j, like) + load(y, k, like) * numbers[ints[AT_FACTORS] + c])
 
 
-@spliced
+@inner
 def residual(T, w, q, v, a, r, like):
     """r of the placed state with the multipliers in w.y."""
     if T.ints[REFERENCE]:
@@ -222,24 +228,24 @@ def residual(T, w, q, v, a, r, like):
     body_wrenches(T.atoms_i, T.atoms_f, w.frames, w.wrenches, like)
     if T.loads_i.shape[0]:
         apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
-    push_rows(T.ints, w.feet, w.y, w.wrenches, 0, like)
+    push_rows(T.ints, w.feet, w.y, w.wrenches, plain(0), like)
     project(T.atoms_i, w.twists, w.wrenches, r, like)
-    push_coordinates(T.ints, T.numbers, w.y, r, 0, like)
+    push_coordinates(T.ints, T.numbers, w.y, r, plain(0), like)
 
 
-@spliced
+@inner
 def residual_about_com(T, w, q, v, a, r, like):
     """`residual` with velocities and wrenches about the centres of mass (RTdyn0)."""
     recursion_outward(T.atoms_i, T.atoms_f, q, v, a, ABOUT_COM, w.frames, w.twists, w.references, like)
     clear(w.wrenches, 0, T.atoms_i.shape[0] * WRENCH, like)
     if T.loads_i.shape[0]:
         apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
-    push_rows(T.ints, w.feet, w.y, w.wrenches, 0, like)
+    push_rows(T.ints, w.feet, w.y, w.wrenches, plain(0), like)
     accumulated_residual(T.atoms_i, T.atoms_f, w.frames, w.twists, w.references, w.wrenches, r, like)
-    push_coordinates(T.ints, T.numbers, w.y, r, 0, like)
+    push_coordinates(T.ints, T.numbers, w.y, r, plain(0), like)
 
 
-@spliced
+@inner
 def mass(T, w, q, v, a, M, like):
     """Dense M of the placed state."""
     if T.ints[REFERENCE]:
@@ -296,19 +302,20 @@ def rows_as_loads(ints, feet, y, world, like):
                 add3(world, at + L_DYAD + 6, scale(force[2], x), like)
 
 
-@spliced
-def linearise(T, w, q, v, a, r, K, C, M, like):
-    """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in w.y."""
+@inner
+def linearise(T, w, r, K, C, M, like):
+    """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in w.y; about the world's
+    origin, whatever the reference points, of which none of them depends."""
     column_rates(T.atoms_i, T.columns_i, w.frames, w.twists, w.column_rates, like)
     body_wrenches_and_moments(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, like)
     if T.loads_i.shape[0]:
         apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
-    push_rows(T.ints, w.feet, w.y, w.wrenches, 0, like)
+    push_rows(T.ints, w.feet, w.y, w.wrenches, plain(0), like)
     inward(
         T.atoms_i, T.atoms_f, T.columns_i, T.pairs, w.twists, w.column_rates, w.wrenches, w.inertia, w.duals, r,
         w.packed_q, w.packed_v, w.packed_a, like,
     )  # fmt: skip
-    push_coordinates(T.ints, T.numbers, w.y, r, 0, like)
+    push_coordinates(T.ints, T.numbers, w.y, r, plain(0), like)
     if T.loads_i.shape[0] or T.ints[N_ROWS]:
         collect_world_loads(T.loads_i, w.loads, w.frames, w.world, T.atoms_i.shape[0], like)
         rows_as_loads(T.ints, w.feet, w.y, w.world, like)
@@ -318,8 +325,6 @@ def linearise(T, w, q, v, a, r, K, C, M, like):
         add_row_curvature(T.ints, T.numbers, w.motion, w.twists, w.feet, w.y, K, like)
         law_columns(T, w, like)
         add_law_partials(T.ints, w.J, w.J_rate, w.y_g, w.y_gd, K, C, like)
-    if T.ints[REFERENCE]:
-        residual_about_com(T, w, q, v, a, r, like)
 
 
 @inner
@@ -337,7 +342,7 @@ def unpack(rows, cols, packed_q, packed_v, packed_a, K, C, M, n_v, like):
         store(M, at, load(packed_a, e, like))
 
 
-@spliced
+@inner
 def law_columns(T, w, like):
     """Gamma of the rows of laws and its twin for the rates."""
     first, last = T.ints[N_CONSTRAINTS], T.ints[N_ROWS]

@@ -16,9 +16,11 @@ whose product with a change of (X, Y, Z, origin) is right for every change that 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from mechgrad.dynamics.kernels.system import forces, make_work, place, push_rows
+from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_rows
 from mechgrad.dynamics.kernels.table_gradient_laws import add_law_numbers, add_law_weights
 from mechgrad.dynamics.kernels.table_gradient_rows import MARKER_COVECTORS, add_markers, add_rows, virtual_markers
 from mechgrad.dynamics.kernels.table_gradient_tree import (
@@ -37,8 +39,10 @@ from mechgrad.dynamics.kernels.table_gradient_tree import (
     virtual_twists,
 )
 from mechgrad.inverse.kernels.wrenches import apply_loads, body_wrenches_and_moments
-from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.host import LANES
+from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, store, width
+from mechgrad.kernels.records import refer
 from mechgrad.model.mechanism import AT_TAU, N_ALL, N_CONSTRAINTS, N_V
 from mechgrad.model.tree import COM, MASS, MOMENTS, ORIGIN, X, Y, Z
 
@@ -141,42 +145,52 @@ def _add_atoms(atoms_f, gradient, out, n):
         out[n_atoms, k] += _total(gradient, n_atoms * ATOM_GRADIENT + k, n)
 
 
-@entry
-def table_gradients(T, Q, V, A, L, t, MU, W0, W1, W2, G_atoms, G_markers, G_loads, G_numbers):
-    """Add ds_o/d(table) to the outputs, which have the shapes of T.atoms_f, T.markers_f, T.loads_f and T.numbers behind
-    an axis of objectives.
+class _Room(NamedTuple):
+    """Scratch of a block of samples, and the totals of every objective."""
 
-    Q (nt, n_q), V, A (nt, n_v), L (nt, n_constraints), t (nt,): states, multipliers and instants; MU (no, nt, n_v), W0,
-    W1, W2 (no, nt, all rows): weights. The sum of masses BEYOND is part of the effect of MASS and gets nothing itself;
-    of a function only the piece that is active at a sample feels it. Loads are constant: one row.
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+    instants: np.ndarray
+    mu: np.ndarray
+    w0: np.ndarray
+    w1: np.ndarray
+    w2: np.ndarray
+    rates_u: np.ndarray
+    virtual: np.ndarray
+    covectors: np.ndarray
+    xu: np.ndarray
+    by_marker: np.ndarray
+    atoms: np.ndarray
+    markers: np.ndarray
+    loads: np.ndarray
+    numbers: np.ndarray
 
-    Returns the first sample of a block with a bad number, or -1; the outputs then hold nothing new.
-    """
+
+@kernel
+def _table_gradients(T, w, x, Q, V, A, L, t, MU, W0, W1, W2, G_atoms, G_markers, G_loads, G_numbers):
     like = lane_zero()
-    n, objectives, nt = width(like), MU.shape[0], Q.shape[0]
-    n_atoms, n_v, n_markers, rows = T.atoms_i.shape[0], T.columns_i.shape[0], T.markers_i.shape[0], T.ints[N_ALL]
-    w = make_work(T, like)
-    q, v, a = np.empty(Q.shape[1] * n), np.empty(n_v * n), np.empty(n_v * n)
-    lam, instants, mu = np.empty(L.shape[1] * n), np.empty(n), np.empty(n_v * n)
-    w0, w1, w2, rates_u = np.empty(rows * n), np.empty(rows * n), np.empty(rows * n), np.zeros(rows * n)
-    virtual, covectors = np.empty((n_atoms + 1) * VIRTUAL * n), np.empty((n_atoms + 1) * COVECTORS * n)
-    xu, by_marker = np.empty(n_markers * 3 * n), np.empty(n_markers * MARKER_COVECTORS * n)
-    atoms = np.zeros((objectives, (n_atoms * ATOM_GRADIENT + 3) * n))
-    markers, loads = np.zeros((objectives, n_markers * 3 * n)), np.zeros((objectives, T.loads_f.shape[1] * n))
-    numbers = np.zeros((objectives, T.numbers.size * n))
+    T, w, x = refer(T), refer(w), refer(x)
+    begin(T, w, like)
+    n, objectives, nt, rows = width(like), MU.shape[0], Q.shape[0], T.ints[N_ALL]
+    q, v, a, mu, instants = x.q, x.v, x.a, x.mu, x.instants
+    w0, w1, w2, rates_u, xu = x.w0, x.w1, x.w2, x.rates_u, x.xu
+    virtual, covectors, by_marker = x.virtual, x.covectors, x.by_marker
+    atoms, markers, loads, numbers = x.atoms, x.markers, x.loads, x.numbers
     for row in range(0, nt, n):
         gather(Q, row, q, 0, like)
         gather(V, row, v, 0, like)
         gather(A, row, a, 0, like)
-        gather(L, row, lam, 0, like)
+        gather(L, row, x.lam, 0, like)
         instant = _gather_instants(t, row, instants, like)
-        if any_not_less(place(T, w, q, v, a, instant, 0, rows, like), 1.0):
+        if any_not_less(place(T, w, q, v, a, instant, rows, like), 1.0):
             return row
         forces(T, w, instant, like)
-        _put_multipliers(T.ints, lam, w.y, like)
+        _put_multipliers(T.ints, x.lam, w.y, like)
         body_wrenches_and_moments(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, like)
         apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
-        push_rows(T.ints, w.feet, w.y, w.wrenches, 0, like)
+        push_rows(T.ints, w.feet, w.y, w.wrenches, plain(0), like)
         sum_wrenches(T.atoms_i, w.wrenches, like)
         for o in range(objectives):
             _gather_weights(MU, o, row, mu, like)
@@ -205,3 +219,32 @@ def table_gradients(T, Q, V, A, L, t, MU, W0, W1, W2, G_atoms, G_markers, G_load
         _add_totals(loads[o], G_loads[o, 0], n)
         _add_totals(numbers[o], G_numbers[o], n)
     return -1
+
+
+@caller
+def table_gradients(T, Q, V, A, L, t, MU, W0, W1, W2, G_atoms, G_markers, G_loads, G_numbers):
+    """Add ds_o/d(table) to the outputs, which have the shapes of T.atoms_f, T.markers_f, T.loads_f and T.numbers behind
+    an axis of objectives.
+
+    Q (nt, n_q), V, A (nt, n_v), L (nt, n_constraints), t (nt,): states, multipliers and instants; MU (no, nt, n_v), W0,
+    W1, W2 (no, nt, all rows): weights. The sum of masses BEYOND is part of the effect of MASS and gets nothing itself;
+    of a function only the piece that is active at a sample feels it. Loads are constant: one row.
+
+    Returns the first sample of a block with a bad number, or -1; the outputs then hold nothing new.
+    """
+    n, objectives = LANES, MU.shape[0]
+    n_atoms, n_v, n_markers, rows = T.atoms_i.shape[0], T.columns_i.shape[0], T.markers_i.shape[0], int(T.ints[N_ALL])
+    q, v, a = np.empty(Q.shape[1] * n), np.empty(n_v * n), np.empty(n_v * n)
+    lam, instants, mu = np.empty(L.shape[1] * n), np.empty(n), np.empty(n_v * n)
+    w0, w1, w2, rates_u = np.empty(rows * n), np.empty(rows * n), np.empty(rows * n), np.zeros(rows * n)
+    virtual, covectors = np.empty((n_atoms + 1) * VIRTUAL * n), np.empty((n_atoms + 1) * COVECTORS * n)
+    xu, by_marker = np.empty(n_markers * 3 * n), np.empty(n_markers * MARKER_COVECTORS * n)
+    atoms = np.zeros((objectives, (n_atoms * ATOM_GRADIENT + 3) * n))
+    markers, loads = np.zeros((objectives, n_markers * 3 * n)), np.zeros((objectives, T.loads_f.shape[1] * n))
+    numbers = np.zeros((objectives, T.numbers.size * n))
+    room = _Room(
+        q, v, a, lam, instants, mu, w0, w1, w2, rates_u, virtual, covectors, xu, by_marker, atoms, markers, loads,
+        numbers,
+    )  # fmt: skip
+    w = make_work(T, LANES)
+    return _table_gradients(T, w, room, Q, V, A, L, t, MU, W0, W1, W2, G_atoms, G_markers, G_loads, G_numbers)

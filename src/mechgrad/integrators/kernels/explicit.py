@@ -6,7 +6,7 @@ N is the unit matrix but for Euler parameters e of a ball, e' = (0, w) e / 2 wit
 Euler parameters are given length one after every step, which no result feels: rotations do not depend on it.
 
 What a march does about constraints is said by arguments that are None or 1, since a branch on `None` vanishes before
-types are looked at: a march compiles only what its kind needs, without a call that would count references to records.
+types are looked at: a march compiles only what its kind needs.
 
 With constraints, what the steps leave of their values and rates can be projected away, mass-orthogonally, after every
 step; or (Matrix R) every stage takes only its independent coordinates from the method and solves for the others.
@@ -15,6 +15,8 @@ Slots of a state y: q (n_q), then v (n_v). Kernels return how far they came and 
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,9 +30,11 @@ from mechgrad.dynamics.kernels.accelerations import (
 from mechgrad.dynamics.kernels.matrix_r import independent, place_free
 from mechgrad.dynamics.kernels.projection import project_state
 from mechgrad.dynamics.kernels.solver import make_solver
-from mechgrad.dynamics.kernels.system import make_work
-from mechgrad.kernels.jit import entry, inlined, inner, spliced
+from mechgrad.dynamics.kernels.system import begin, make_work
+from mechgrad.kernels.host import LANES
+from mechgrad.kernels.jit import caller, inlined, inner, kernel, spliced
 from mechgrad.kernels.lanes import gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.records import refer
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_Q, N_ROWS
 from mechgrad.model.tree import KIND, Q_AT, V_AT
@@ -100,10 +104,7 @@ def _joined(atoms_i, q, v, a, n_q, K, stage, like):
 
 @spliced
 def derivative(T, w, s, y, q, v, a, lam, z, t, trees, loops, dependent, K, stage, like):
-    """y' at y into stage `stage` of K. Returns DONE or a reason to end.
-
-    For trees a line of calls without branches: only then do references to the records go uncounted.
-    """
+    """y' at y into stage `stage` of K. Returns DONE or a reason to end."""
     _split(y, T.ints[N_Q], q, v, like)
     reason = DONE
     if dependent is not None:
@@ -132,20 +133,38 @@ def settle(T, w, s, y, q, v, z, t, projected, dependent, like):
     return reason
 
 
-def fixed_steps(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, like):
-    """Runge-Kutta with steps h from row 0 of Q, V (n_out, rows, n): every `every`-th state goes to the next row.
+class Room(NamedTuple):
+    """Room of a march: states, derivatives of all stages, what accelerations need."""
 
-    f: (eps, Omega, xi, compliant) of the formulation. trees .. dependent: what a march does about constraints
-    (`integrators.explicit.Kind`). Returns (outputs written, reason).
-    """
-    lanes, dtype = width(like), Q.dtype
-    n_q, n_v, n_stages = T.ints[N_Q], T.columns_i.shape[0], B.size
-    n = n_q + n_v
-    w, s = make_work(T, like), make_solver(T, f[0], f[1], f[2], f[3] != 0.0)
-    y, at, K = np.empty(n * lanes, dtype), np.empty(n * lanes, dtype), np.empty(n_stages * n * lanes, dtype)
-    q, v, a = np.empty(n_q * lanes, dtype), np.empty(n_v * lanes, dtype), np.empty(n_v * lanes, dtype)
-    lam, z = np.zeros(T.ints[N_CONSTRAINTS], dtype), np.empty(2 * (T.ints[N_ALL] - T.ints[N_ROWS]), dtype)
-    written = Q.shape[0]
+    y: np.ndarray
+    at: np.ndarray
+    new: np.ndarray
+    K: np.ndarray
+    F: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+    z: np.ndarray
+
+
+def _make_room(T, stages, dtype, n):
+    n_q, n_v = int(T.ints[N_Q]), T.columns_i.shape[0]
+    m, free = int(T.ints[N_CONSTRAINTS]), int(T.ints[N_ALL] - T.ints[N_ROWS])
+    size = (n_q + n_v) * n
+    return Room(
+        np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype), np.empty(stages * size, dtype),
+        np.empty(7 * size, dtype), np.empty(n_q * n, dtype), np.empty(n_v * n, dtype), np.empty(n_v * n, dtype),
+        np.zeros(m, dtype), np.empty(2 * free, dtype),
+    )  # fmt: skip
+
+
+def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, like):
+    T, w, s, o = refer(T), refer(w), refer(s), refer(o)
+    begin(T, w, like)
+    y, at, K, q, v, a, lam, z = o.y, o.at, o.K, o.q, o.v, o.a, o.lam, o.z
+    lanes, n_q, n_stages = width(like), T.ints[N_Q], B.size
+    n = n_q + T.columns_i.shape[0]
     for row in range(0, Q.shape[1], lanes):
         gather(Q[0], row, y, 0, like)
         gather(V[0], row, y, n_q, like)
@@ -176,7 +195,43 @@ def fixed_steps(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, d
                         return out, reason
             scatter(y, 0, Q[out], row, like)
             scatter(y, n_q, V[out], row, like)
-    return written, DONE
+    return Q.shape[0], DONE
+
+
+# `like` is 0.0 or 0j: a kernel whose body is the march itself compiles once, not once more for a wrapper
+_fixed_one = kernel(_fixed)
+_fixed_inlined = inlined(_fixed)
+
+
+@kernel
+def _fixed_lanes(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
+    return _fixed_inlined(
+        T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, lane_zero()
+    )
+
+
+def _room(T, f, stages, dtype, lanes):
+    """All that a march needs; f: (eps, Omega, xi, compliant) of the formulation."""
+    solver = make_solver(T, *f[:3], compliant=f[3] != 0.0)
+    return T, make_work(T, lanes), solver, _make_room(T, stages, dtype, lanes)
+
+
+@caller
+def fixed_one(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
+    """Runge-Kutta with steps h from row 0 of Q, V (n_out, rows, n): every `every`-th state goes to the next row.
+
+    f: (eps, Omega, xi, compliant) of the formulation. trees .. dependent: what a march does about constraints
+    (`integrators.explicit.Kind`). Returns (outputs written, reason).
+    """
+    kind = trees, loops, settles, projected, dependent
+    return _fixed_one(*_room(T, f, B.size, Q.dtype, 1), A, B, C, h, t0, every, *kind, Q, V, Q.dtype.type(0.0).item())
+
+
+@caller
+def fixed_lanes(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
+    """`fixed_one` for many motions of an `OpenTree`, in SIMD lanes."""
+    kind = trees, loops, settles, projected, dependent
+    return _fixed_lanes(*_room(T, f, B.size, Q.dtype, LANES), A, B, C, h, t0, every, *kind, Q, V)
 
 
 @inlined
@@ -207,22 +262,16 @@ def _error(y, new, K, E3, E5, rtol, atol, step, n, like):
     return abs(step) * five / np.sqrt(scale * n) if scale > 0.0 else 0.0
 
 
-def adaptive_steps(
-    T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected, dependent, t_out, q0, v0,
-    Q, V, path, like,
+@kernel
+def _adaptive(
+    T, w, s, o, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected, dependent, t_out, q0,
+    v0, Q, V, path, like,
 ):  # fmt: skip
-    """The method of order 8 from (q0, v0) at t0 to t1 with error control; states at the instants t_out (sorted).
-
-    f, trees .. dependent: as in `fixed_steps`. path: (steps, 2 + n) to note time, length and start of every step that
-    was taken, as far as it has room. Returns (outputs written, reason, steps, rejected, next step, time).
-    """
-    dtype, n_q, n_v = Q.dtype, T.ints[N_Q], T.columns_i.shape[0]
+    T, w, s, o = refer(T), refer(w), refer(s), refer(o)
+    begin(T, w, like)
+    y, at, new, K, F, q, v, a, lam, z = o.y, o.at, o.new, o.K, o.F, o.q, o.v, o.a, o.lam, o.z
+    n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
     n = n_q + n_v
-    w, s = make_work(T, like), make_solver(T, f[0], f[1], f[2], f[3] != 0.0)
-    y, new, at = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
-    K, F = np.empty(16 * n, dtype), np.empty(7 * n, dtype)
-    q, v, a = np.empty(n_q, dtype), np.empty(n_v, dtype), np.empty(n_v, dtype)
-    lam, z = np.zeros(T.ints[N_CONSTRAINTS], dtype), np.empty(2 * (T.ints[N_ALL] - T.ints[N_ROWS]), dtype)
     for j in range(n_q):
         y[j] = q0[j]
     for j in range(n_v):
@@ -324,13 +373,18 @@ def adaptive_steps(
     return out, DONE, steps, rejected, h, t
 
 
-# `like` is 0.0 or 0j: an entry whose body is the march itself compiles once, not once more for a wrapper
-fixed_one = entry(fixed_steps)
-adaptive_one = entry(adaptive_steps)
-_fixed_lanes = inlined(fixed_steps)
+@caller
+def adaptive_one(
+    T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected, dependent, t_out, q0, v0,
+    Q, V, path,
+):  # fmt: skip
+    """The method of order 8 from (q0, v0) at t0 to t1 with error control; states at the instants t_out (sorted).
 
-
-@entry
-def fixed_lanes(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
-    """Many motions of an `OpenTree`, in SIMD lanes."""
-    return _fixed_lanes(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, lane_zero())
+    f, trees .. dependent: as in `fixed_one`. path: (steps, 2 + n) to note time, length and start of every step that
+    was taken, as far as it has room. Returns (outputs written, reason, steps, rejected, next step, time).
+    """
+    kind = trees, loops, settles, projected, dependent
+    return _adaptive(
+        *_room(T, f, 16, Q.dtype, 1), A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, *kind, t_out, q0, v0, Q, V, path,
+        Q.dtype.type(0.0).item(),
+    )  # fmt: skip

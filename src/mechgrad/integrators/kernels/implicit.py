@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mechgrad.dynamics.kernels.accelerations import DONE, NOT_CONVERGED, SINGULAR, TOO_MANY, TOO_SMALL
@@ -10,8 +12,10 @@ from mechgrad.dynamics.kernels.implicit import implicit_step
 from mechgrad.dynamics.kernels.matrix_r import independent_step
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.solver import make_solver
-from mechgrad.dynamics.kernels.system import make_work
-from mechgrad.kernels.jit import entry, inlined
+from mechgrad.dynamics.kernels.system import begin, make_work
+from mechgrad.kernels.columns import put_row
+from mechgrad.kernels.jit import caller, inlined, kernel, plain
+from mechgrad.kernels.records import refer
 from mechgrad.model.mechanism import N_ALL, N_ROWS
 
 # step control: safety, and by how much a step may shrink or grow
@@ -33,7 +37,75 @@ def guess(x, solved, before, older, step):
         before[j] = solved[j]
 
 
-@entry
+class Room(NamedTuple):
+    """Room of a march: states before and after a step, and what guesses remember; see `march` for the letters."""
+
+    q0: np.ndarray
+    v0: np.ndarray
+    a0: np.ndarray
+    x0: np.ndarray
+    lam: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    x: np.ndarray
+    d: np.ndarray
+    solved: np.ndarray
+    before: np.ndarray
+    older: np.ndarray
+    norms: np.ndarray
+    spare: np.ndarray  # (n_v,)
+    lam1: np.ndarray
+    z: np.ndarray  # of the independent coordinates: six vectors
+
+
+def _make_room(T, Q, V, A, X, L):
+    """Room that holds the state in row 0."""
+    q, v, a, x, lam = Q[0], V[0], A[0], X[0], L[0]
+    z = np.empty(6 * int(T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)
+    return Room(
+        q.copy(), v.copy(), a.copy(), x.copy(), lam.copy(), q.copy(), v.copy(), a.copy(), x.copy(), v.copy(), x.copy(),
+        x.copy(), x.copy(), np.zeros(4), v.copy(), lam.copy(), z,
+    )  # fmt: skip
+
+
+@inlined
+def _report(out, o, q, v, a, x, Q, V, A, X, L, S, norms):
+    """The state after a step into row `out`."""
+    put_row(Q, out, q)
+    put_row(V, out, v)
+    put_row(A, out, a)
+    put_row(X, out, x)
+    put_row(L, out, o.lam)
+    put_row(S, out, o.solved)
+    put_row(norms, out, o.norms)
+
+
+@kernel
+def _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+    T, w, s, p, o = refer(T), refer(w), refer(s), refer(p), refer(o)
+    like = T.atoms_f[0, 0] * 0.0
+    begin(T, w, like)
+    q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
+    factored, step = plain(0), plain(0)
+    for out in range(1, Q.shape[0]):
+        count = 0
+        for _ in range(every):
+            step += 1
+            guess(x, o.solved, o.before, o.older, step)
+            reason, passes, factored = implicit_step(
+                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.lam, o.d, o.solved, o.norms, factored, like
+            )
+            if reason != DONE:
+                return out, reason, t0 + step * h
+            count += passes
+            q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
+        _report(out, o, q0, v0, a0, x0, Q, V, A, X, L, S, norms)
+        iterations[out] = count
+    return Q.shape[0], DONE, t0 + step * h
+
+
+@caller
 def march(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     """Steps h from the states in row 0 of Q, V, A, X, L; every `every`-th state goes to the next row, and with it S,
     the memory as Newton's iteration left it before projections.
@@ -41,74 +113,51 @@ def march(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     t0: time of row 0. norms: of values, rates, second rates; last, whether the step ended with a projection (1 or 0).
     Returns (rows written, reason, time).
     """
+    w, s, o = make_work(T), make_solver(T), _make_room(T, Q, V, A, X, L)
+    return _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
+
+
+@kernel
+def _march_independent(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+    T, w, s, p, o = refer(T), refer(w), refer(s), refer(p), refer(o)
     like = T.atoms_f[0, 0] * 0.0
-    w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
-    q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
-    q, v, a, x, d = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy()
-    solved, before, older, here = x0.copy(), x0.copy(), x0.copy(), np.zeros(4)
-    factored, step = T.ints[N_ALL] * 0, 0  # not a literal, which would compile the step twice
+    begin(T, w, like)
+    q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
+    factored, step = plain(0), plain(0)
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
             step += 1
-            guess(x, solved, before, older, step)
-            reason, passes, factored = implicit_step(
-                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, solved, here, factored, like
-            )
+            guess(x, o.solved, o.before, o.older, step)
+            reason, passes, factored = independent_step(
+                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.lam, o.d, o.z, o.solved, o.norms, factored,
+                like,
+            )  # fmt: skip
             if reason != DONE:
                 return out, reason, t0 + step * h
             count += passes
             q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
-        Q[out], V[out], A[out], X[out], L[out], S[out] = q0, v0, a0, x0, lam, solved
-        norms[out] = here
+        _report(out, o, q0, v0, a0, x0, Q, V, A, X, L, S, norms)
         iterations[out] = count
     return Q.shape[0], DONE, t0 + step * h
 
 
-@entry
+@caller
 def march_independent(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     """`march` of the Matrix R formulation; X holds the memory of the independent coordinates in its first columns."""
+    w, s, o = make_work(T), make_solver(T), _make_room(T, Q, V, A, X, L)
+    return _march_independent(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
+
+
+@kernel
+def _march_controlled(T, w, s, p, o, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S, norms, iterations):
+    T, w, s, p, o = refer(T), refer(w), refer(s), refer(p), refer(o)
     like = T.atoms_f[0, 0] * 0.0
-    w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
-    q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
-    q, v, a, x, d = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy()
-    z = np.empty(6 * (T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)
-    solved, before, older, here = x0.copy(), x0.copy(), x0.copy(), np.zeros(4)
-    factored, step = T.ints[N_ALL] * 0, 0  # not a literal, which would compile the step twice
-    for out in range(1, Q.shape[0]):
-        count = 0
-        for _ in range(every):
-            step += 1
-            guess(x, solved, before, older, step)
-            reason, passes, factored = independent_step(
-                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, z, solved, here, factored, like
-            )
-            if reason != DONE:
-                return out, reason, t0 + step * h
-            count += passes
-            q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
-        Q[out], V[out], A[out], X[out], L[out], S[out] = q0, v0, a0, x0, lam, solved
-        norms[out] = here
-        iterations[out] = count
-    return Q.shape[0], DONE, t0 + step * h
-
-
-@entry
-def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S, norms, iterations):
-    """Steps whose local error, h^2 (a1 - a0) / 12 and its counterpart of the velocities, stays within tolerance.
-
-    From row 0 of Q, V, A, X, L to rows 1, 2, .. at the instants t_out (sorted), by cubic interpolation.
-    Returns (rows written, reason, time, steps, rejected, next step).
-    """
-    like = T.atoms_f[0, 0] * 0.0
-    w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
+    begin(T, w, like)
+    q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
+    d, part, lam, lam1 = o.d, o.spare, o.lam, o.lam1
     n = V.shape[1]
-    q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
-    q, v, a, x, d, lam1 = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy(), lam.copy()
-    part = v0.copy()
-    here = np.zeros(4)
     t, out, steps, rejected, growth = t0, 0, 0, 0, GROW
-    fresh = T.ints[N_ALL] * 0
     while out < t_out.size:
         if steps + rejected >= most:
             return out + 1, TOO_MANY, t, steps, rejected, h
@@ -116,10 +165,12 @@ def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S,
             return out + 1, TOO_SMALL, t, steps, rejected, h
         last = t + h >= t1 - 1e-12 * (t1 - t0)
         step = t1 - t if last else h
-        lam1[:] = lam
-        x[:] = x0
+        for k in range(lam.size):
+            lam1[k] = lam[k]
+        for j in range(x.size):
+            x[j] = x0[j]
         reason, passes, _ = implicit_step(
-            T, w, s, p, step, t + step, q0, v0, a0, x0, q, v, a, x, lam1, d, part, here, fresh, like
+            T, w, s, p, step, t + step, q0, v0, a0, x0, q, v, a, x, lam1, d, part, o.norms, plain(0), like
         )
         if reason != DONE:
             if reason != NOT_CONVERGED and reason != SINGULAR:
@@ -152,10 +203,11 @@ def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S,
             displace(T.atoms_i, q0, part, Q[out + 1])
             for k in range(lam.size):
                 L[out + 1, k] = lam[k] + (lam1[k] - lam[k]) * u
-            norms[out + 1] = here
+            put_row(norms, out + 1, o.norms)
             iterations[out + 1] = passes
             out += 1
-        lam[:] = lam1
+        for k in range(lam.size):
+            lam[k] = lam1[k]
         q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
         t = end
         if not last:
@@ -164,26 +216,43 @@ def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S,
     return out + 1, DONE, t, steps, rejected, h
 
 
-@entry
-def march_fixed_point(T, p, how, h, t0, every, Q, V, A, X, L, S, norms, iterations):
-    """`march` by fixed-point iteration on the accelerations, for mechanisms without constraints."""
+@caller
+def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S, norms, iterations):
+    """Steps whose local error, h^2 (a1 - a0) / 12 and its counterpart of the velocities, stays within tolerance.
+
+    From row 0 of Q, V, A, X, L to rows 1, 2, .. at the instants t_out (sorted), by cubic interpolation.
+    Returns (rows written, reason, time, steps, rejected, next step).
+    """
+    w, s, o = make_work(T), make_solver(T), _make_room(T, Q, V, A, X, L)
+    return _march_controlled(T, w, s, p, o, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S, norms, iterations)
+
+
+@kernel
+def _march_fixed_point(T, w, s, p, how, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+    T, w, s, p, o = refer(T), refer(w), refer(s), refer(p), refer(o)
     like = T.atoms_f[0, 0] * 0.0
-    w, s = make_work(T, like), make_solver(T, 0.0, 0.0, 0.0, False)
-    q0, v0, a0, x0, lam = Q[0].copy(), V[0].copy(), A[0].copy(), X[0].copy(), L[0].copy()
-    q, v, a, x, d, new = q0.copy(), v0.copy(), a0.copy(), x0.copy(), v0.copy(), a0.copy()
-    solved, before, older, step = x0.copy(), x0.copy(), x0.copy(), 0
+    begin(T, w, like)
+    q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
+    step = plain(0)
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
             step += 1
-            guess(x, solved, before, older, step)
+            guess(x, o.solved, o.before, o.older, step)
             reason, passes = fixed_point_step(
-                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, lam, d, new, solved, how, like
+                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.lam, o.d, o.spare, o.solved, how, like
             )
             if reason != DONE:
                 return out, reason, t0 + step * h
             count += passes
             q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
-        Q[out], V[out], A[out], X[out], L[out], S[out] = q0, v0, a0, x0, lam, solved
+        _report(out, o, q0, v0, a0, x0, Q, V, A, X, L, S, norms)
         iterations[out] = count
     return Q.shape[0], DONE, t0 + step * h
+
+
+@caller
+def march_fixed_point(T, p, how, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+    """`march` by fixed-point iteration on the accelerations, for mechanisms without constraints."""
+    w, s, o = make_work(T), make_solver(T), _make_room(T, Q, V, A, X, L)
+    return _march_fixed_point(T, w, s, p, how, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)

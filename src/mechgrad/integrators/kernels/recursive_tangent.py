@@ -10,32 +10,23 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.dynamics.kernels.accelerations import DONE, tree_accelerations
-from mechgrad.dynamics.kernels.system import make_work
+from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.integrators.kernels.explicit import normalise, rates
 from mechgrad.kernels.dual_lanes import dual_zero
-from mechgrad.kernels.jit import entry
+from mechgrad.kernels.host import LANES
+from mechgrad.kernels.jit import caller, kernel
 from mechgrad.kernels.lanes import gather, load, scatter, store, width
+from mechgrad.kernels.records import refer
 from mechgrad.model.mechanism import N_Q
 
 
-@entry
-def recursive_tangents(T, A, B, C, h, t0, every, pushes, Q, V):
-    """Steps h from row 0 of Q, V (outputs, parameters, n), complex: values and slopes; every `every`-th state goes to
-    the next row.
-
-    T: of complex numbers without slopes; pushes (stages of all steps, parameters, n_v): what parameters themselves do
-    to accelerations, in imaginary parts. Returns (outputs written, reason).
-    """
+@kernel
+def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, K, q, v, a, push):
     like = dual_zero()
-    lanes, dtype = width(like), Q.dtype
-    n_q, n_v, stages = T.ints[N_Q], T.columns_i.shape[0], B.size
+    T, w = refer(T), refer(w)
+    begin(T, w, like)
+    lanes, n_q, n_v, stages = width(like), T.ints[N_Q], T.columns_i.shape[0], B.size
     n = n_q + n_v
-    w = make_work(T, like)
-    y, K = np.empty(n * lanes, dtype), np.empty(stages * n * lanes, dtype)
-    q, v, a, push = (
-        np.empty(n_q * lanes, dtype), np.empty(n_v * lanes, dtype), np.empty(n_v * lanes, dtype),
-        np.empty(n_v * lanes, dtype),
-    )  # fmt: skip
     for row in range(0, Q.shape[1], lanes):
         gather(Q[0], row, y, 0, like)
         gather(V[0], row, y, n_q, like)
@@ -69,3 +60,23 @@ def recursive_tangents(T, A, B, C, h, t0, every, pushes, Q, V):
             scatter(y, 0, Q[out], row, like)
             scatter(y, n_q, V[out], row, like)
     return Q.shape[0], DONE
+
+
+@caller
+def recursive_tangents(T, A, B, C, h, t0, every, pushes, Q, V):
+    """Steps h from row 0 of Q, V (outputs, parameters, n), complex: values and slopes; every `every`-th state goes to
+    the next row.
+
+    T: of complex numbers without slopes; pushes (stages of all steps, parameters, n_v): what parameters themselves do
+    to accelerations, in imaginary parts. Returns (outputs written, reason).
+    """
+    lanes, dtype = LANES, Q.dtype
+    n_q, n_v, stages = int(T.ints[N_Q]), T.columns_i.shape[0], B.size
+    n = n_q + n_v
+    w = make_work(T, lanes)
+    y, K = np.empty(n * lanes, dtype), np.empty(stages * n * lanes, dtype)
+    q, v, a, push = (
+        np.empty(n_q * lanes, dtype), np.empty(n_v * lanes, dtype), np.empty(n_v * lanes, dtype),
+        np.empty(n_v * lanes, dtype),
+    )  # fmt: skip
+    return _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, K, q, v, a, push)

@@ -42,7 +42,7 @@ from mechgrad.inverse.kernels.wrenches import (
     inertia_w,
     rotated_six,
 )
-from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, lane_zero, load, scatter, store, width
 from mechgrad.kernels.vec3 import add, add3, clear, combine, cross, dot, get3, get6, put3, scale, sub, sym_mul, zero3
 from mechgrad.kinematics.kernels.outward import (
@@ -247,7 +247,7 @@ def accumulated_mass(atoms_i, atoms_f, columns_i, start, frames, twists, motions
             _add_moments(inertia, parent, mass, h, S, get3(motions, at + STEP, like), like)
 
 
-@inlined
+@allocating
 def semi_recursive(atoms_i, atoms_f, columns_i, start, positions, pairs_t, reference, q, v, a, M, r, like):
     """Rows of q, v, a to rows of M (nt, nnz) and r (nt, n_v). Returns the first row of a block with a bad number, or
     -1."""

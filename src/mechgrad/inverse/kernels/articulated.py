@@ -38,7 +38,7 @@ from mechgrad.inverse.kernels.wrenches import (
     wrench_of,
 )
 from mechgrad.kernels.elementary import reciprocal
-from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, extract, gather, lane_zero, load, scatter, store, where_less, width
 from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
 from mechgrad.kernels.vec3 import (
@@ -217,7 +217,7 @@ def state_accelerations(atoms_i, atoms_f, q, v, zero, tau, loads_i, loads, frame
     return check, articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, like)
 
 
-@inlined
+@allocating
 def recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, like):
     """Rows of q, v, tau to rows of a (nt, n_v).
 

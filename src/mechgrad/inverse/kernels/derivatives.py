@@ -17,12 +17,12 @@ from mechgrad.inverse.kernels.wrenches import (
     collect_world_loads,
     gather_loads,
 )
-from mechgrad.kernels.jit import entry, inlined
+from mechgrad.kernels.jit import allocating, entry
 from mechgrad.kernels.lanes import any_not_less, lane_zero, scatter, width
 from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward_rows, place_world
 
 
-@inlined
+@allocating
 def derivatives(
     atoms_i, atoms_f, columns_i, pairs, q, v, a, loads_i, loads_f, terms_i, terms_f, rows, tau, dq, dv, da, dp, like
 ):  # fmt: skip

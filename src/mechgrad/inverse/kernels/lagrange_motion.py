@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.inverse.kernels.affine import by_coordinate, product_rule, rates
-from mechgrad.kernels.jit import entry, inner
+from mechgrad.kernels.jit import allocating, entry, inner
 from mechgrad.model.joints.base import REVOLUTE
 
 # columns of `links`
@@ -24,7 +24,7 @@ M, UP, ENTRY = range(3)
 
 
 # --------------------------------------------------------------------------------------------------------- tree
-@inner
+@allocating
 def read_branches(phi, psi):
     """Parents and children from the branch parent matrix Phi and the joint-branch matrix Psi.
 
@@ -98,13 +98,13 @@ def outward_sensitivities(parent, first, pairs, local, motion, motion_q):
 
 
 # ------------------------------------------------------------------------------------------------------- memory
-@inner
+@allocating
 def stack(count, rows, columns, like):
     """Room for matrices, in the type of `like`."""
     return np.empty((count, rows, columns), like.dtype)
 
 
-@inner
+@allocating
 def local_stacks(n, like):
     """Room for A, B, C, D, dA, ddA, dB, ddB."""
     return (
@@ -113,7 +113,7 @@ def local_stacks(n, like):
     )  # fmt: skip
 
 
-@inner
+@allocating
 def motion_stacks(n, like):
     """Room for T, S, R; row 0 is the ground: at rest, its frame the world's."""
     T, S, R = stack(n, 3, 4, like), stack(n, 3, 4, like), stack(n, 3, 4, like)

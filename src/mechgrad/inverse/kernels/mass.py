@@ -26,7 +26,7 @@ from mechgrad.inverse.kernels.wrenches import (
     mass_moments,
     pass_down,
 )
-from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.jit import allocating, entry, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.small_dense import tree_factor, tree_solve
 from mechgrad.kernels.vec3 import clear, dot, get3, get6, put3
@@ -65,7 +65,7 @@ def mass_by_chains(atoms_i, atoms_f, columns_i, start, frames, twists, inertia, 
             pass_down(inertia, i, atoms_i[i, PARENT], INERTIA, like)
 
 
-@inlined
+@allocating
 def mass_matrix(atoms_i, atoms_f, columns_i, start, positions, pairs_t, q, M, like):
     """Rows of q to rows of M (nt, nnz). `pairs_t[k]` is the position of the transposed entry of chain entry k.
 
@@ -94,7 +94,7 @@ def mass_matrix(atoms_i, atoms_f, columns_i, start, positions, pairs_t, q, M, li
     return -1
 
 
-@inlined
+@allocating
 def accelerations(atoms_i, atoms_f, columns_i, start, parent, q, v, tau, loads_i, loads_f, a, like):
     """Rows of q, v, tau to rows of a (nt, n_v).
 
@@ -136,7 +136,7 @@ def accelerations(atoms_i, atoms_f, columns_i, start, parent, q, v, tau, loads_i
     return -1, 0
 
 
-@inlined
+@allocating
 def solve_with_mass(start, parent, positions, M, X, like):
     """X <- M^-1 X: M (nt, nnz) packed, X (nt, n_v * m) row by row. Returns the first row of a singular block, or
     -1."""

@@ -31,7 +31,7 @@ from mechgrad.inverse.kernels.wrenches import (
     gather_loads,
 )
 from mechgrad.kernels.elementary import sincos
-from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.vec3 import (
     add,
@@ -194,7 +194,7 @@ def inward(links_i, links_f, motion, wrenches, tau, reactions, with_reactions, l
             add3(wrenches, parent * WRENCH + MOMENT, mat_mul(R, moment), like)
 
 
-@inlined
+@allocating
 def torques(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions, like):
     """Rows of q, v, a to rows of tau (nt, n_v) and of reactions (nt, 6 per joint, or none).
 

@@ -58,7 +58,7 @@ from mechgrad.inverse.kernels.newton_euler import (
     row3,
 )
 from mechgrad.inverse.kernels.wrenches import FORCE, L_ATOM, L_IN_BODY_AXES, LOAD, MOMENT, WRENCH, gather_loads
-from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.vec3 import (
     add,
@@ -275,7 +275,7 @@ def inward_partials(links_i, links_f, beyond, positions, motion, wrenches, force
                 put3(far, s + i, mat_mul(R, get3(far, s + i, like)))
 
 
-@inlined
+@allocating
 def derivatives(
     links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, like
 ):

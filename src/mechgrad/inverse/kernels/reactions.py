@@ -41,7 +41,7 @@ from mechgrad.inverse.kernels.wrenches import (
     inertia_w,
     pass_down,
 )
-from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, lane_zero, load, scatter, store, width
 from mechgrad.kernels.vec3 import add, clear, combine, cross, dot, get3, get6, get9, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.outward import (
@@ -231,7 +231,7 @@ def reaction_terms(
         add_strided(by_p, actions[r, A_SLOT], actions[r, A_STRIDE], force, moment, like)
 
 
-@inlined
+@allocating
 def reactions(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out, like):
     """Rows of q, v, a to rows of out (nt, joints * 6). Returns the first row of a block with a bad number, or -1."""
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
@@ -256,7 +256,7 @@ def reactions(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out,
     return -1
 
 
-@inlined
+@allocating
 def reaction_derivatives(
     atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
     out, by_q, by_v, by_a, by_p, like,

@@ -85,7 +85,7 @@ from mechgrad.inverse.kernels.wrenches import (
     inertia_w,
     pass_down,
 )
-from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.vec3 import (
     add,
@@ -229,7 +229,7 @@ def own_position(columns_i, pairs, row, column):
     return pairs[columns_i[column, C_PAIR] + (column - row - 1), 0]
 
 
-@inlined
+@allocating
 def second_order(
     atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa, like
 ):  # fmt: skip

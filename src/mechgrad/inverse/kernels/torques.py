@@ -17,7 +17,7 @@ from mechgrad.inverse.kernels.wrenches import (
     gather_loads,
     pass_down,
 )
-from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.jit import allocating, entry, inner
 from mechgrad.kernels.lanes import any_not_less, lane_zero, scatter, store, width
 from mechgrad.kernels.vec3 import dot, get3
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, columns_of_kind, outward_rows, place_world
@@ -37,7 +37,7 @@ def project(atoms_i, twists, wrenches, tau, like):
             pass_down(wrenches, i, atoms_i[i, PARENT], WRENCH, like)
 
 
-@inlined
+@allocating
 def torques(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau, like):
     """Rows of q (nt, n_q), v, a (nt, n_v) to rows of tau (nt, n_v). Returns the first row of a block with a bad
     number, or -1."""

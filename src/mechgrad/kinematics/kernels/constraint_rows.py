@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.kernels.jit import entry, inlined
+from mechgrad.kernels.jit import allocating, entry
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kinematics.kernels.markers import MOTION, marker_motion_block
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward, place_world
@@ -12,7 +12,7 @@ from mechgrad.kinematics.kernels.rows import FEET, place_rows, row_columns, row_
 from mechgrad.model.mechanism import N_ALL
 
 
-@inlined
+@allocating
 def constraint_rows(T, q, v, a, t, first, last, values, rates, seconds, J, J_rate, like):
     """Rows first .. last - 1 at samples (q, v, a, t): values, rates, second rates (nt, rows), and Jacobians (nt, rows,
     n_v) of the values (Gamma) and of the rates, by q. All outputs count rows from 0.

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.kernels.jit import entry, inlined, inner
+from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.vec3 import add, add3, clear, combine, cross, dot, get3, put3, zero3
 from mechgrad.kinematics.kernels.outward import (
@@ -252,7 +252,7 @@ def contracted_block(
             c = columns_i[c, C_PARENT]
 
 
-@inlined
+@allocating
 def motions(atoms_i, atoms_f, q, v, a, markers_i, markers_f, out, like):
     """Rows of q, v, a to rows of out (nt, markers * 9). Returns the first row of a block with a bad number, or -1."""
     n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], v.shape[1], width(like)
@@ -268,7 +268,7 @@ def motions(atoms_i, atoms_f, q, v, a, markers_i, markers_f, out, like):
     return -1
 
 
-@inlined
+@allocating
 def motion_derivatives(
     atoms_i, atoms_f, columns_i, q, v, a, markers_i, markers_f, terms_i, terms_f, acts, n_p,
     x_q, xd_q, xdd_q, xdd_v, x_p, xd_p, xdd_p, like,
@@ -303,7 +303,7 @@ def motion_derivatives(
     return -1
 
 
-@inlined
+@allocating
 def contracted(
     atoms_i, atoms_f, columns_i, q, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, H_q, H_p, like
 ):  # fmt: skip

@@ -17,7 +17,7 @@ where a contact point wanders.
 from __future__ import annotations
 
 from mechgrad.kernels.elementary import reciprocal
-from mechgrad.kernels.jit import inlined, inner
+from mechgrad.kernels.jit import inlined, inner, plain
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.vec3 import add, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.markers import MOTION
@@ -349,8 +349,8 @@ def add_row_curvature(ints, numbers, motion, twists, feet, y, H, like):
                     dx = column_displacement(ints, a, j, motion, twists, like)
                     dx = sub(dx, column_displacement(ints, b, j, motion, twists, like))
                     turn = scale(tension, sub(dx, scale(dot(u, dx), u)))
-                    _add_along(ints, twists, k, 0, j, x0, zero, zero, turn, H, like)
-                    _add_along(ints, twists, k, 1, j, x1, zero, zero, scale(-1.0, turn), H, like)
+                    _add_along(ints, twists, k, plain(0), j, x0, zero, zero, turn, H, like)
+                    _add_along(ints, twists, k, plain(1), j, x1, zero, zero, scale(-1.0, turn), H, like)
             continue
         for j in range(n_v):
             da, db = (
@@ -378,12 +378,14 @@ def add_row_curvature(ints, numbers, motion, twists, feet, y, H, like):
                 get3(motion, b * MOTION, like), get3(motion, c * MOTION, like), get3(motion, d * MOTION, like),
                 da, db, dc, dd, like,
             )  # fmt: skip
-            _add_along(ints, twists, k, 0, j, get3(feet, o + F_X, like), zero, zero, scale(factor, h0), H, like)
-            _add_along(ints, twists, k, 1, j, get3(feet, o + FOOT + F_X, like), zero, zero, scale(factor, h1), H, like)
+            _add_along(ints, twists, k, plain(0), j, get3(feet, o + F_X, like), zero, zero, scale(factor, h0), H, like)
+            _add_along(
+                ints, twists, k, plain(1), j, get3(feet, o + FOOT + F_X, like), zero, zero, scale(factor, h1), H, like
+            )
             count = feet_of_kind(kind)
             if count > 2:
                 x = get3(feet, o + 2 * FOOT + F_X, like)
-                _add_along(ints, twists, k, 2, j, x, zero, zero, scale(factor, h2), H, like)
+                _add_along(ints, twists, k, plain(2), j, x, zero, zero, scale(factor, h2), H, like)
             if count > 3:
                 x = get3(feet, o + 3 * FOOT + F_X, like)
-                _add_along(ints, twists, k, 3, j, x, zero, zero, scale(factor, h3), H, like)
+                _add_along(ints, twists, k, plain(3), j, x, zero, zero, scale(factor, h3), H, like)

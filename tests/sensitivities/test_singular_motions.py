@@ -1,0 +1,69 @@
+"""Motions through configurations where constraints lose their rank: a right number or a clear error."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mechgrad as mg
+from mechgrad.errors import InputError
+from mechgrad.gallery import five_bar, five_bar_start
+from mechgrad.sensitivities.rank import check_rank
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dynamics"))
+
+from hard_mechanisms import four_bars, four_bars_angle
+
+START, SPEED = 0.6, -1.0  # flat, at angle 0, after a quarter of a second
+GOAL = mg.AtEnd(mg.JointCoordinate("A0"))
+WRT = ["start.position.A0"]
+
+
+def motion(duration, formulation="ali3p", scheme="trapezoidal"):
+    model, state = four_bars(2)
+    q, v = state(START, SPEED)
+    start = mg.assemble(model, {"A0": q[0]}, {"A0": v[0]}, guess=q)
+    return mg.simulate(model, start, duration=duration, step=1e-3, formulation=formulation, scheme=scheme)
+
+
+@pytest.mark.parametrize("method", ["direct", "adjoint", "complex", "fd"])
+def test_a_parallelogram_that_passes_its_flat_configuration_has_no_derivative(method):
+    with pytest.raises(InputError, match=r"lose their rank near t = 0\.2[56]\d* s.*could branch"):
+        mg.gradient(motion(0.5), GOAL, WRT, method=method)
+    with pytest.raises(InputError, match="lose their rank"):
+        mg.motion_sensitivities(motion(0.5), WRT)
+
+
+def test_explicit_steps_say_so_too():
+    with pytest.raises(InputError, match="lose their rank"):
+        mg.gradient(motion(0.5, "index1", "rk4"), GOAL, WRT)
+
+
+@pytest.mark.parametrize("method", ["direct", "adjoint"])
+def test_before_that_the_derivative_is_right(method):
+    """Against the motion of one bar with the inertia of all, by differences."""
+    h, end = 1e-5, 0.2
+    ahead, behind = (four_bars_angle(2, START + d, SPEED, [0.0, end])[-1] for d in (h, -h))
+    found = mg.gradient(motion(end), GOAL, WRT, method=method).array[0, 0]
+    assert found == pytest.approx((ahead - behind) / (2 * h), abs=2e-5)
+    assert abs(found) > 0.5
+
+
+def test_where_constraints_yield_nothing_is_singular():
+    model, state = four_bars(2)
+    q, v = state(START, SPEED)
+    swing = mg.simulate(model, q, v, duration=0.5, step=1e-3, formulation="penalty")
+    assert np.isfinite(mg.gradient(swing, GOAL, ["upright 0.mass"]).array).all()
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.2, 0.5, 0.9])
+def test_a_crossing_is_seen_wherever_steps_fall(offset):
+    swing = mg.simulate(five_bar(), five_bar_start(), duration=0.01, step=1e-3)
+    t = np.arange(40.0)
+    with pytest.raises(InputError, match=r"near t = (19|20|21) s"):
+        check_rank(swing, np.log(np.abs(t - 20.0 - offset) + 1e-12), t)
+    check_rank(swing, np.log(np.hypot(t - 20.0 - offset, 2.0)), t)  # two steps away
+    check_rank(swing, np.log(1.1 + np.sin(0.2 * t)), t)
