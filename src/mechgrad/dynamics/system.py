@@ -9,7 +9,7 @@ import numpy as np
 
 from mechgrad.dynamics.index1 import REGULAR
 from mechgrad.dynamics.kernels import states as _kernels
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, SINGULAR, OpenTree, Unprojected
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, SINGULAR
 from mechgrad.dynamics.laws import UserLaws
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
@@ -77,11 +77,6 @@ class System:
         return int(self.T.ints[N_CONSTRAINTS])
 
     @property
-    def kind(self) -> OpenTree | Unprojected:
-        """What kernels need to know of constraints."""
-        return Unprojected() if self.n_constraints else OpenTree()
-
-    @property
     def n_holonomic(self) -> int:
         """Number of those at position level, which come first."""
         return int(self.T.ints[N_HOLONOMIC])
@@ -104,7 +99,7 @@ class System:
         lam: Array = np.full((len(q), self.n_constraints), np.nan, self.dtype)
         # copies: contiguous and writeable whatever was given, so that one machine code serves
         q, v = (np.array(x, self.dtype, order="C") for x in (q, v))
-        row, reason = _kernels.state_accelerations(self.T, numbers, self.kind, q, v, np.array(t, float), a, lam)
+        row, reason = _kernels.state_accelerations(self.T, numbers, q, v, np.array(t, float), a, lam)
         self.users.raise_pending()
         return a, lam, row, reason
 

@@ -44,7 +44,7 @@ class _Run:
         if job.formulation.fixed_point:
             if m:
                 raise InputError(f"{job.formulation.name} is for open trees.")
-            self.kernel: Any = lambda T, p, *rest: _kernels.march_fixed_point(T, p, system.kind, *rest)
+            self.kernel: Any = _kernels.march_fixed_point
         else:
             self.kernel = _kernels.march_independent if isinstance(job.formulation, MatrixR) else _kernels.march
 

@@ -1,11 +1,46 @@
 """Many right-hand sides at once: arrays X (n, count) whose columns are vectors; matrices are flat, row by row.
 
-The innermost loop runs over columns, which lie side by side: SIMD registers fill up as soon as there are a few.
+Columns lie side by side: rows go through SIMD registers in full blocks of LANES, what remains number by number. Where
+speed matters, let `count` be a multiple (`padded`).
 """
 
 from __future__ import annotations
 
+from numba import types
+from numba.extending import intrinsic
+
+from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import inlined, inner
+from mechgrad.kernels.lanes import LaneType, load, part_addresses, store
+
+
+def padded(count: int) -> int:
+    """The number of columns that fill whole blocks."""
+    return -(-count // LANES) * LANES
+
+
+@intrinsic
+def _block(typingctx, X, at):
+    """LANES numbers from element `at` on."""
+    lanes = LaneType(LANES)
+
+    def codegen(context, builder, signature, args):
+        (address,) = part_addresses(context, builder, signature.args[0], args[0], args[1], lanes)
+        return builder.load(address, align=8)
+
+    return lanes(X, types.intp), codegen
+
+
+@intrinsic
+def _put_block(typingctx, X, at, block):
+    """Store LANES numbers from element `at` on."""
+
+    def codegen(context, builder, signature, args):
+        (address,) = part_addresses(context, builder, signature.args[0], args[0], args[1], block)
+        builder.store(args[2], address, align=8)
+        return context.get_dummy_value()
+
+    return types.void(X, types.intp, block), codegen
 
 
 @inlined
@@ -15,6 +50,38 @@ def put_row(table, row, x):
         table[row, j] = x[j]
 
 
+@inlined
+def _add_row(out, i, X, j, a):
+    """Row i of out += a times row j of X."""
+    count = X.shape[1]
+    to, at, k = i * count, j * count, 0
+    while k + LANES <= count:
+        _put_block(out, to + k, _block(out, to + k) + _block(X, at + k) * a)
+        k += LANES
+    while k < count:
+        store(out, to + k, load(out, to + k, 0.0) + load(X, at + k, 0.0) * a)
+        k += 1
+
+
+@inlined
+def _scale_row(X, i, a):
+    """Row i of X times a."""
+    count = X.shape[1]
+    to, k = i * count, 0
+    while k + LANES <= count:
+        _put_block(X, to + k, _block(X, to + k) * a)
+        k += LANES
+    while k < count:
+        store(X, to + k, load(X, to + k, 0.0) * a)
+        k += 1
+
+
+@inner
+def _swap_rows(X, i, j):
+    for k in range(X.shape[1]):
+        X[i, k], X[j, k] = X[j, k], X[i, k]
+
+
 @inner
 def add_product(A, rows, n, X, out, first, factor):
     """out[first:] += factor A X."""
@@ -22,8 +89,7 @@ def add_product(A, rows, n, X, out, first, factor):
         for j in range(n):
             a = factor * A[i * n + j]
             if a != 0.0:
-                for k in range(X.shape[1]):
-                    out[first + i, k] += a * X[j, k]
+                _add_row(out, first + i, X, j, a)
 
 
 @inner
@@ -33,58 +99,41 @@ def add_transposed(A, rows, n, X, first, out, factor):
         for j in range(n):
             a = factor * A[i * n + j]
             if a != 0.0:
-                for k in range(X.shape[1]):
-                    out[j, k] += a * X[first + i, k]
+                _add_row(out, j, X, first + i, a)
 
 
 @inner
 def solve_columns(A, pivots, X, n):
     """X := A^-1 X from the factors of `lu_factor`."""
     for i in range(n):
-        row = pivots[i]
-        if row != i:
-            for k in range(X.shape[1]):
-                X[i, k], X[row, k] = X[row, k], X[i, k]
+        if pivots[i] != i:
+            _swap_rows(X, i, pivots[i])
     for i in range(1, n):
         for j in range(i):
-            a = A[i * n + j]
-            if a != 0.0:
-                for k in range(X.shape[1]):
-                    X[i, k] -= a * X[j, k]
+            if A[i * n + j] != 0.0:
+                _add_row(X, i, X, j, -A[i * n + j])
     for i in range(n - 1, -1, -1):
         for j in range(i + 1, n):
-            a = A[i * n + j]
-            if a != 0.0:
-                for k in range(X.shape[1]):
-                    X[i, k] -= a * X[j, k]
-        inverse = 1.0 / A[i * n + i]
-        for k in range(X.shape[1]):
-            X[i, k] *= inverse
+            if A[i * n + j] != 0.0:
+                _add_row(X, i, X, j, -A[i * n + j])
+        _scale_row(X, i, 1.0 / A[i * n + i])
 
 
 @inner
 def solve_columns_transposed(A, pivots, X, n):
     """X := A^-T X from the factors of `lu_factor`."""
     for i in range(n):
-        inverse = 1.0 / A[i * n + i]
-        for k in range(X.shape[1]):
-            X[i, k] *= inverse
+        _scale_row(X, i, 1.0 / A[i * n + i])
         for j in range(i + 1, n):
-            a = A[i * n + j]
-            if a != 0.0:
-                for k in range(X.shape[1]):
-                    X[j, k] -= a * X[i, k]
+            if A[i * n + j] != 0.0:
+                _add_row(X, j, X, i, -A[i * n + j])
     for i in range(n - 1, -1, -1):
         for j in range(i):
-            a = A[i * n + j]
-            if a != 0.0:
-                for k in range(X.shape[1]):
-                    X[j, k] -= a * X[i, k]
+            if A[i * n + j] != 0.0:
+                _add_row(X, j, X, i, -A[i * n + j])
     for i in range(n - 1, -1, -1):
-        row = pivots[i]
-        if row != i:
-            for k in range(X.shape[1]):
-                X[i, k], X[row, k] = X[row, k], X[i, k]
+        if pivots[i] != i:
+            _swap_rows(X, i, pivots[i])
 
 
 @inner

@@ -157,8 +157,8 @@ def spliced(function: Callable[..., Any]) -> Any:
 
 
 def allocating(function: Callable[..., Any]) -> Any:
-    """Compile what entries have in common and allocates; it vanishes into them."""
-    return numba.njit(forceinline=True, **_INNER)(function)
+    """Copy what entries have in common, and allocates, into them before anything is compiled."""
+    return numba.njit(inline="always", **_INNER)(function)
 
 
 @inlined

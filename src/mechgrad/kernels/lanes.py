@@ -208,7 +208,7 @@ def _address(context, builder, array_type, array, element):
     return builder.gep(data, [element])
 
 
-def _part_addresses(context, builder, array_type, array, element, lane):
+def part_addresses(context, builder, array_type, array, element, lane):
     """Where the vectors of the lane scalar that begins at an element of an array lie: one after the other."""
     pointer = _address(context, builder, array_type, array, element)
     vectors = builder.bitcast(pointer, ir.VectorType(_DOUBLE, lane.n).as_pointer())
@@ -216,7 +216,7 @@ def _part_addresses(context, builder, array_type, array, element, lane):
 
 
 def _slot_addresses(context, builder, array_type, array, slot, lane):
-    return _part_addresses(context, builder, array_type, array, builder.mul(slot, ir.Constant(_INT, lane.n)), lane)
+    return part_addresses(context, builder, array_type, array, builder.mul(slot, ir.Constant(_INT, lane.n)), lane)
 
 
 def _must_hold(like, *arrays):
@@ -333,7 +333,7 @@ def _load_square(typingctx, source, element, row_stride, scratch, slot, like):
         rows = []
         for lane in range(like.n):
             at = builder.add(element, builder.mul(stride, ir.Constant(_INT, lane)))
-            addresses = _part_addresses(context, builder, signature.args[0], src, at, like)
+            addresses = part_addresses(context, builder, signature.args[0], src, at, like)
             rows.append(like.apart(builder, [builder.load(address, align=8) for address in addresses]))
         columns = [_transpose(builder, part) for part in zip(*rows, strict=True)]
         for k in range(like.n):
@@ -363,7 +363,7 @@ def _store_square(typingctx, scratch, slot, target, element, row_stride, like):
         rows = [_transpose(builder, part) for part in zip(*columns, strict=True)]
         for lane in range(like.n):
             at = builder.add(element, builder.mul(stride, ir.Constant(_INT, lane)))
-            addresses = _part_addresses(context, builder, signature.args[2], dst, at, like)
+            addresses = part_addresses(context, builder, signature.args[2], dst, at, like)
             for vector, address in zip(like.together(builder, [part[lane] for part in rows]), addresses, strict=True):
                 builder.store(vector, address, align=8)
         return context.get_dummy_value()

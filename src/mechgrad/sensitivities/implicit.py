@@ -12,6 +12,7 @@ from mechgrad.errors import InputError
 from mechgrad.integrators.job import DONE, REASONS
 from mechgrad.integrators.kernels import implicit as _marches
 from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.kernels.columns import padded
 from mechgrad.sensitivities.crew import Crew
 from mechgrad.sensitivities.initial import InitialAccelerations
 from mechgrad.sensitivities.parameters import Parameters
@@ -138,10 +139,8 @@ class ImplicitSteps:
         norms, iterations = np.zeros((every + 1, 4)), np.zeros(every + 1, np.int64)
         t = motion.t[k] + self.h * np.arange(every + 1)
         arguments: tuple[Any, ...] = (self.h, float(motion.t[k]), 1, *arrays, norms, iterations)
-        if motion.trace.job.formulation.fixed_point:
-            _, reason, at = _marches.march_fixed_point(self.T, self.settings, self.system.kind, *arguments)
-        else:
-            _, reason, at = _marches.march(self.T, self.settings, *arguments)
+        march = _marches.march_fixed_point if motion.trace.job.formulation.fixed_point else _marches.march
+        _, reason, at = march(self.T, self.settings, *arguments)
         self.system.users.raise_pending()
         if reason != DONE:
             raise InputError(f"steps from t = {t[0]:.6g} s could not be taken again, at {at:.6g} s: {REASONS[reason]}.")
@@ -202,8 +201,9 @@ class ImplicitSteps:
         da, dlam = InitialAccelerations(self.motion).direct(parameters, dq, dv)
         for whole, first in zip(out, (dq, dv, da, dlam), strict=True):
             whole[0] = first.T
-        now = [np.ascontiguousarray(x.T) for x in (dq, dv, da, da)]
-        now[3] = now[2].copy()
+        now = [np.zeros((n, padded(count))) for _ in range(4)]
+        for x, first in zip(now, (dq, dv, da, da), strict=True):
+            x[:, :count] = first.T
 
         def linearise(chunk: tuple[int, int]) -> tuple[_Steps, StepBlocks, _Stages, list[FloatArray]]:
             steps = self._steps(chunk)
@@ -214,7 +214,7 @@ class ImplicitSteps:
         with self.crew as crew:
             for steps, blocks, stages, terms in crew.ahead(linearise, self._chunks()):
                 N = len(blocks.d)
-                after, rank = [np.empty((N, k, count)) for k in (n, n, n, m)], np.empty(N)
+                after, rank = [np.empty((N, k, padded(count))) for k in (n, n, n, m)], np.empty(N)
                 bad = _kernels.tangent_steps(
                     self.T.atoms_i, self.settings, self.numbers, blocks, *terms, *now, *after, rank
                 )
@@ -222,14 +222,14 @@ class ImplicitSteps:
                 last = steps.first + N // self.every
                 ranks.append((stages.newton.t, rank))
                 for whole, part in zip(out, after, strict=True):
-                    whole[steps.first + 1 : last + 1] = part[self.every - 1 :: self.every]
+                    whole[steps.first + 1 : last + 1] = part[self.every - 1 :: self.every, :, :count]
         self._check_rank(ranks)
         return StateSlopes(*(x.swapaxes(1, 2) for x in out))
 
     def _parameter_terms(self, parameters: Parameters, stages: _Stages, N: int) -> list[FloatArray]:
         count, n, m = len(parameters), self.model.n_v, self.system.n_constraints
-        r_p, s_p, k_p = (np.zeros((N, n, count)) for _ in range(3))
-        c_p, rate_p, second_p = (np.zeros((N, m, count)) for _ in range(3))
+        r_p, s_p, k_p = (np.zeros((N, n, padded(count))) for _ in range(3))
+        c_p, rate_p, second_p = (np.zeros((N, m, padded(count))) for _ in range(3))
         alone = [k for k in parameters.in_model if parameters.acts_alone(k)]
         impulsive = [(x, out) for x, out in ((stages.impulses, s_p), (stages.accelerations, k_p)) if x is not None]
         if alone:
@@ -255,7 +255,7 @@ class ImplicitSteps:
     def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
         """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
         count, n, m = g.q.shape[1], self.model.n_v, self.system.n_constraints
-        y = [np.zeros((n, count)) for _ in range(4)]
+        y = [np.zeros((n, padded(count))) for _ in range(4)]
 
         def linearise(chunk: tuple[int, int]) -> tuple[_Steps, StepBlocks, _Stages]:
             steps = self._steps(chunk)
@@ -268,8 +268,8 @@ class ImplicitSteps:
                 last = steps.first + N // self.every
                 pulls = []
                 for whole in g:
-                    part = np.zeros((N, whole.shape[2], count))
-                    part[self.every - 1 :: self.every] = whole[steps.first + 1 : last + 1].swapaxes(1, 2)
+                    part = np.zeros((N, whole.shape[2], padded(count)))
+                    part[self.every - 1 :: self.every, :, :count] = whole[steps.first + 1 : last + 1].swapaxes(1, 2)
                     pulls.append(part)
                 weights, rank = [np.zeros((count, N, k)) for k in (n, m, n, m, n, m)], np.empty(N)
                 bad = _kernels.adjoint_steps(
@@ -280,7 +280,7 @@ class ImplicitSteps:
                 for some in self._weights(stages, weights):
                     crew.later(keep, some)
         self._check_rank(ranks)
-        yq, yv, ya, yx = (x.T.copy() for x in y)
+        yq, yv, ya, yx = (x[:, :count].T.copy() for x in y)
         yq, yv = yq + g.q[0], yv + g.v[0]
         keep(InitialAccelerations(self.motion).adjoint(yq, yv, ya + yx + g.a[0], g.lam[0]))
         return yq, yv

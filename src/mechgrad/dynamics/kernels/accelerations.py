@@ -10,10 +10,6 @@ elimination, O(n).
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from numba.extending import overload
-
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.system import forces, mass, place, push_coordinates, push_rows, residual
 from mechgrad.inverse.kernels.articulated import articulated_accelerations, body_wrenches_and_inertias
@@ -29,24 +25,6 @@ from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
 
 DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY, NOT_CONVERGED = range(6)
 REFINEMENTS = 4
-
-
-# What is known of constraints, as types: a kernel compiles only what its kind needs.
-class OpenTree(NamedTuple):
-    """There are none."""
-
-    unused: int = 0
-
-
-class Unprojected(NamedTuple):
-    """There are some, at the level of accelerations."""
-
-    unused: int = 0
-
-
-def is_kind(numba_type, record):
-    """Whether a Numba type is that of a record class."""
-    return getattr(numba_type, "instance_class", None) is record
 
 
 @inner
@@ -109,23 +87,3 @@ def saddle_accelerations(T, w, s, q, v, t, a, lam, like):
     for k in range(m):
         lam[k] = s.x[n + k]
     return DONE
-
-
-def accelerations(T, w, s, q, v, t, a, lam, how, like):  # pragma: no cover - replaced by the overload below
-    """a (and lam) of any mechanism in one state. Returns a reason to end, or DONE."""
-    raise TypeError("accelerations is for kernels")
-
-
-@overload(accelerations)
-def _accelerations(T, w, s, q, v, t, a, lam, how, like):
-    if is_kind(how, OpenTree):
-
-        def of_tree(T, w, s, q, v, t, a, lam, how, like):
-            return tree_accelerations(T, w, q, v, t, a, like)
-
-        return of_tree
-
-    def of_loops(T, w, s, q, v, t, a, lam, how, like):
-        return saddle_accelerations(T, w, s, q, v, t, a, lam, like)
-
-    return of_loops

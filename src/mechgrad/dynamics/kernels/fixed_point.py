@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-from mechgrad.dynamics.kernels.accelerations import DONE, NOT_CONVERGED, accelerations
+from mechgrad.dynamics.kernels.accelerations import DONE, NOT_CONVERGED, tree_accelerations
 from mechgrad.dynamics.kernels.implicit import scheme_state
 from mechgrad.kernels.jit import spliced
 
 
 @spliced
-def fixed_point_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, new, solved, how, like):
-    """As `implicit_step`; `new`: room for accelerations. Returns (reason, iterations)."""
+def fixed_point_step(T, w, p, h, t, q0, v0, a0, x0, q, v, a, x, d, new, solved, like):
+    """As `implicit_step`, without constraints; `new`: room for accelerations. Returns (reason, iterations)."""
     n = v.size
     scale = p.beta * h * h
     for iteration in range(1, p.most_iterations + 1):
         scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
-        reason = accelerations(T, w, s, q, v, like * 0.0 + t, new, lam, how, like)
+        reason = tree_accelerations(T, w, q, v, like * 0.0 + t, new, like)
         if reason != DONE:
             return reason, iteration
         size = 0.0

@@ -240,8 +240,8 @@ def _tangent_steps(atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq
 def tangent_steps(atoms_i, p, s, B, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv, da, dx, DQ, DV, DA, DL, rank):
     """Changes (n, np) of state and memory through N steps, in place; those after each step into DQ .. DL (N, ., np).
 
-    r_p, s_p, k_p: (N, n, np); c_p, rate_p, second_p: (N, m, np). rank: (N,), how far constraints are from losing
-    theirs (`sensitivities.rank`). Returns the first step with a singular matrix, or -1.
+    r_p, s_p, k_p: (N, n, np); c_p, rate_p, second_p: (N, m, np), np best `padded`. rank: (N,), how far constraints are
+    from losing theirs (`sensitivities.rank`). Returns the first step with a singular matrix, or -1.
     """
     o = _make_room(B.d.shape[1], B.total.size, dq.shape[1], s.eps_projection)
     return _tangent_steps(
@@ -348,10 +348,11 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
 def adjoint_steps(atoms_i, p, s, B, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2, theta2, eta3, theta3, rank):
     """The transpose of `tangent_steps`, from the last step to the first.
 
-    GQ, GV, GA (N, n, no), GL (N, m, no): gradients by the state after each step; yq .. yx (n, no): adjoints of the
-    state, in place, those after the last step on entry. Out: weights of r_p and c_p (mu, nu), of s_p and rate_p (eta2,
-    theta2), of k_p and second_p (eta3, theta3), (no, N, .), so that the gradient is their sum over steps; rank as
-    there. Returns the first step with a singular matrix, or -1.
+    GQ, GV, GA (N, n, no), GL (N, m, no): gradients by the state after each step, no best `padded`; yq .. yx (n, no):
+    adjoints of the state, in place, those after the last step on entry. Out, for as many objectives as they have room
+    for: weights of r_p and c_p (mu, nu), of s_p and rate_p (eta2, theta2), of k_p and second_p (eta3, theta3), each
+    (objectives, N, .), so that the gradient is their sum over steps; rank as there. Returns the first step with a
+    singular matrix, or -1.
     """
     o = _make_room(B.d.shape[1], B.total.size, yq.shape[1], s.eps_projection)
     return _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2, theta2, eta3, theta3, rank)
@@ -360,7 +361,7 @@ def adjoint_steps(atoms_i, p, s, B, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2
 @inner
 def _keep(x, n, m, first, second, i):
     """Note minus the two halves of x in line i of (no, N, .) arrays."""
-    for k in range(x.shape[1]):
+    for k in range(first.shape[0]):
         for j in range(n):
             first[k, i, j] = -x[j, k]
         for r in range(m):

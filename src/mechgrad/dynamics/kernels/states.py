@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mechgrad.dynamics.kernels.accelerations import DONE, accelerations
+from mechgrad.dynamics.kernels.accelerations import DONE, saddle_accelerations, tree_accelerations
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, place, push_rows
 from mechgrad.inverse.kernels.wrenches import WRENCH
@@ -13,26 +13,31 @@ from mechgrad.model.mechanism import N_CONSTRAINTS, N_ROWS
 
 
 @kernel
-def _state_accelerations(T, w, s, how, Q, V, t, A, L):
+def _state_accelerations(T, w, s, trees, loops, Q, V, t, A, L):
     T, w, s = refer(T), refer(w), refer(s)
     like = T.atoms_f[0, 0] * 0.0
     begin(T, w, like)
     for i in range(Q.shape[0]):
-        reason = accelerations(T, w, s, Q[i], V[i], like + t[i], A[i], L[i], how, like)
+        reason = DONE
+        # branches on None vanish before types are looked at: only one of both is compiled
+        if trees is not None:
+            reason = tree_accelerations(T, w, Q[i], V[i], like + t[i], A[i], like)
+        if loops is not None:
+            reason = saddle_accelerations(T, w, s, Q[i], V[i], like + t[i], A[i], L[i], like)
         if reason != DONE:
             return i, reason
     return -1, DONE
 
 
 @caller
-def state_accelerations(T, f, how, Q, V, t, A, L):
-    """Rows of q, v and instants t to rows of a and lam; f: (eps, Omega, xi, compliant); how: `OpenTree`, or any
-    other record where there are constraints.
+def state_accelerations(T, f, Q, V, t, A, L):
+    """Rows of q, v and instants t to rows of a and lam; f: (eps, Omega, xi, compliant).
 
     Returns (row, reason) of the first state without a solution, or (-1, DONE).
     """
     s = make_solver(T, *f[:3], compliant=f[3] != 0.0)
-    return _state_accelerations(T, make_work(T), s, how, Q, V, t, A, L)
+    kind = (None, 1) if T.ints[N_CONSTRAINTS] else (1, None)
+    return _state_accelerations(T, make_work(T), s, *kind, Q, V, t, A, L)
 
 
 @kernel

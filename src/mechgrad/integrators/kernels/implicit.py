@@ -228,8 +228,8 @@ def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S,
 
 
 @kernel
-def _march_fixed_point(T, w, s, p, how, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
-    T, w, s, p, o = refer(T), refer(w), refer(s), refer(p), refer(o)
+def _march_fixed_point(T, w, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+    T, w, p, o = refer(T), refer(w), refer(p), refer(o)
     like = T.atoms_f[0, 0] * 0.0
     begin(T, w, like)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
@@ -240,7 +240,7 @@ def _march_fixed_point(T, w, s, p, how, o, h, t0, every, Q, V, A, X, L, S, norms
             step += 1
             guess(x, o.solved, o.before, o.older, step)
             reason, passes = fixed_point_step(
-                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.lam, o.d, o.spare, o.solved, how, like
+                T, w, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.d, o.spare, o.solved, like
             )
             if reason != DONE:
                 return out, reason, t0 + step * h
@@ -252,7 +252,7 @@ def _march_fixed_point(T, w, s, p, how, o, h, t0, every, Q, V, A, X, L, S, norms
 
 
 @caller
-def march_fixed_point(T, p, how, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+def march_fixed_point(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     """`march` by fixed-point iteration on the accelerations, for mechanisms without constraints."""
-    w, s, o = make_work(T), make_solver(T), _make_room(T, Q, V, A, X, L)
-    return _march_fixed_point(T, w, s, p, how, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
+    w, o = make_work(T), _make_room(T, Q, V, A, X, L)
+    return _march_fixed_point(T, w, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
