@@ -11,36 +11,42 @@ from numba.extending import intrinsic
 
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.lanes import LaneType, load, part_addresses, store
+from mechgrad.kernels.lanes import LaneType, element_address, lane_zero, part_addresses
 
 
 def padded(count: int) -> int:
-    """The number of columns that fill whole blocks."""
-    return -(-count // LANES) * LANES
+    """The number of columns that fill whole blocks; a few are better off one by one."""
+    return count if count < LANES // 2 else -(-count // LANES) * LANES
 
 
 @intrinsic
-def _block(typingctx, X, at):
-    """LANES numbers from element `at` on."""
-    lanes = LaneType(LANES)
+def load_at(typingctx, X, at, like):
+    """The scalar of the type of `like` that begins at element `at`."""
+    if not isinstance(like, LaneType):
+        return X.dtype(X, types.intp, like), lambda context, builder, signature, args: context.unpack_value(
+            builder, X.dtype, element_address(context, builder, X, args[0], args[1])
+        )
 
     def codegen(context, builder, signature, args):
-        (address,) = part_addresses(context, builder, signature.args[0], args[0], args[1], lanes)
+        (address,) = part_addresses(context, builder, X, args[0], args[1], like)
         return builder.load(address, align=8)
 
-    return lanes(X, types.intp), codegen
+    return like(X, types.intp, like), codegen
 
 
 @intrinsic
-def _put_block(typingctx, X, at, block):
-    """Store LANES numbers from element `at` on."""
+def store_at(typingctx, X, at, value):
+    """Put a scalar where it begins at element `at`."""
 
     def codegen(context, builder, signature, args):
-        (address,) = part_addresses(context, builder, signature.args[0], args[0], args[1], block)
-        builder.store(args[2], address, align=8)
+        if isinstance(value, LaneType):
+            (address,) = part_addresses(context, builder, X, args[0], args[1], value)
+            builder.store(args[2], address, align=8)
+        else:
+            context.pack_value(builder, X.dtype, args[2], element_address(context, builder, X, args[0], args[1]))
         return context.get_dummy_value()
 
-    return types.void(X, types.intp, block), codegen
+    return types.void(X, types.intp, value), codegen
 
 
 @inlined
@@ -50,90 +56,117 @@ def put_row(table, row, x):
         table[row, j] = x[j]
 
 
+# Each of the following works on one block of columns, or one column, that begins at column k: sums run in a register,
+# since adding to memory again and again would wait for it every time.
 @inlined
-def _add_row(out, i, X, j, a):
-    """Row i of out += a times row j of X."""
+def _add_product(A, rows, n, X, out, first, factor, k, like):
     count = X.shape[1]
-    to, at, k = i * count, j * count, 0
-    while k + LANES <= count:
-        _put_block(out, to + k, _block(out, to + k) + _block(X, at + k) * a)
-        k += LANES
-    while k < count:
-        store(out, to + k, load(out, to + k, 0.0) + load(X, at + k, 0.0) * a)
-        k += 1
+    for i in range(rows):
+        at = (first + i) * count + k
+        total = load_at(out, at, like)
+        for j in range(n):
+            total = total + load_at(X, j * count + k, like) * (factor * A[i * n + j])
+        store_at(out, at, total)
 
 
 @inlined
-def _scale_row(X, i, a):
-    """Row i of X times a."""
+def _add_transposed(A, rows, n, X, first, out, factor, k, like):
     count = X.shape[1]
-    to, k = i * count, 0
-    while k + LANES <= count:
-        _put_block(X, to + k, _block(X, to + k) * a)
-        k += LANES
-    while k < count:
-        store(X, to + k, load(X, to + k, 0.0) * a)
-        k += 1
+    for j in range(n):
+        total = load_at(out, j * count + k, like)
+        for i in range(rows):
+            total = total + load_at(X, (first + i) * count + k, like) * (factor * A[i * n + j])
+        store_at(out, j * count + k, total)
 
 
-@inner
-def _swap_rows(X, i, j):
-    for k in range(X.shape[1]):
-        X[i, k], X[j, k] = X[j, k], X[i, k]
+@inlined
+def _solve(A, pivots, X, n, k, like):
+    count = X.shape[1]
+    for i in range(n):
+        row = pivots[i]
+        if row != i:
+            x, y = load_at(X, i * count + k, like), load_at(X, row * count + k, like)
+            store_at(X, i * count + k, y)
+            store_at(X, row * count + k, x)
+    for i in range(1, n):
+        total = load_at(X, i * count + k, like)
+        for j in range(i):
+            total = total - load_at(X, j * count + k, like) * A[i * n + j]
+        store_at(X, i * count + k, total)
+    for i in range(n - 1, -1, -1):
+        total = load_at(X, i * count + k, like)
+        for j in range(i + 1, n):
+            total = total - load_at(X, j * count + k, like) * A[i * n + j]
+        store_at(X, i * count + k, total * (1.0 / A[i * n + i]))
+
+
+@inlined
+def _solve_transposed(A, pivots, X, n, k, like):
+    count = X.shape[1]
+    for i in range(n):
+        total = load_at(X, i * count + k, like)
+        for j in range(i):
+            total = total - load_at(X, j * count + k, like) * A[j * n + i]
+        store_at(X, i * count + k, total * (1.0 / A[i * n + i]))
+    for i in range(n - 2, -1, -1):
+        total = load_at(X, i * count + k, like)
+        for j in range(i + 1, n):
+            total = total - load_at(X, j * count + k, like) * A[j * n + i]
+        store_at(X, i * count + k, total)
+    for i in range(n - 1, -1, -1):
+        row = pivots[i]
+        if row != i:
+            x, y = load_at(X, i * count + k, like), load_at(X, row * count + k, like)
+            store_at(X, i * count + k, y)
+            store_at(X, row * count + k, x)
 
 
 @inner
 def add_product(A, rows, n, X, out, first, factor):
     """out[first:] += factor A X."""
-    for i in range(rows):
-        for j in range(n):
-            a = factor * A[i * n + j]
-            if a != 0.0:
-                _add_row(out, first + i, X, j, a)
+    k = 0
+    while k + LANES <= X.shape[1]:
+        _add_product(A, rows, n, X, out, first, factor, k, lane_zero())
+        k += LANES
+    while k < X.shape[1]:
+        _add_product(A, rows, n, X, out, first, factor, k, 0.0)
+        k += 1
 
 
 @inner
 def add_transposed(A, rows, n, X, first, out, factor):
     """out += factor A^T X[first:]."""
-    for i in range(rows):
-        for j in range(n):
-            a = factor * A[i * n + j]
-            if a != 0.0:
-                _add_row(out, j, X, first + i, a)
+    k = 0
+    while k + LANES <= X.shape[1]:
+        _add_transposed(A, rows, n, X, first, out, factor, k, lane_zero())
+        k += LANES
+    while k < X.shape[1]:
+        _add_transposed(A, rows, n, X, first, out, factor, k, 0.0)
+        k += 1
 
 
 @inner
 def solve_columns(A, pivots, X, n):
     """X := A^-1 X from the factors of `lu_factor`."""
-    for i in range(n):
-        if pivots[i] != i:
-            _swap_rows(X, i, pivots[i])
-    for i in range(1, n):
-        for j in range(i):
-            if A[i * n + j] != 0.0:
-                _add_row(X, i, X, j, -A[i * n + j])
-    for i in range(n - 1, -1, -1):
-        for j in range(i + 1, n):
-            if A[i * n + j] != 0.0:
-                _add_row(X, i, X, j, -A[i * n + j])
-        _scale_row(X, i, 1.0 / A[i * n + i])
+    k = 0
+    while k + LANES <= X.shape[1]:
+        _solve(A, pivots, X, n, k, lane_zero())
+        k += LANES
+    while k < X.shape[1]:
+        _solve(A, pivots, X, n, k, 0.0)
+        k += 1
 
 
 @inner
 def solve_columns_transposed(A, pivots, X, n):
     """X := A^-T X from the factors of `lu_factor`."""
-    for i in range(n):
-        _scale_row(X, i, 1.0 / A[i * n + i])
-        for j in range(i + 1, n):
-            if A[i * n + j] != 0.0:
-                _add_row(X, j, X, i, -A[i * n + j])
-    for i in range(n - 1, -1, -1):
-        for j in range(i):
-            if A[i * n + j] != 0.0:
-                _add_row(X, j, X, i, -A[i * n + j])
-    for i in range(n - 1, -1, -1):
-        if pivots[i] != i:
-            _swap_rows(X, i, pivots[i])
+    k = 0
+    while k + LANES <= X.shape[1]:
+        _solve_transposed(A, pivots, X, n, k, lane_zero())
+        k += LANES
+    while k < X.shape[1]:
+        _solve_transposed(A, pivots, X, n, k, 0.0)
+        k += 1
 
 
 @inner

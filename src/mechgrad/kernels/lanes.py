@@ -203,14 +203,14 @@ def insert(typingctx, x, lane, value):
 
 
 # --------------------------------------------------------------------------------------------------- memory
-def _address(context, builder, array_type, array, element):
+def element_address(context, builder, array_type, array, element):
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [element])
 
 
 def part_addresses(context, builder, array_type, array, element, lane):
     """Where the vectors of the lane scalar that begins at an element of an array lie: one after the other."""
-    pointer = _address(context, builder, array_type, array, element)
+    pointer = element_address(context, builder, array_type, array, element)
     vectors = builder.bitcast(pointer, ir.VectorType(_DOUBLE, lane.n).as_pointer())
     return [builder.gep(vectors, [ir.Constant(_INT, p)]) for p in range(lane.parts)]
 
@@ -238,7 +238,7 @@ def load(typingctx, array, slot, like):
         return like(array, types.intp, like), codegen
 
     def codegen_one(context, builder, signature, args):
-        address = _address(context, builder, signature.args[0], args[0], args[1])
+        address = element_address(context, builder, signature.args[0], args[0], args[1])
         return context.unpack_value(builder, array.dtype, address)
 
     return array.dtype(array, types.intp, like), codegen_one
@@ -259,7 +259,7 @@ def store(typingctx, array, slot, value):
         return types.void(array, types.intp, value), codegen
 
     def codegen_one(context, builder, signature, args):
-        address = _address(context, builder, signature.args[0], args[0], args[1])
+        address = element_address(context, builder, signature.args[0], args[0], args[1])
         context.pack_value(builder, array.dtype, args[2], address)
         return context.get_dummy_value()
 
@@ -283,7 +283,7 @@ def put_sample(typingctx, array, slot, sample, number, like):
             for part, address in zip(_to_doubles(context, builder, like.number, number_), addresses, strict=True):
                 builder.store(part, address)
         else:
-            context.pack_value(builder, array.dtype, number_, _address(context, builder, array, array_, slot_))
+            context.pack_value(builder, array.dtype, number_, element_address(context, builder, array, array_, slot_))
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.intp, array.dtype, like), codegen
@@ -299,7 +299,7 @@ def get_sample(typingctx, array, slot, sample, like):
         if isinstance(like, LaneType):
             addresses = _sample_addresses(context, builder, array, array_, slot_, sample_, like)
             return _to_number(context, builder, like.number, [builder.load(address) for address in addresses])
-        return context.unpack_value(builder, array.dtype, _address(context, builder, array, array_, slot_))
+        return context.unpack_value(builder, array.dtype, element_address(context, builder, array, array_, slot_))
 
     return array.dtype(array, types.intp, types.intp, like), codegen
 

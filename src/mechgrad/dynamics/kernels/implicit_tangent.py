@@ -148,12 +148,14 @@ def _tangent_steps(atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq
     x, c, work, q, v, a, d, eps, loose = o.x, o.c, o.work, o.q, o.v, o.a, o.d, o.eps, o.loose
     N, n, m, count = B.d.shape[0], B.d.shape[1], B.total.size, dq.shape[1]
     h, scale, cv, ca = s.h, s.scale, s.cv, s.ca
+    beta, gamma, alpha_m, alpha_f = p.beta, p.gamma, p.alpha_m, p.alpha_f
+    total, w2 = B.total, B.w2
     back = s.passes < 0  # never: a value the compiler does not take for a literal, which would compile twice
     for k in range(m):
-        eps[k] = s.eps / B.total[k]
+        eps[k] = s.eps / total[k]
     for i in range(N):
         if not stage_matrix(
-            atoms_i, B.d[i], B.K[i], B.C[i], B.M[i], B.gamma[i], B.c_q[i], B.c_v[i], B.total, B.w2, eps, scale, cv, ca,
+            atoms_i, B.d[i], B.K[i], B.C[i], B.M[i], B.gamma[i], B.c_q[i], B.c_v[i], total, w2, eps, scale, cv, ca,
             A, low, S, pivots_S,
         ):  # fmt: skip
             return i
@@ -164,9 +166,9 @@ def _tangent_steps(atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq
         for j in range(n):
             for k in range(count):
                 q[j, k] = dq[j, k]
-                d[j, k] = h * dv[j, k] + h * h * (0.5 - p.beta) * dx[j, k]
-                v[j, k] = dv[j, k] + h * (1.0 - p.gamma) * dx[j, k]
-                a[j, k] = (p.alpha_m * dx[j, k] - p.alpha_f * da[j, k]) / (1.0 - p.alpha_f)
+                d[j, k] = h * dv[j, k] + h * h * (0.5 - beta) * dx[j, k]
+                v[j, k] = dv[j, k] + h * (1.0 - gamma) * dx[j, k]
+                a[j, k] = (alpha_m * dx[j, k] - alpha_f * da[j, k]) / (1.0 - alpha_f)
                 x[j, k] = -scale * r_p[i, j, k]
         carry(atoms_i, B.d[i], q, 1.0)
         spread(atoms_i, B.d[i], d, 1.0)
@@ -181,10 +183,10 @@ def _tangent_steps(atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq
                 x[n + r, k] = -c_p[i, r, k]
         add_product(B.c_q[i], m, n, q, x, n, -1.0)
         add_product(B.c_v[i], m, n, v, x, n, -1.0)
-        _add_weighted(B.gamma[i], B.w2, m, n, a, x, n, -1.0)
+        _add_weighted(B.gamma[i], w2, m, n, a, x, n, -1.0)
         for r in range(m):
             for k in range(count):
-                x[n + r, k] /= B.total[r]
+                x[n + r, k] /= total[r]
         refined_columns(S, pivots_S, low, x, n, m, back, s.passes, c, work)
         for r in range(m):
             for k in range(count):
@@ -229,8 +231,8 @@ def _tangent_steps(atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq
                         a[j, k] = x[j, k]
         for j in range(n):
             for k in range(count):
-                memory = (1.0 - p.alpha_f) * a[j, k] + p.alpha_f * da[j, k] - p.alpha_m * dx[j, k]
-                dx[j, k] = memory / (1.0 - p.alpha_m)
+                memory = (1.0 - alpha_f) * a[j, k] + alpha_f * da[j, k] - alpha_m * dx[j, k]
+                dx[j, k] = memory / (1.0 - alpha_m)
                 dq[j, k], dv[j, k], da[j, k] = q[j, k], v[j, k], a[j, k]
                 DQ[i, j, k], DV[i, j, k], DA[i, j, k] = q[j, k], v[j, k], a[j, k]
     return -1
@@ -256,12 +258,14 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
     x, c, work, q, v, a, d, eps, loose = o.x, o.c, o.work, o.q, o.v, o.a, o.d, o.eps, o.loose
     N, n, m, count = B.d.shape[0], B.d.shape[1], B.total.size, yq.shape[1]
     h, scale, cv, ca = s.h, s.scale, s.cv, s.ca
+    beta, gamma, alpha_m, alpha_f = p.beta, p.gamma, p.alpha_m, p.alpha_f
+    total, w2 = B.total, B.w2
     back = s.passes >= 0  # always: not a literal
     for k in range(m):
-        eps[k] = s.eps / B.total[k]
+        eps[k] = s.eps / total[k]
     for i in range(N - 1, -1, -1):
         if not stage_matrix(
-            atoms_i, B.d[i], B.K[i], B.C[i], B.M[i], B.gamma[i], B.c_q[i], B.c_v[i], B.total, B.w2, eps, scale, cv, ca,
+            atoms_i, B.d[i], B.K[i], B.C[i], B.M[i], B.gamma[i], B.c_q[i], B.c_v[i], total, w2, eps, scale, cv, ca,
             A, low, S, pivots_S,
         ):  # fmt: skip
             return i
@@ -272,9 +276,9 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
         for j in range(n):
             for k in range(count):
                 q[j, k], v[j, k] = yq[j, k] + GQ[i, j, k], yv[j, k] + GV[i, j, k]
-                a[j, k] = ya[j, k] + GA[i, j, k] + (1.0 - p.alpha_f) / (1.0 - p.alpha_m) * yx[j, k]
-                ya[j, k] = p.alpha_f / (1.0 - p.alpha_m) * yx[j, k]
-                yx[j, k] *= -p.alpha_m / (1.0 - p.alpha_m)
+                a[j, k] = ya[j, k] + GA[i, j, k] + (1.0 - alpha_f) / (1.0 - alpha_m) * yx[j, k]
+                ya[j, k] = alpha_f / (1.0 - alpha_m) * yx[j, k]
+                yx[j, k] *= -alpha_m / (1.0 - alpha_m)
         if projected:
             if p.project_accelerations:
                 for j in range(n):
@@ -316,7 +320,7 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
                 x[j, k] *= scale
         for r in range(m):
             for k in range(count):
-                x[n + r, k] /= B.total[r]
+                x[n + r, k] /= total[r]
         _keep(x, n, m, mu, nu, i)
         add_transposed(B.K[i], n, n, x, 0, q, -1.0)
         add_transposed(B.c_q[i], m, n, x, n, q, -1.0)
@@ -325,7 +329,7 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
         add_transposed(B.M[i], n, n, x, 0, a, -1.0)
         for r in range(m):
             for j in range(n):
-                f = B.w2[r] * B.gamma[i, r * n + j]
+                f = w2[r] * B.gamma[i, r * n + j]
                 if f != 0.0:
                     for k in range(count):
                         a[j, k] -= f * x[n + r, k]
@@ -338,9 +342,9 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
             for k in range(count):
                 yq[j, k] = q[j, k]
                 yv[j, k] = h * d[j, k] + v[j, k]
-                yx[j, k] += h * h * (0.5 - p.beta) * d[j, k] + h * (1.0 - p.gamma) * v[j, k]
-                yx[j, k] += p.alpha_m / (1.0 - p.alpha_f) * a[j, k]
-                ya[j, k] -= p.alpha_f / (1.0 - p.alpha_f) * a[j, k]
+                yx[j, k] += h * h * (0.5 - beta) * d[j, k] + h * (1.0 - gamma) * v[j, k]
+                yx[j, k] += alpha_m / (1.0 - alpha_f) * a[j, k]
+                ya[j, k] -= alpha_f / (1.0 - alpha_f) * a[j, k]
     return -1
 
 
