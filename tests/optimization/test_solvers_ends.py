@@ -197,6 +197,7 @@ def test_ctrl_c(solver):
     """A real signal to a real process, at any moment: the result comes back, and the handler is Python's again."""
     script = f"""
         import signal, sys, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have switched it off in the background
         from support.programs import rosenbrock
         from mechgrad.optimization.solvers import solve
         program = rosenbrock()

@@ -305,7 +305,7 @@ def rows_as_loads(ints, feet, y, world, like):
 @inner
 def linearise(T, w, r, K, C, M, like):
     """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in w.y; about the world's
-    origin, whatever the reference points, of which none of them depends."""
+    origin, whatever the reference points, on which none of them depends."""
     column_rates(T.atoms_i, T.columns_i, w.frames, w.twists, w.column_rates, like)
     body_wrenches_and_moments(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, like)
     if T.loads_i.shape[0]:
