@@ -5,8 +5,9 @@
 The five-bar, 5 s in steps of 1 ms, ALI3-P with the trapezoidal rule. Candidates take turns inside one run; ratios are
 ratios of the least times of all rounds. "over simulation" is the time of `mg.gradient` beside that of `mg.simulate`,
 which comes before it: 1 means that simulation and gradient together take twice as long as the simulation. A simulation
-is a thread by nature; gradients use all cores unless told otherwise, and are measured with one thread as well. Growth: the adjoint gradient by the knots of two splines that drive both degrees of freedom, 32 and 1000 of
-them. Exudyn computes the same sensitivities by central differences (`exudyn.processing.ComputeSensitivities`), 33
+is a thread by nature; gradients use all cores unless told otherwise, and are measured with one thread as well.
+Growth: the adjoint gradient by the knots of two splines that drive both degrees of freedom, 32 and 1000 of them.
+Exudyn computes the same sensitivities by central differences (`exudyn.processing.ComputeSensitivities`), 33
 simulations for 16 parameters; ours is simulation and gradient together. Before any clock starts, gradients are
 compared: with the converged values, and with Exudyn's. The last line is one JSON object.
 """

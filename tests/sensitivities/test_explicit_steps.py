@@ -16,7 +16,7 @@ from mechgrad.model.joints.base import BALL
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.sensitivities.explicit import ExplicitSteps, report_weights
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.repeat import repeated, values_of
+from mechgrad.sensitivities.repeat import repeated
 from mechgrad.sensitivities.settling import turned
 from mechgrad.sensitivities.start import start_slopes
 from mechgrad.sensitivities.states import StateGradients
@@ -51,7 +51,7 @@ def compared(motion: mg.Trajectory, wrt: list[str], tolerance: float = 1e-9) -> 
     dq, dv = start_slopes(motion, parameters)
     found = steps.direct(parameters, dq, dv)
     for k, name in enumerate(parameters.names):
-        values = values_of(parameters) + 0j
+        values = parameters.values() + 0j
         values[k] += 1j * STEP
         other = repeated(motion, parameters, values)
         exact = (tangent(motion.model, motion.q, other.q.imag / STEP), other.v.imag / STEP, other.a.imag / STEP,

@@ -14,7 +14,7 @@ from mechgrad.gallery import five_bar, five_bar_start, slider_crank
 from mechgrad.sensitivities import independent
 from mechgrad.sensitivities.independent import IndependentSteps
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.repeat import repeated, values_of
+from mechgrad.sensitivities.repeat import repeated
 from mechgrad.sensitivities.start import start_slopes
 from mechgrad.sensitivities.states import StateGradients, StateSlopes
 from mechgrad.sensitivities.weights import TableGradient
@@ -85,7 +85,7 @@ class Case:
         return self.steps.direct(self.parameters, self.dq, self.dv)
 
     def by_complex_step(self, k: int) -> list[np.ndarray]:
-        values = values_of(self.parameters).astype(complex)
+        values = self.parameters.values().astype(complex)
         values[k] += 1j * STEP
         motion = repeated(self.motion, self.parameters, values)
         return [x.imag / STEP for x in (motion.q, motion.v, motion.a, motion.multipliers)]

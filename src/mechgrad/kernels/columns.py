@@ -170,10 +170,11 @@ def solve_columns_transposed(A, pivots, X, n):
 
 
 @inner
-def refined_columns(S, pivots, J, X, n, m, transposed, passes, c, work):
-    """X := S^-1 X (or S^-T X) for a saddle matrix S with -eps in its last block, without the influence of eps.
+def refined_columns(S, pivots, J, X, n, m, back, passes, c, work):
+    """X := S^-1 X or S^-T X for a saddle matrix S with -eps in its last block, without the influence of eps.
 
-    J: the block below (or, transposed, the transpose of the one above); c (m, count), work (n + m, count): room.
+    back: None for the first, 1 for the second; branches on None vanish, so that only one is compiled. J: the block
+    below (or, transposed, the transpose of the one above); c (m, count), work (n + m, count): room.
     """
     size = n + m
     most = 0.0
@@ -184,10 +185,10 @@ def refined_columns(S, pivots, J, X, n, m, transposed, passes, c, work):
         for i in range(size):
             for k in range(X.shape[1]):
                 most = max(most, abs(X[i, k]))
-    if transposed:
-        solve_columns_transposed(S, pivots, X, size)
-    else:
+    if back is None:
         solve_columns(S, pivots, X, size)
+    if back is not None:
+        solve_columns_transposed(S, pivots, X, size)
     for _ in range(passes):
         worst = 0.0
         for i in range(n):
@@ -202,10 +203,10 @@ def refined_columns(S, pivots, J, X, n, m, transposed, passes, c, work):
                 worst = max(worst, abs(work[n + i, k]))
         if worst <= 1e-14 * most:
             break
-        if transposed:
-            solve_columns_transposed(S, pivots, work, size)
-        else:
+        if back is None:
             solve_columns(S, pivots, work, size)
+        if back is not None:
+            solve_columns_transposed(S, pivots, work, size)
         for i in range(size):
             for k in range(X.shape[1]):
                 X[i, k] += work[i, k]

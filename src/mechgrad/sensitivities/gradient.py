@@ -22,7 +22,7 @@ from mechgrad.sensitivities.numeric import differentiate
 from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.rank import check_rank_of_motion
-from mechgrad.sensitivities.repeat import moments_of, repeated, values_of
+from mechgrad.sensitivities.repeat import moments_of, repeated
 from mechgrad.sensitivities.start import start_slopes
 from mechgrad.sensitivities.states import StateGradients, StateSlopes
 from mechgrad.sensitivities.steps import Steps, steps_of
@@ -189,7 +189,7 @@ def gradient(
         array = continuous_gradient(motion, terms, parameters, CONTINUOUS[method])
     else:
         array = _analytic(motion, parameters, terms, method, threads)
-    return Gradient(values, array, labels, parameters.names, values_of(parameters), method, choice, motion, terms)
+    return Gradient(values, array, labels, parameters.names, parameters.values(), method, choice, motion, terms)
 
 
 def _check_motion(motion: Trajectory) -> None:
@@ -251,7 +251,7 @@ def _values(terms: Sequence[Objective], motion: Motion) -> Array:
 
 
 def _complex_column(motion: Motion, parameters: Parameters, terms: Sequence[Objective], k: int) -> FloatArray:
-    values = values_of(parameters).astype(complex)
+    values = parameters.values().astype(complex)
     values[k] += 1j * STEP
     return np.asarray(_values(terms, _repeated(motion, parameters, values)).imag / STEP)
 
@@ -259,7 +259,7 @@ def _complex_column(motion: Motion, parameters: Parameters, terms: Sequence[Obje
 def _differences(motion: Motion, parameters: Parameters, terms: Sequence[Objective]) -> FloatArray:
     numeric = differentiate(
         lambda x: _values(terms, _repeated(motion, parameters, np.asarray(x))),
-        values_of(parameters),
+        parameters.values(),
         complex_step=False,
     )
     found = numeric.differences()

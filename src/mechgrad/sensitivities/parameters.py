@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -17,9 +17,8 @@ from mechgrad.integrators.independent import named_rows
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.mechanism import elements_of, mechanism_of, row_report
 from mechgrad.model.columns import STEP, expand_paths
-from mechgrad.model.fields import table
+from mechgrad.model.fields import entry, table
 from mechgrad.model.functions import Spline
-from mechgrad.model.layout import Slot
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, PIECE, REFERENCE, Mechanism
 from mechgrad.model.model import Model
 from mechgrad.model.parameters import resolve
@@ -31,11 +30,16 @@ TABLES = ("atoms_f", "markers_f", "loads_f", "numbers")
 POSITION, VELOCITY = "start.position.", "start.velocity."
 
 
+def _is_start(name: str) -> bool:
+    return name.startswith((POSITION, VELOCITY))
+
+
 @final
 class Parameters:
     """The parameters of one motion, in order.
 
     names : as asked for, patterns resolved
+    in_model : positions of those that are numbers of the model
     """
 
     def __init__(self, motion: Trajectory, wrt: str | Sequence[str]) -> None:
@@ -43,6 +47,9 @@ class Parameters:
         self.names = tuple(dict.fromkeys(self._resolved(wrt)))
         if not self.names:
             raise InputError("wrt names no parameter; give paths such as 'arm.mass' or 'start.position.hinge'.")
+        layout, groups = self.model._layout, self.model._groups
+        self._slots = [None if _is_start(name) else resolve(layout, groups, name) for name in self.names]
+        self.in_model = [k for k, slot in enumerate(self._slots) if slot is not None]
         self._records: dict[int, Mechanism] = {}
         self._unforced: dict[int, Mechanism] = {}
 
@@ -73,12 +80,7 @@ class Parameters:
 
     def is_start(self, k: int) -> bool:
         """Whether parameter k is a start value."""
-        return self.names[k].startswith((POSITION, VELOCITY))
-
-    @property
-    def in_model(self) -> list[int]:
-        """Positions of the parameters that are numbers of the model."""
-        return [k for k in range(len(self)) if not self.is_start(k)]
+        return self._slots[k] is None
 
     def value(self, k: int) -> float:
         """The present value of parameter k."""
@@ -87,6 +89,20 @@ class Parameters:
         from mechgrad.sensitivities.start import start_value
 
         return start_value(self.motion, self.names[k])
+
+    def values(self) -> FloatArray:
+        """The present values of all; thousands of knots share one array each."""
+        fields: dict[tuple[str, int, str], Any] = {}
+        result = np.empty(len(self))
+        for k, slot in enumerate(self._slots):
+            if slot is None or slot.group == "gravity":
+                result[k] = self.value(k)
+                continue
+            key = slot.group, slot.position, slot.field
+            if key not in fields:
+                fields[key] = entry(getattr(self.model, slot.group)[slot.position], slot.field, ())
+            result[k] = np.real(fields[key][slot.index] if slot.index else fields[key])
+        return result
 
     def moved(self, k: int, step: complex = 1j * STEP) -> Model:
         """The model with a step along parameter k."""
@@ -112,30 +128,28 @@ class Parameters:
             self._unforced[k] = unforced(self.record(k))
         return self._unforced[k]
 
-    def _slot(self, k: int) -> Slot:
-        return resolve(self.model._layout, self.model._groups, self.names[k])
-
     def pushes(self, k: int) -> bool:
         """Whether parameter k is a number of a force element: it moves no point and closes no loop."""
-        return not self.is_start(k) and self._slot(k).group == "forces"
+        slot = self._slots[k]
+        return slot is not None and slot.group == "forces"
 
     def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
         """Values of splines, by function: positions of the parameters, where its pieces begin among the numbers of the
         mechanism, the function, and which of its values they are."""
         elements, T = elements_of(self.model), self.motion.system.T
-        found: dict[tuple[str, int], tuple[Spline, list[int], list[int]]] = {}
-        for k in self.in_model:
-            slot = self._slot(k)
-            if slot.group not in ("forces", "constraints") or not slot.field.endswith(".values"):
-                continue
-            element = self.model._groups[slot.group][slot.position]
-            function = getattr(element, slot.field.removesuffix(".values"))
-            fields = [name for name in table(type(element)).functions if getattr(element, name) is function]
-            if isinstance(function, Spline) and len(fields) == 1:
-                key = element.name, id(function)
-                _, positions, values = found.setdefault(key, (function, [], []))
+        places: dict[tuple[str, int, str], tuple[list[int], list[int]]] = {}
+        for k, slot in enumerate(self._slots):
+            if slot is not None and slot.group in ("forces", "constraints") and slot.field.endswith(".values"):
+                positions, values = places.setdefault((slot.group, slot.position, slot.field), ([], []))
                 positions.append(k)
                 values.append(slot.index[0])
+        found: dict[tuple[str, int], tuple[Spline, list[int], list[int]]] = {}
+        for (group, position, field), (positions, values) in places.items():
+            element = getattr(self.model, group)[position]
+            function = getattr(element, field.removesuffix(".values"))
+            fields = [name for name in table(type(element)).functions if getattr(element, name) is function]
+            if isinstance(function, Spline) and len(fields) == 1:
+                found[element.name, id(function)] = function, positions, values
         return [
             (positions, int(T.ints[AT_PIECES]) + PIECE * int(elements.functions_i[index, 0]), function, values)
             for (owner, _), (function, positions, values) in found.items()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from mechgrad.errors import InputError
 from mechgrad.integrators.schemes import NewmarkFamily
 from mechgrad.integrators.simulate import simulate
@@ -40,8 +38,3 @@ def repeated(motion: Trajectory, parameters: Parameters, values: Array) -> Traje
         samples=job.samples, tau=motion.tau, loads=motion.loads, t0=job.t0, rtol=job.rtol, atol=job.atol,
         reference="com" if motion.system.T.ints[REFERENCE] else "origin",
     )  # fmt: skip
-
-
-def values_of(parameters: Parameters) -> Array:
-    """The present values of all parameters."""
-    return np.array([parameters.value(k) for k in range(len(parameters))])

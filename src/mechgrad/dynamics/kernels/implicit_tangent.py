@@ -27,7 +27,7 @@ import numpy as np
 from mechgrad.dynamics.kernels.saddle import saddle_factor
 from mechgrad.dynamics.kernels.turning import carry, spread, spread_matrix
 from mechgrad.kernels.columns import add_product, add_transposed, refined_columns
-from mechgrad.kernels.jit import caller, inner, kernel
+from mechgrad.kernels.jit import caller, inner, kernel, plain
 from mechgrad.kernels.records import refer
 
 # Of the second block where rows depend on each other: it only keeps them regular, and repetitions (a few, PASSES at
@@ -150,7 +150,6 @@ def _tangent_steps(atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq
     h, scale, cv, ca = s.h, s.scale, s.cv, s.ca
     beta, gamma, alpha_m, alpha_f = p.beta, p.gamma, p.alpha_m, p.alpha_f
     total, w2 = B.total, B.w2
-    back = s.passes < 0  # never: a value the compiler does not take for a literal, which would compile twice
     for k in range(m):
         eps[k] = s.eps / total[k]
     for i in range(N):
@@ -187,7 +186,7 @@ def _tangent_steps(atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq
         for r in range(m):
             for k in range(count):
                 x[n + r, k] /= total[r]
-        refined_columns(S, pivots_S, low, x, n, m, back, s.passes, c, work)
+        refined_columns(S, pivots_S, low, x, n, m, None, s.passes, c, work)
         for r in range(m):
             for k in range(count):
                 DL[i, r, k] = x[n + r, k] / scale
@@ -210,7 +209,7 @@ def _tangent_steps(atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq
             add_product(B.M[i], n, n, v, x, 0, 1.0)
             add_product(B.K2[i], n, n, q, x, 0, -1.0)
             add_product(B.rate_q[i], m, n, q, x, n, -1.0)
-            refined_columns(P, pivots_P, B.gamma[i], x, n, m, back, s.passes_projection, c, work)
+            refined_columns(P, pivots_P, B.gamma[i], x, n, m, None, s.passes_projection, c, work)
             for j in range(n):
                 for k in range(count):
                     v[j, k] = x[j, k]
@@ -225,7 +224,7 @@ def _tangent_steps(atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq
                 add_product(B.K3[i], n, n, q, x, 0, -1.0)
                 add_product(B.second_q[i], m, n, q, x, n, -1.0)
                 add_product(B.second_v[i], m, n, v, x, n, -1.0)
-                refined_columns(P, pivots_P, B.gamma[i], x, n, m, back, s.passes_projection, c, work)
+                refined_columns(P, pivots_P, B.gamma[i], x, n, m, None, s.passes_projection, c, work)
                 for j in range(n):
                     for k in range(count):
                         a[j, k] = x[j, k]
@@ -260,7 +259,6 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
     h, scale, cv, ca = s.h, s.scale, s.cv, s.ca
     beta, gamma, alpha_m, alpha_f = p.beta, p.gamma, p.alpha_m, p.alpha_f
     total, w2 = B.total, B.w2
-    back = s.passes >= 0  # always: not a literal
     for k in range(m):
         eps[k] = s.eps / total[k]
     for i in range(N - 1, -1, -1):
@@ -287,7 +285,7 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
                 for r in range(m):
                     for k in range(count):
                         x[n + r, k] = 0.0
-                refined_columns(P, pivots_P, B.gamma[i], x, n, m, back, s.passes_projection, c, work)
+                refined_columns(P, pivots_P, B.gamma[i], x, n, m, plain(1), s.passes_projection, c, work)
                 _keep(x, n, m, eta3, theta3, i)
                 add_transposed(B.M[i], n, n, x, 0, a, 1.0)
                 add_transposed(B.K3[i], n, n, x, 0, q, -1.0)
@@ -299,7 +297,7 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
             for r in range(m):
                 for k in range(count):
                     x[n + r, k] = 0.0
-            refined_columns(P, pivots_P, B.gamma[i], x, n, m, back, s.passes_projection, c, work)
+            refined_columns(P, pivots_P, B.gamma[i], x, n, m, plain(1), s.passes_projection, c, work)
             _keep(x, n, m, eta2, theta2, i)
             add_transposed(B.M[i], n, n, x, 0, v, 1.0)
             add_transposed(B.K2[i], n, n, x, 0, q, -1.0)
@@ -314,7 +312,7 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
         for r in range(m):
             for k in range(count):
                 x[n + r, k] = GL[i, r, k] / scale
-        refined_columns(S, pivots_S, B.gamma[i], x, n, m, back, s.passes, c, work)
+        refined_columns(S, pivots_S, B.gamma[i], x, n, m, plain(1), s.passes, c, work)
         for j in range(n):
             for k in range(count):
                 x[j, k] *= scale
@@ -375,7 +373,6 @@ def _keep(x, n, m, first, second, i):
 @kernel
 def _impulses(M, gamma, w, y, passes, sigma, kappa, P, pivots, x, c, work, loose):
     n, m = w.shape[1], sigma.shape[1]
-    ahead = passes < 0  # never: not a literal
     for i in range(w.shape[0]):
         if not saddle_factor(M[i], gamma[i], gamma[i], loose, n, m, P, pivots):
             return i
@@ -386,7 +383,7 @@ def _impulses(M, gamma, w, y, passes, sigma, kappa, P, pivots, x, c, work, loose
             for j in range(n):
                 x[n + r, 0] += gamma[i, r * n + j] * w[i, j]
                 x[n + r, 1] += gamma[i, r * n + j] * y[i, j]
-        refined_columns(P, pivots, gamma[i], x, n, m, ahead, passes, c, work)
+        refined_columns(P, pivots, gamma[i], x, n, m, None, passes, c, work)
         for r in range(m):
             sigma[i, r], kappa[i, r] = x[n + r, 0], x[n + r, 1]
     return -1

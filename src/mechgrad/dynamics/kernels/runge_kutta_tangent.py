@@ -22,7 +22,7 @@ import numpy as np
 from mechgrad.dynamics.kernels.implicit_tangent import PASSES
 from mechgrad.dynamics.kernels.saddle import saddle_factor
 from mechgrad.kernels.columns import refined_columns, solve_columns, solve_columns_transposed
-from mechgrad.kernels.jit import entry, inner
+from mechgrad.kernels.jit import entry, inner, plain
 from mechgrad.kernels.lu import lu_factor
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.tree import KIND, Q_AT, V_AT
@@ -339,7 +339,10 @@ def solve_saddles(M, gamma, eps, compliant, X, transposed):
         if not saddle_factor(M[i], gamma[i], gamma[i], eps, n, m, P, pivots):
             return i
         x[:] = X[i].T
-        refined_columns(P, pivots, gamma[i], x, n, m, transposed, passes, c, work)
+        if transposed:
+            refined_columns(P, pivots, gamma[i], x, n, m, plain(1), passes, c, work)
+        else:
+            refined_columns(P, pivots, gamma[i], x, n, m, None, passes, c, work)
         X[i] = x.T
     return -1
 
