@@ -229,7 +229,7 @@ def fixed_one(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dep
 
 @caller
 def fixed_lanes(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
-    """`fixed_one` for many motions of an `OpenTree`, in SIMD lanes."""
+    """`fixed_one` for many motions of an open tree, in SIMD lanes."""
     kind = trees, loops, settles, projected, dependent
     return _fixed_lanes(*_room(T, f, B.size, Q.dtype, LANES), A, B, C, h, t0, every, *kind, Q, V)
 
