@@ -29,7 +29,7 @@ def motion(duration, formulation="ali3p", scheme="trapezoidal"):
     return mg.simulate(model, start, duration=duration, step=1e-3, formulation=formulation, scheme=scheme)
 
 
-@pytest.mark.parametrize("method", ["direct", "adjoint", "complex", "fd"])
+@pytest.mark.parametrize("method", ["direct", "adjoint", "continuous-adjoint", "complex", "fd"])
 def test_a_parallelogram_that_passes_its_flat_configuration_has_no_derivative(method):
     with pytest.raises(InputError, match=r"lose their rank near t = 0\.2[56]\d* s.*could branch"):
         mg.gradient(motion(0.5), GOAL, WRT, method=method)

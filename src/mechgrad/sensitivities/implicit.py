@@ -33,7 +33,7 @@ from mechgrad.sensitivities.states import (
 from mechgrad.sensitivities.weights import Keep, Weights
 from mechgrad.typing import Array, FloatArray
 
-CHUNK_BYTES = 2**25  # of linearised equations kept at a time
+CHUNK_BYTES = 2**25  # of linearised equations kept at a time, by all threads together
 FEWEST_STEPS, MOST_STEPS = 256, 4096  # in a chunk, as far as memory allows: threads share the work
 
 
@@ -103,7 +103,8 @@ class ImplicitSteps:
         size = 8 * (6 * n * n + 8 * m * n + 10 * n)
         self.crew = Crew(threads)
         share = -(-motion.steps // (2 * self.crew.size)) if self.crew.size > 1 else MOST_STEPS
-        self.chunk = int(np.clip(CHUNK_BYTES // max(size, 1), 8, np.clip(share, FEWEST_STEPS, MOST_STEPS)))
+        fits = CHUNK_BYTES // (max(size, 1) * self.crew.size)  # every thread has a chunk of its own
+        self.chunk = int(np.clip(fits, 8, np.clip(share, FEWEST_STEPS, MOST_STEPS)))
 
     # ---- the steps, a chunk at a time
 
