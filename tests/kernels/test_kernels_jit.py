@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 import mechgrad as mg
 from mechgrad.gallery import arm7
@@ -104,20 +105,37 @@ def test_edits_are_seen_and_unchanged_code_starts_warm(tmp_path: Path) -> None:
         assert list(Path(run["our_cache"]).rglob("*.nbi")), "nothing was written to the cache"
 
 
-def test_hash_depends_on_every_source(tmp_path: Path) -> None:
+def test_hash_depends_on_every_source_of_machine_code(tmp_path: Path) -> None:
     package = copy_package(tmp_path)
     seen = {jit.source_hash(package)}
     assert seen == {jit.source_hash()}, "the place of the package must not matter"
-    sources = sorted(package.rglob("*.py"))
+    sources = jit.compiled_sources(package)
+    assert package / "model" / "rows.py" in sources  # numbers that kernels import
     for path in sources:
         path.write_text(path.read_text() + "\n# edited\n")
         seen.add(jit.source_hash(package))
     assert len(seen) == len(sources) + 1
-    (package / "kernels" / "new.py").write_text("")
+    (package / "kernels" / "new.py").write_text("from mechgrad.model import newer\n")
     seen.add(jit.source_hash(package))
-    (package / "kernels" / "new.py").rename(package / "model" / "new.py")
+    (package / "model" / "newer.py").write_text("WIDTH = 3\n")
     seen.add(jit.source_hash(package))
     assert len(seen) == len(sources) + 3
+    for path in set(package.rglob("*.py")) - set(jit.compiled_sources(package)):
+        path.write_text(path.read_text() + "\n# edited\n")
+        assert jit.source_hash(package) in seen, path
+
+
+def test_machine_code_comes_from_hashed_sources_only() -> None:
+    """Whatever a compiled function can see was defined in a hashed file."""
+    hashed = {".".join(path.relative_to(jit.PACKAGE.parent).with_suffix("").parts) for path in jit.compiled_sources()}
+    for module in [m for name, m in sys.modules.items() if name.startswith("mechgrad.") and m is not None]:
+        for name, value in vars(module).items():
+            if isinstance(value, Dispatcher):
+                home = value.py_func.__module__
+                assert home in hashed, f"{module.__name__}.{name} is compiled in {home}"
+                for seen in value.py_func.__code__.co_names:
+                    owner = getattr(value.py_func.__globals__.get(seen), "__module__", None) or home
+                    assert owner in hashed or not owner.startswith("mechgrad"), f"{home}.{name} sees {seen} of {owner}"
 
 
 def test_hash_is_of_text_not_of_time(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """How kernels are compiled and where the machine code is kept.
 
 Numba keys a cached function by the text of *its own* file; a change in a callee that lives in another file would go
-unnoticed and stale machine code would run. Our cache directory is therefore named by a hash of every source file of
-the package (and of the compiler versions and the number of lanes): any edit starts an empty cache, and nothing else
-ever needs invalidating.
+unnoticed and stale machine code would run. Our cache directory is therefore named by a hash of every source file that
+machine code can come from (and of the compiler versions and the number of lanes): such an edit starts an empty cache,
+and nothing else ever needs invalidating. Compiled functions live in folders called `kernels`, and see what these files
+import at their top level; edits elsewhere leave the cache alone.
 
     $MECHGRAD_CACHE_DIR/<hash>      if that variable is set
     <user cache>/mechgrad/<hash>    otherwise
@@ -53,11 +54,32 @@ _OWNLESS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "fastmath": F
 _PASS: dict[str, Any] = {**_INNER, **_OWNLESS}
 
 
+# Unindented: what is imported for type checkers or inside functions never reaches a compiled function.
+_IMPORT = re.compile(r"^(?:from|import)\s+mechgrad((?:\.\w+)*)(?:\s+import\s+(\([^)]*\)|[^\n]*))?", re.MULTILINE)
+
+
+def compiled_sources(package: Path = PACKAGE) -> list[Path]:
+    """The files below `package` that machine code can come from: all in folders called `kernels`, and what they
+    import, directly or not."""
+    todo = list(package.rglob("kernels/*.py"))
+    found = set(todo)
+    while todo:
+        for dotted, names in _IMPORT.findall(todo.pop().read_text(encoding="utf-8")):
+            base = package.joinpath(*dotted.split(".")[1:])
+            near = [base.with_suffix(".py")] if dotted else []
+            if base.is_dir():
+                near = [base / "__init__.py", *(base / f"{name}.py" for name in re.findall(r"\w+", names))]
+            new = {path for path in near if path.exists()} - found
+            found |= new
+            todo += new
+    return sorted(found)
+
+
 def source_hash(package: Path = PACKAGE) -> str:
-    """Hash of all Python sources below `package` and of the compiler stack; names the cache directory."""
+    """Hash of the sources of machine code below `package` and of the compiler stack; names the cache directory."""
     versions = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version}"
     digest = hashlib.sha256(f"{versions} lanes {LANES}".encode())
-    for path in sorted(package.rglob("*.py")):
+    for path in compiled_sources(package):
         digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
