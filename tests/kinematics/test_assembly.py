@@ -28,7 +28,7 @@ def test_five_bar_from_two_angles(first, second):
     third, fourth, _ = five_bar_angles(first, second)
     np.testing.assert_allclose(state.q, [first, second, third, fourth], atol=1e-12)
     assert state.q[0] == first
-    assert state.held == ("A", "1")
+    assert state.held == {"A": first, "1": second}
     assert state.position_error < 1e-14
 
 
@@ -51,7 +51,7 @@ def test_velocities_are_derivatives_of_the_closed_form():
     assert np.abs(state.v[2:]).min() > 0.01
     at_rest = assemble(five_bar(), {"A": first, "1": second}, {"A": 1.5})
     assert at_rest.v[1] == pytest.approx(0.0, abs=1e-15)
-    assert at_rest.held_rates == ("A", "1")
+    assert at_rest.held_rates == {"A": 1.5, "1": 0.0}
 
 
 def test_accelerations_of_the_five_bar():

@@ -18,7 +18,7 @@ from mechgrad.sensitivities.explicit import ExplicitSteps, report_weights
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
 from mechgrad.sensitivities.settling import turned
-from mechgrad.sensitivities.start import start_slopes
+from mechgrad.sensitivities.starts.base import coordinate_names
 from mechgrad.sensitivities.states import StateGradients
 from mechgrad.sensitivities.weights import TableGradient
 
@@ -48,7 +48,7 @@ def tangent(model: mg.Model, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
 def compared(motion: mg.Trajectory, wrt: list[str], tolerance: float = 1e-9) -> None:
     """Direct derivatives against complex steps through the simulation, adjoint ones against direct ones."""
     parameters, steps = Parameters(motion, wrt), ExplicitSteps(motion)
-    dq, dv = start_slopes(motion, parameters)
+    dq, dv = parameters.start.slopes(parameters)
     found = steps.direct(parameters, dq, dv)
     for k, name in enumerate(parameters.names):
         values = parameters.values() + 0j
@@ -70,10 +70,10 @@ def transposed(
     g = StateGradients(*(rng.normal(size=(len(motion.t), 2, x.shape[2])) for x in found))
     weights: list = []
     yq, yv = steps.adjoint(g, weights.append)
-    tables = TableGradient(motion.system, 2)
+    tables = TableGradient(motion.system, 2, parameters)
     for weight in weights:
         tables.add(weight)
-    gradient = yq @ dq.T + yv @ dv.T + tables.by_parameters(parameters)
+    gradient = yq @ dq.T + yv @ dv.T + tables.by_parameters()
     parts = np.stack([np.einsum("toi,tpi->op", a, b) for a, b in zip(g, found, strict=True)])
     size = np.abs(parts).sum(axis=0).max(axis=0)
     np.testing.assert_allclose(gradient / size, parts.sum(axis=0) / size, atol=1e-11)
@@ -83,7 +83,7 @@ def tree_motion(**how: Any) -> tuple[mg.Trajectory, list[str]]:
     model = random_tree(1, len(ALL_KINDS), massless=0.0)
     q, v, _ = random_state(model, 1)
     wrt = ["b0.mass", "b3.com.x", "j1.origin.y", "b8.inertia.xy", "gravity.z", "j8.child_origin.x"]
-    wrt += [f"start.position.{name}" for name in model.v_names[::3]]
+    wrt += [f"start.position.{name}" for name in coordinate_names(model)[0][::3]]
     wrt += [f"start.velocity.{name}" for name in model.v_names[1::4]]
     return mg.simulate(model, q, v, duration=0.06, samples=4, **how), wrt
 
@@ -166,7 +166,7 @@ def test_spans_do_not_matter() -> None:
     motion, wrt = tree_motion(scheme="dop853")
     parameters, whole, parts = Parameters(motion, wrt), ExplicitSteps(motion), ExplicitSteps(motion)
     parts.chunk = 1
-    dq, dv = start_slopes(motion, parameters)
+    dq, dv = parameters.start.slopes(parameters)
     for one, other in zip(whole.direct(parameters, dq, dv), parts.direct(parameters, dq, dv), strict=True):
         np.testing.assert_allclose(other, one, rtol=1e-12, atol=1e-12 * np.abs(one).max(initial=1.0))
     transposed(motion, parameters, parts, dq, dv, whole.direct(parameters, dq, dv))

@@ -15,7 +15,6 @@ from mechgrad.sensitivities import independent
 from mechgrad.sensitivities.independent import IndependentSteps
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
-from mechgrad.sensitivities.start import start_slopes
 from mechgrad.sensitivities.states import StateGradients, StateSlopes
 from mechgrad.sensitivities.weights import TableGradient
 
@@ -78,7 +77,7 @@ class Case:
     def __init__(self, model, start, wrt, *, duration=0.1, step=2e-3, **options) -> None:
         self.model, self.motion = model, mg.simulate(model, start, duration=duration, step=step, **options)
         self.parameters = Parameters(self.motion, wrt)
-        self.dq, self.dv = start_slopes(self.motion, self.parameters)
+        self.dq, self.dv = self.parameters.start.slopes(self.parameters)
         self.steps = IndependentSteps(self.motion)
 
     def direct(self) -> StateSlopes:
@@ -111,10 +110,10 @@ class Case:
         g = self.gradients()
         weights: list = []
         yq, yv = self.steps.adjoint(g, weights.append)
-        tables = TableGradient(self.motion.system, len(yq))
+        tables = TableGradient(self.motion.system, len(yq), self.parameters)
         for some in weights:
             tables.add(some)
-        found = yq @ self.dq.T + yv @ self.dv.T + tables.by_parameters(self.parameters)
+        found = yq @ self.dq.T + yv @ self.dv.T + tables.by_parameters()
         parts = [np.einsum("toi,tpi->op", a, b) for a, b in zip(g, self.direct(), strict=True)]
         size = sum(np.abs(x) for x in parts)
         assert size.min() > 1e-4

@@ -17,7 +17,6 @@ from mechgrad.errors import InputError
 from mechgrad.sensitivities.explicit import ExplicitSteps
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.recursive import RecursiveSteps
-from mechgrad.sensitivities.start import start_slopes
 
 # kinetic energy of the double pendulum of point masses and its derivatives by L1, L2, MP, MQ (closed form, order eight)
 ENERGIES = {
@@ -101,7 +100,7 @@ def test_agrees_with_the_dense_method(tree):
     motion = mg.simulate(model, *start, duration=0.02, step=1e-3, samples=11, scheme="rk4")
     wrt = [*[p.path for p in model.parameters()][::7], "start.position.*", "start.velocity.*"]
     parameters = Parameters(motion, wrt)
-    slopes = start_slopes(motion, parameters)
+    slopes = parameters.start.slopes(parameters)
     dense, recursive = (kind(motion).direct(parameters, *slopes) for kind in (ExplicitSteps, RecursiveSteps))
     for x, y in zip(dense[:3], recursive[:3], strict=True):
         np.testing.assert_allclose(y, x, atol=1e-12 * np.abs(x).max())

@@ -27,7 +27,15 @@ from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, MechgradError
 from mechgrad.inverse.loads import Load
-from mechgrad.kinematics.assembly import LARGEST_TURN, RANK, assemble, newton
+from mechgrad.kinematics.assembly import (
+    LARGEST_TURN,
+    RANK,
+    assemble,
+    find_velocities,
+    given_values,
+    held_rates,
+    newton,
+)
 from mechgrad.kinematics.held import Equations, Quantity, checked_state, find_values, finite_number
 from mechgrad.typing import Array, ArrayLike, Number
 
@@ -83,6 +91,16 @@ class Equilibrium:
         at first order, or where forces do not come from a potential and so stiffness alone does not decide.
     iterations : int
     constraint_names : tuple of str
+    v : (n_v,)
+        Velocities that a motion starts with from here: zero, unless `rates` or moving constraints say otherwise.
+    t : float
+        Time at which drivers and motors were frozen [s].
+    held, held_rates : dict
+        What was held, and the rates that v was found with.
+    tau, loads : forces that acted besides those of the model
+
+    `simulate` and `gradient` take it like a `State`: both know how q depends on every number of the model, on what was
+    held, on tau and on loads.
 
     >>> equilibrium(model, tau=[19.62 * np.sin(0.3)]).q.round(9)
     array([0.3])
@@ -96,6 +114,12 @@ class Equilibrium:
     stable: bool | None
     iterations: int
     constraint_names: tuple[str, ...]
+    v: Array
+    t: float
+    held: dict[str, Any]
+    held_rates: dict[str, Any]
+    tau: Array
+    loads: tuple[Load, ...]
 
 
 def equilibrium(
@@ -106,6 +130,7 @@ def equilibrium(
     tau: ArrayLike | None = None,
     loads: Sequence[Load] | None = None,
     t: float = 0.0,
+    rates: Mapping[Any, Number | None] | None = None,
     tolerance: float = 1e-10,
     most_iterations: int = 200,
 ) -> Equilibrium:
@@ -124,6 +149,9 @@ def equilibrium(
         Constant forces, as in `simulate`.
     t : float
         Time [s] at which drivers and motors are frozen.
+    rates : mapping from names to values, optional
+        Velocities that a motion from here starts with, as in `assemble`; what is not given moves as little as the
+        constraints allow. They have no part in the equilibrium.
     tolerance : float
         Largest unbalanced generalized force, in parts of the largest force at work.
     most_iterations : int
@@ -151,7 +179,7 @@ def equilibrium(
     start = None if guess is None else checked_state(model, "guess", guess, model.n_q)
     q = assemble(model, at, guess=start, time=search.t).q.real
     here, iterations = search.run(q, tolerance, most_iterations)
-    return search.result(here, iterations)
+    return search.result(here, iterations, rates)
 
 
 class _Forces(NamedTuple):
@@ -322,7 +350,7 @@ class _Search:
 
     # ---- the result
 
-    def result(self, here: _Forces, iterations: int) -> Equilibrium:
+    def result(self, here: _Forces, iterations: int, rates: Mapping[Any, Number | None] | None) -> Equilibrium:
         q: Array = here.q.astype(self.dtype)
         y: Array = here.y.astype(self.dtype)
         m = self.system.n_constraints
@@ -334,13 +362,19 @@ class _Search:
         left = self.linearised(q, y)[0] + G[m:].T @ y[m:]
         holding = {h.name: -y[m + k].item() for k, h in enumerate(self.equations.held)}
         size = float(np.abs(left.real).max(initial=0.0))
-        return Equilibrium(self.model, q, y[:m], holding, size, stable, iterations, self.system.names)
+        held = {h.name: (h, 0.0) for h in self.equations.held}
+        moving = held_rates(self.model, q, held, rates, self.t)
+        v, _ = find_velocities(self.model, q, moving, self.t)
+        return Equilibrium(
+            self.model, q, y[:m], holding, size, stable, iterations, self.system.names, v, self.t,
+            dict(zip((h.name for h in self.equations.held), self.target.tolist(), strict=True)), given_values(moving),
+            self.system.tau, self.system.loads,
+        )  # fmt: skip
 
     def with_imaginary_parts(self, q: Array, y: Array, K: Array, G: Array) -> tuple[Array, Array]:
         """Newton's steps with real matrices: they leave the real parts and are exact for the imaginary ones."""
         n, m = self.model.n_v, self.system.n_constraints
-        saddle = np.block([[K, G.T], [G, np.zeros((len(G), len(G)))]])
-        inverse = np.linalg.pinv(saddle, rcond=FLAT)
+        _, inverse = static_inverse(K, G)
         for _ in range(POLISH):
             at = self.equations.at(q, None, self.t)
             finite = self.equations.finite_rows
@@ -351,6 +385,19 @@ class _Search:
             x = inverse @ np.concatenate([r, values])
             q, y = np.asarray(self.model.integrate(q, -x[:n])), y - x[n:]
         return q, y
+
+
+def static_inverse(K: Array, G: Array) -> tuple[Array, Array]:
+    """[ K  G^T; G  0 ] and its pseudo-inverse, the shortest change where nothing resists.
+
+    Rows of G are made as large as K before small singular values are taken for zero: stiff springs beside constraints
+    would otherwise hide them.
+    """
+    n, m = len(K), len(G)
+    saddle = np.block([[K, G.T], [G, np.zeros((m, m))]])
+    scale = np.concatenate([np.ones(n), np.full(m, float(np.abs(K).max(initial=0.0)) or 1.0)])
+    inverse = np.linalg.pinv(scale[:, None] * saddle * scale, rcond=FLAT)
+    return saddle, scale[:, None] * inverse * scale
 
 
 def _stability(S: Array) -> bool | None:

@@ -39,13 +39,12 @@ class UserLaws:
             x, xd, force = (_view(p, rows, dtype) for p in (g, gd, F))
             by_g, by_gd = (_view(p, rows * rows, dtype).reshape(rows, rows) for p in (F_g, F_gd))
             try:
-                force[:] = _checked(law, law.function(t, x.copy(), xd.copy()), (rows,), dtype)
-                if law.partials is not None:
-                    given = law.partials(t, x.copy(), xd.copy())
-                    by_g[:] = _checked(law, given[0], (rows, rows), dtype)
-                    by_gd[:] = _checked(law, given[1], (rows, rows), dtype)
-                else:
+                numbers = law.value_of_numbers()
+                if law.partials is None:
+                    force[:] = _checked(law, law.function(t, x.copy(), xd.copy(), **numbers), (rows,), dtype)
                     _complex_steps(law, t, x, xd, by_g, by_gd)
+                else:
+                    force[:], by_g[:], by_gd[:] = _by_partials(law, t, x, xd, numbers)
             except Exception as error:
                 self.errors.append(error)
                 force[:] = np.nan
@@ -68,12 +67,35 @@ def _checked(law: UserForce, given: Any, shape: tuple[int, ...], dtype: type) ->
     return values
 
 
+def _by_partials(law: UserForce, t: float, g: Array, gd: Array, numbers: dict[str, Any]) -> tuple[Array, Array, Array]:
+    """Forces and partials of a law that states these itself; imaginary parts follow them."""
+    assert law.partials is not None
+    rows, (x, xd) = len(g), (np.array(y.real, float) for y in (g, gd))
+    real = {name: np.real(value).item() for name, value in numbers.items()}
+    force: Array = _checked(law, law.function(t, x.copy(), xd.copy(), **real), (rows,), float)
+    given = law.partials(t, x.copy(), xd.copy(), **real)
+    by_g, by_gd = (_checked(law, part, (rows, rows), float) for part in given[:2])
+    by_number = given[2] if len(given) > 2 else {}
+    if np.iscomplexobj(g):
+        force = force + 1j * (by_g @ g.imag + by_gd @ gd.imag)
+        for name, value in numbers.items():
+            if np.imag(value):
+                if name not in by_number:
+                    raise InputError(
+                        f"partials of force {law.name!r} return nothing for its number {name!r}; return (dF/dg, "
+                        f"dF/dgd, {{{name!r}: dF/d{name}, ...}})."
+                    )
+                force = force + 1j * np.imag(value) * _checked(law, by_number[name], (rows,), float)
+    return force, by_g, by_gd
+
+
 def _complex_steps(law: UserForce, t: float, g: Array, gd: Array, by_g: Array, by_gd: Array) -> None:
     """Partials by complex steps; along an imaginary direction already taken they are of the real part."""
     real, real_rate = g.real.astype(complex), gd.real.astype(complex)
+    numbers = {name: np.real(value).item() for name, value in law.value_of_numbers().items()}
     for j in range(len(g)):
         for base, other, out, swap in ((real, real_rate, by_g, False), (real_rate, real, by_gd, True)):
             moved = base.copy()
             moved[j] += 1j * STEP
             arguments = (other, moved) if swap else (moved, other)
-            out[:, j] = np.imag(_checked(law, law.function(t, *arguments), (len(g),), complex)) / STEP
+            out[:, j] = np.imag(_checked(law, law.function(t, *arguments, **numbers), (len(g),), complex)) / STEP

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.kernels.accelerations import (
     BAD_NUMBER,
@@ -59,7 +60,7 @@ class Job:
     stop: Stop | None
     progress: bool
     single: bool
-    start: State | None = None
+    start: State | Equilibrium | None = None
 
     def steps(self) -> tuple[int, int, float]:
         """(outputs, steps between two of them, step) of a march with fixed steps."""

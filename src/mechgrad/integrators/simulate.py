@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechgrad.dynamics.ali3p import ALI3P
+from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.index1 import Index1
 from mechgrad.dynamics.matrix_r import MatrixR
@@ -26,6 +27,7 @@ from mechgrad.kinematics.assembly import State
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import elements_of, row_report
 from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.model.mechanism import R_FUNCTION
 from mechgrad.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def simulate(
     samples: int | None = None,
     tau: ArrayLike | None = None,
     loads: Sequence[Load] | None = None,
-    t0: float = 0.0,
+    t0: float | None = None,
     reference: str = "origin",
     rtol: float = 1e-9,
     atol: float = 1e-9,
@@ -66,8 +68,9 @@ def simulate(
 
     Parameters
     ----------
-    start : State of `assemble`, or q (n_q,); (batch, n_q) for many starts at once (trees, scheme "rk4", in SIMD lanes)
-    v0 : (n_v,) or (batch, n_v), zero if left out; not beside a State
+    start : State of `assemble`, Equilibrium of `equilibrium`, or q (n_q,)
+        (batch, n_q) for many starts at once (trees, scheme "rk4", in SIMD lanes).
+    v0 : (n_v,) or (batch, n_v), zero if left out; not beside a State or an Equilibrium, which have their velocities
     duration : float [s]
     formulation : ALI3P, Index1, Penalty, MatrixR, SemiRecursive, FullyRecursive, or a name of these
         Left out: for trees FullyRecursive (SemiRecursive with implicit schemes), for loops ALI3P with implicit schemes
@@ -81,7 +84,7 @@ def simulate(
     tau : (n_v,), loads : list of Load
         Constant along the motion; forces that change belong to the model.
     t0 : float
-        Time at the start [s], for functions of time.
+        Time at the start [s], for functions of time; left out: that of the State or Equilibrium, else 0.
     reference : "origin" or "com"
         Where velocities and wrenches are taken while they are summed up: about the world's origin (fastest), or about
         centres of mass (exact far from the origin; not with FullyRecursive). The motion is the same.
@@ -107,11 +110,15 @@ def simulate(
     >>> bool(np.ptp(swing.energy()) < 1e-7)
     True
     """
-    state: State | None = None
-    if isinstance(start, State):
+    state: State | Equilibrium | None = None
+    if isinstance(start, State | Equilibrium):
         if v0 is not None:
-            raise InputError("v0 is given beside a state that has velocities; leave it out.")
-        state, start, v0 = start, start.q, start.v
+            raise InputError(
+                "v0 is given beside a state that has velocities; leave it out, or say rates={...} where it is made."
+            )
+        _check_state(model, start, t0)
+        state, start, v0, t0 = start, start.q, start.v, start.t if t0 is None else t0
+    t0 = 0.0 if t0 is None else t0
     q, v, single = _state(model, start, v0, loads)
     _check_numbers(duration, step, rtol, atol, t0)
     if stop is not None and not single:
@@ -136,6 +143,24 @@ def simulate(
     if step is None:
         raise InputError("scheme 'rk4' needs a step [s].")
     return explicit.fixed(job)
+
+
+def _check_state(model: Model, start: State | Equilibrium, t0: float | None) -> None:
+    """Raise where a motion would begin with the start of another one."""
+    if start.model is not model and start.model != model:
+        raise InputError(
+            f"the start belongs to another model than {model.name!r}, or to one with other numbers, so it may not fit "
+            "and its derivative is that of another start. Find it anew with this model; or give q and v as numbers: "
+            "simulate(model, start.q, start.v, ...)."
+        )
+    if t0 is None or t0 == start.t or not has_elements(model):
+        return
+    elements = elements_of(model)
+    if isinstance(start, Equilibrium) or np.any(elements.rows_i[: elements.n_constraints, R_FUNCTION] >= 0):
+        raise InputError(
+            f"the start was found for t = {start.t:g} s, and the motion begins at t0 = {t0:g} s: forces or constraints "
+            "that change in time are others then. Leave t0 out, or find the start for that time."
+        )
 
 
 def _check_numbers(duration: float, step: float | None, rtol: float, atol: float, t0: float) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.kernels.solver import Settings
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
@@ -68,7 +69,7 @@ class Trajectory:
     ended : str
         "duration", "stop" if the stop condition was met, or why the march could not go on.
     formulation, scheme : how it was computed
-    start : State of `assemble` that it began with, or None
+    start : State of `assemble` or Equilibrium of `equilibrium` that it began with, or None
     """
 
     model: Model
@@ -87,7 +88,7 @@ class Trajectory:
     formulation: str
     scheme: Scheme
     trace: Trace
-    start: State | None = None
+    start: State | Equilibrium | None = None
     iterations: IntArray | None = None
 
     @property

@@ -35,8 +35,9 @@ class Load:
         [N], constant or one per sample.
     torque : (3,) or (nt, 3)
         A couple [N m].
-    point : (3,) or (nt, 3), or the name of a Point of that body
-        Where the force acts, from the body's origin in body axes [m].
+    point : (3,) or (nt, 3), or the name of a Point of that body, or "body.com"
+        Where the force acts, from the body's origin in body axes [m]; a named point is followed wherever numbers of
+        the model move it.
     axes : "world" or "body"
         Axes of force and torque: fixed in the world (weights, ground reactions) or turning with the body
         (thrusters, followers).
@@ -122,14 +123,13 @@ def compile_loads(model: Model, tree: Tree, loads: Sequence[Load] | None, nt: in
         axes, origin = tree.body_tail[load.body]
         point: ArrayLike
         if isinstance(load.point, str):
-            marker = model.point(load.point)
-            if marker.body != load.body:
+            owner, point = named_point(model, load.point)
+            if owner != load.body:
                 raise InputError(
-                    f"loads[{k}] on {load.body!r}: point {load.point!r} belongs to body {marker.body!r}; "
+                    f"loads[{k}] on {load.body!r}: point {load.point!r} belongs to body {owner!r}; "
                     "give a point of the loaded body."
                 )
             points.append(load.point)
-            point = marker.position
         else:
             points.append(None)
             point = load.point
@@ -151,6 +151,18 @@ def compile_loads(model: Model, tree: Tree, loads: Sequence[Load] | None, nt: in
     table.setflags(write=False)
     structure = (tuple(names), tuple(map(tuple, indices)), tuple(points))
     return LoadTable(tuple(names), table, numbers, structure, tuple(points), tuple(tails))
+
+
+def named_point(model: Model, name: str) -> tuple[str, Array]:
+    """Body and position of a point of the model, of "body.com" or of "body.origin"."""
+    body, _, part = name.rpartition(".")
+    if part in ("com", "origin") and body in model.body_names and name not in {p.name for p in model.points}:
+        return body, np.asarray(model.body(body).com if part == "com" else np.zeros(3))
+    if name not in {p.name for p in model.points}:
+        known = [p.name for p in model.points] + [f"{b}.{part}" for b in model.body_names for part in ("com", "origin")]
+        raise unknown_name("point", name, known, f"model {model.name!r}")
+    point = model.point(name)
+    return point.body, point.position
 
 
 def _rows(values: ArrayLike, nt: int, where: str) -> Array:

@@ -29,6 +29,7 @@ RANK = 1e-7
 about the root of rounding only, since its constraints are flat there."""
 
 LINEAR_MISS = 1e-8  # of the largest term: what rates may miss by, when positions are known to 1e-12
+IMAGINARY_MISS = 1e-7  # of the largest change: what imaginary parts may miss by
 LARGEST_TURN = 0.5  # of one step [rad]: beyond, the linear picture of a rotation is worth nothing
 STEPS, HALVINGS, STARTS = 60, 12, 25
 
@@ -44,9 +45,9 @@ class State:
     q, v : (n_q,), (n_v,)
     t : float
         Time [s], for constraints that depend on it.
-    held, held_rates : tuple of str
-        What was held at position and at velocity level; if that fixes all degrees of freedom, q and v are smooth
-        functions of its values and of the numbers of the model.
+    held, held_rates : dict
+        What was held at position and at velocity level, with its values; if that fixes all degrees of freedom, q and v
+        are smooth functions of these values and of the numbers of the model.
     position_error, velocity_error : float
         Largest miss among the constraints and the held quantities [m or 1; m/s or 1/s].
 
@@ -58,8 +59,8 @@ class State:
     q: Array
     v: Array
     t: float
-    held: tuple[str, ...]
-    held_rates: tuple[str, ...]
+    held: dict[str, Any]
+    held_rates: dict[str, Any]
     position_error: float
     velocity_error: float
 
@@ -67,7 +68,7 @@ class State:
 def assemble(
     model: Model,
     at: Mapping[Any, Number] | None = None,
-    rates: Mapping[Any, Number] | None = None,
+    rates: Mapping[Any, Number | None] | None = None,
     *,
     guess: ArrayLike | None = None,
     time: float = 0.0,
@@ -83,7 +84,9 @@ def assemble(
         Coordinates of hinges and sliders ("crank"), world coordinates of points ("P2.x" or ("P2", "x")), components
         of vectors ("axis1.x"); [rad], [m].
     rates : mapping from names to values
-        The same names, or those of `model.v_names`. Whatever `at` holds has rate zero unless it is given here.
+        The same names, or those of `model.v_names`. Whatever `at` holds has rate zero, unless its rate is given here
+        (None leaves it free) or the rates given here decide all velocities together with the constraints: a rolling
+        wheel is put in its place by `at`, and its spin alone says how fast it moves.
     guess : (n_q,), optional
         Where the search starts, `model.neutral()` if left out; coordinates in `at` start with their value. Of
         several ways to put the mechanism together it decides which one is found.
@@ -117,9 +120,32 @@ def assemble(
     attempt = find_positions(equations, target, start, time, tolerance, STARTS)
     if not attempt.closed:
         raise _not_assembled(equations, attempt, time)
-    moving = {**{name: (quantity, 0.0) for name, (quantity, _) in held.items()}, **find_values(model, rates, rate=True)}
-    v, miss = _velocities(model, attempt.q, moving, time)
-    return State(model, attempt.q, v, time, tuple(held), tuple(moving), attempt.size, miss)
+    _check_followed(equations, target, attempt, time)
+    moving = held_rates(model, attempt.q, held, rates, time)
+    v, miss = find_velocities(model, attempt.q, moving, time)
+    return State(model, attempt.q, v, time, given_values(held), given_values(moving), attempt.size, miss)
+
+
+Held = dict[str, tuple[Quantity, Any]]
+"""Quantities that are held, by name, with their values."""
+
+
+def held_rates(model: Model, q: Array, held: Held, rates: Mapping[Any, Any] | None, time: float) -> Held:
+    """What is held at velocity level, where `held` is at position level and `rates` are given (None: left free)."""
+    given = find_values(model, rates, rate=True)
+    moving = {name: found for name, found in given.items() if found[1] is not None}
+    still = {name: (quantity, 0.0) for name, (quantity, _) in held.items() if name not in given}
+    if moving and still:
+        J = Equations.of(model, (quantity for quantity, _ in moving.values()), q).at(q, None, time).J
+        if least_squares(J, np.zeros(len(J)))[1] == model.n_v:
+            return moving
+    both = {**still, **moving}
+    return {name: both[name] for name in (*held, *moving) if name in both}  # in the order of `at`
+
+
+def given_values(held: Held) -> dict[str, Any]:
+    """Names and values of held quantities."""
+    return {name: value for name, (_, value) in held.items()}
 
 
 def solve_velocities(model: Model, q: ArrayLike, rates: Mapping[Any, Number] | None = None, time: float = 0.0) -> Array:
@@ -132,7 +158,9 @@ def solve_velocities(model: Model, q: ArrayLike, rates: Mapping[Any, Number] | N
     >>> solve_velocities(double_pendulum(), [0.0, 0.0], {"tip.x": 4.0}).round(9)
     array([-1.6, -0.8])
     """
-    return _velocities(model, checked_state(model, "q", q, model.n_q), find_values(model, rates, rate=True), time)[0]
+    return find_velocities(model, checked_state(model, "q", q, model.n_q), find_values(model, rates, rate=True), time)[
+        0
+    ]
 
 
 def solve_accelerations(
@@ -160,7 +188,8 @@ def solve_accelerations(
     return a
 
 
-def _velocities(model: Model, q: Array, held: dict[str, tuple[Quantity, Any]], time: float) -> tuple[Array, float]:
+def find_velocities(model: Model, q: Array, held: Held, time: float) -> tuple[Array, float]:
+    """Velocities that the constraints and held rates allow, and their largest miss."""
     values = [finite_number(value, f"rates[{name!r}]") for name, (_, value) in held.items()]
     equations = Equations.of(model, (quantity for quantity, _ in held.values()), q, *values)
     return linear_rates(equations, q, None, time, np.array(values, equations.dtype))
@@ -280,7 +309,8 @@ def linear_rates(equations: Equations, q: Array, v: Array | None, time: float, t
     b = -(at.rates if v is None else at.seconds)
     b[equations.n_constraints :] += target
     x, _ = least_squares(at.J, b)
-    miss = (at.J @ x - b).real
+    misses = at.J @ x - b
+    miss = misses.real
     scale = max(1.0, _largest(b), float((np.abs(at.J.real) @ np.abs(x.real)).max(initial=0.0)))
     if _largest(miss) > LINEAR_MISS * scale:
         level, unit = ("velocities", "m/s or 1/s") if v is None else ("accelerations", "m/s^2 or 1/s^2")
@@ -289,7 +319,31 @@ def linear_rates(equations: Equations, q: Array, v: Array | None, time: float, t
             f"nearest miss {worst_rows(equations.names, miss)} [{unit}]. Hold fewer quantities or give other values; "
             "at a dead point, hold another coordinate."
         )
+    if np.iscomplexobj(misses):
+        terms = (at.J @ x.real - b).imag
+        _check_imaginary(equations, misses.imag, float(np.abs(terms).max(initial=0.0)), list(equations.names), time)
     return x, _largest(miss)
+
+
+def _check_followed(equations: Equations, target: Array, attempt: Attempt, time: float) -> None:
+    """Raise where a complex step changes constraints and positions cannot follow."""
+    if equations.dtype is not complex:
+        return
+    rows = equations.finite_rows
+    wanted = np.concatenate([np.zeros(equations.n_holonomic), target])
+    torn = (equations.at(attempt.q.real.astype(complex), None, time).values[rows] - wanted).imag
+    names = [equations.names[k] for k in rows]
+    _check_imaginary(equations, attempt.miss.imag, float(np.abs(torn).max(initial=0.0)), names, time)
+
+
+def _check_imaginary(equations: Equations, miss: Array, size: float, names: list[str], time: float) -> None:
+    """Raise where imaginary parts, changes of size `size`, leave more than rounding in some row."""
+    if float(np.abs(miss).max(initial=0.0)) > IMAGINARY_MISS * size:
+        raise AssemblyError(
+            f"the complex step in the numbers of model {equations.model.name!r} tears its loops apart at t = {time:g} "
+            f"s: constraints and held quantities cannot follow it together, {worst_rows(names, miss / size)} of what "
+            "changes is left."
+        )
 
 
 # ---- messages

@@ -23,7 +23,6 @@ from mechgrad.model.columns import (
     T_KIND,
     T_NODE,
     ParameterColumns,
-    Term,
     expand_paths,
     model_terms,
     parameter_columns,
@@ -285,7 +284,7 @@ def _chain(tree: Tree, table: _Table, k: int) -> list[int]:
 def _columns(model: Model, tree: Tree, table: _Table, wrt: str | Sequence[str]) -> tuple[ParameterColumns, Array]:
     """Parameter terms, and the list (term, marker) of who displaces whom."""
     paths = expand_paths(model, wrt)
-    terms = [[*model_terms(model, tree, p, table.names), *_com_terms(model, tree, table, p)] for p in paths]
+    terms = [model_terms(model, tree, p, table.names) for p in paths]
     columns = parameter_columns(tree, paths, terms)
     above = [_atoms_above(tree, int(atom)) for atom in table.indices[:, 0]]
     acts = [
@@ -297,18 +296,6 @@ def _columns(model: Model, tree: Tree, table: _Table, wrt: str | Sequence[str]) 
     table_acts = np.array(acts, np.int64).reshape(-1, 2)
     table_acts.setflags(write=False)
     return columns, table_acts
-
-
-def _com_terms(model: Model, tree: Tree, table: _Table, path: str) -> list[Term]:
-    """How a parameter moves the markers "body.com": they follow the body's centre of mass."""
-    terms = []
-    for target, weight in model.path_derivative(path):
-        for k, name in enumerate(table.names):
-            body = name.removesuffix(".com")
-            if body != name and body in tree.body_atom and target.startswith(f"{name}."):
-                direction = np.eye(3)["xyz".index(target[-1])]
-                terms.append(Term(MARKER, k, weight * (tree.body_tail[body][0] @ direction)))
-    return terms
 
 
 def _atoms_above(tree: Tree, atom: int) -> set[int]:

@@ -89,17 +89,27 @@ def _row_report(model: Model) -> RowReport:
     m = elements.n_constraints
     if not m:
         return RowReport(np.zeros(0, np.int64), (), ())
-    T = _record(model, tree_of(model), elements, np.arange(m), (), float)
+    tree = tree_of(model)
+    dtype = complex if tree.dtype is complex or elements.dtype is complex else float
+    T = _record(model, tree, elements, np.arange(m), (), dtype)
     rng = np.random.default_rng(0)
     q = random_configurations(model, RANDOM_STATES, rng)
     rows = evaluate_rows(T, q, None, None, np.zeros(len(q)), 0, m)
-    size = np.abs(rows.J).max(axis=(0, 2))
+    step = max(float(np.abs(x.imag).max(initial=0.0)) for x in (T.atoms_f, T.markers_f, T.numbers))
+    size = np.abs(rows.J.real).max(axis=(0, 2))
     idle = (size <= IDLE * max(1.0, size.max(initial=0.0))) & (elements.rows_i[:m, R_KIND] != LINEAR)
     for k in np.flatnonzero(idle):
-        if k < elements.n_holonomic and (miss := np.abs(rows.values[:, k]).max()) > 1e-9:
+        if k >= elements.n_holonomic:
+            continue
+        if (miss := np.abs(rows.values[:, k].real).max()) > 1e-9:
             raise AssemblyError(
                 f"{elements.row_names[k]!r} is {miss:.3g} off in every configuration of model {model.name!r}: no "
                 "motion can close it. Check the geometry of the bodies it connects."
+            )
+        if np.abs(rows.values[:, k].imag).max() > 1e-9 * step:
+            raise AssemblyError(
+                f"a complex step in the numbers of model {model.name!r} tears {elements.row_names[k]!r} apart, which "
+                "no configuration can close again."
             )
     kept = np.flatnonzero(~idle)
     return RowReport(

@@ -138,7 +138,9 @@ def _plain_terms(model: Model, tree: Tree, path: str, markers: Sequence[str | No
             item, moved = Reversed(item), Reversed(moved)
         return _joint_terms(tree, item, moved)
     if slot.group == "bodies":
-        return _body_terms(tree, moved)
+        change = tree.body_tail[moved.name][0] @ np.imag(moved.com) / STEP
+        follow = [Term(MARKER, m, change) for m, name in enumerate(markers) if name == f"{moved.name}.com"]
+        return [*_body_terms(tree, moved), *follow]
     if slot.group in ("constraints", "forces"):
         return []
     change = tree.body_tail[item.body][0] @ np.imag(getattr(moved, slot.field)) / STEP

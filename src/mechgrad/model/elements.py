@@ -160,7 +160,8 @@ class _Tables:
             "laws_f": _matrix(self.laws_f, MOST_NUMBERS),
             "pieces_f": np.concatenate(self.pieces) if self.pieces else np.zeros((0, 6)),
         }
-        dtype = np.complex128 if any(np.iscomplexobj(x) for x in numbers.values()) else np.float64
+        stepped = any(np.iscomplexobj(x) for x in (*numbers.values(), *(force.numbers for force in self.user)))
+        dtype = np.complex128 if stepped else np.float64
         return Elements(
             markers_i=_integers(self.markers_i, 2),
             rows_i=_integers(self.rows_i, 4 + MOST_MARKERS),

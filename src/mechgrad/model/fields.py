@@ -23,7 +23,8 @@ _TENSOR: Labels = tuple((a + b, ("xyz".index(a), "xyz".index(b))) for a, b in ("
 class NumberSpec(NamedTuple):
     """What a numeric field holds: its kind of parameter, its unit, its shape and the labels of its entries.
 
-    Without a shape it is a list of any length, whose entries are called "0", "1", ...
+    Without a shape it is a list of any length, whose entries are called "0", "1", ..., or as `number_names` of their
+    owner says (`named`, a list that may be empty).
     """
 
     kind: str
@@ -31,6 +32,7 @@ class NumberSpec(NamedTuple):
     shape: Index | None
     labels: Labels
     nonzero: bool = False
+    named: bool = False
 
 
 class FunctionSpec(NamedTuple):
@@ -72,6 +74,11 @@ def tensor(kind: str, unit: str) -> dict[str, NumberSpec]:
 def array(kind: str, unit: str) -> dict[str, NumberSpec]:
     """A list of any length, at least one number."""
     return {"spec": NumberSpec(kind, unit, None, ())}
+
+
+def named_numbers(kind: str) -> dict[str, NumberSpec]:
+    """A list of numbers that `number_names` of their owner names."""
+    return {"spec": NumberSpec(kind, "", None, (), named=True)}
 
 
 def function(kind: str, unit: str, argument: str = "s") -> dict[str, FunctionSpec]:
@@ -145,7 +152,10 @@ def _unit(symbol: str, owner: FunctionSpec, index: Index) -> str:
 
 def labels(obj: object, name: str, spec: NumberSpec) -> Labels:
     """Labels and indices of the numbers of one field."""
-    return spec.labels if spec.shape is not None else tuple((str(i), (i,)) for i in range(len(getattr(obj, name))))
+    if spec.shape is not None:
+        return spec.labels
+    names = obj.number_names if spec.named else map(str, range(len(getattr(obj, name))))  # type: ignore[attr-defined]
+    return tuple((label, (i,)) for i, label in enumerate(names))
 
 
 def entry(obj: object, field: str, index: Index) -> Number:
@@ -218,7 +228,7 @@ def freeze_numbers(obj: object) -> None:
             object.__setattr__(obj, name, as_number(value, what))
             continue
         array = as_array(value, what)
-        if spec.shape is None and (array.ndim != 1 or not len(array)):
+        if spec.shape is None and (array.ndim != 1 or not (len(array) or spec.named)):
             raise ShapeError(f"{what} must be a list of numbers, at least one; got {value!r}.")
         if spec.shape is not None and array.shape != spec.shape:
             raise ShapeError(f"{what} must have shape {spec.shape}, got {array.shape} from {value!r}.")

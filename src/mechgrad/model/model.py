@@ -300,6 +300,12 @@ class Model:
         vars(new).update(fields, _cache={}, _near=self._cache.get("tree", self._near))
         return new
 
+    def _afresh(self) -> Model:
+        """The same model without anything remembered, to compute all of it again."""
+        new = self._copy({})
+        vars(new).update(_shared={}, _near=None)
+        return new
+
     def path_derivative(self, path: str) -> list[tuple[str, float]]:
         """What a path moves: itself with weight 1, or the targets of a variable with d(target)/d(variable)."""
         slot = resolve(self._layout, self._groups, path)

@@ -116,7 +116,7 @@ class StateAccelerations:
     def by_parameters(self, parameters: Parameters) -> FloatArray:
         """(N, np, n + m)."""
         right = np.zeros((len(self.M), len(parameters), self.n + self.m))
-        for k in parameters.in_model:
+        for k in parameters.acting:
             found = slopes(parameters.record(k), self.states)
             right[:, k, : self.n] = found.r
             if self.m:

@@ -16,12 +16,13 @@ rounding in the others reaches it: no difference counts below
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from mechgrad.errors import CertificateError, InputError
+from mechgrad.sensitivities.direction import Direction, along_random_direction
 from mechgrad.sensitivities.numeric import EPS, STEPS, Differences, Function, Numeric, differentiate
 from mechgrad.typing import ArrayLike, FloatArray
 
@@ -79,6 +80,8 @@ class Certificate:
         Columns given as zero that are not.
     notes : tuple of str
         What a reader should know: why differences judged, which columns have no influence.
+    direction : Direction or None
+        Differences along one random direction of all columns, if they were asked for: they must agree as well.
     """
 
     title: str
@@ -97,6 +100,7 @@ class Certificate:
     outcome: str
     missing: tuple[str, ...]
     notes: tuple[str, ...]
+    direction: Direction | None = None
 
     @property
     def passed(self) -> bool:
@@ -127,7 +131,10 @@ class Certificate:
             return "no influence: nothing to see, every derivative is zero here. Choose another point."
         if self.outcome == "passed":
             size = f"all {m} x {n} entries agree" if m * n > 1 else "the entry agrees"
-            return f"passed: {size} with {self.judge}; worst is {entry}, relative error {worst.error:.1e}."
+            text = f"passed: {size} with {self.judge}; worst is {entry}, relative error {worst.error:.1e}."
+            return text if self.direction is None else f"{text} {self._along()}"
+        if self.direction is not None and self.direction.outcome != "agrees" and not np.any(self.excess > 1.0):
+            return f"{self.outcome}: {self._along()}"
         if self.outcome == "inconclusive" and self.difference_errors is not None:
             return (
                 f"inconclusive: central differences are too uncertain to judge: {entry} is {worst.numeric:.6g} within "
@@ -141,6 +148,25 @@ class Certificate:
         if self.missing:
             text += f" Missing, given as zero though it is not: {_some(self.missing)}."
         return text
+
+    def _along(self) -> str:
+        """What the differences along a random direction say."""
+        assert self.direction is not None
+        i = self.direction.worst
+        found = self.direction
+        numbers = f"d({self.outputs[i]}) is {found.difference[i]:.8g} within {SAFETY * found.uncertainty[i]:.1e}"
+        if found.outcome == "agrees":
+            return f"Along a random direction, by differences, {numbers}; given {found.given[i]:.8g}."
+        if found.outcome == "contradicts":
+            return (
+                f"along a random direction of all {len(self.names)} columns {numbers} by real differences, and given "
+                f"as {found.given[i]:.8g}: something on the way from the numbers to {self.outputs[i]} is not in the "
+                "derivative, or has a kink here. certify(steps=(1e-3, 1e-4, 1e-5)) shows which column."
+            )
+        return (
+            f"along a random direction of all columns differences are too vague to tell: {numbers}, given as "
+            f"{found.given[i]:.8g}. A shorter or smoother motion can be certified."
+        )
 
     def raise_if_failed(self) -> None:
         """Raise CertificateError, with table and verdict, unless the certificate passed."""
@@ -196,6 +222,7 @@ def certify(
     tolerance: float = 1e-10,
     fd_tolerance: float = 1e-3,
     batched: bool = False,
+    direction: bool = False,
     title: str = "",
 ) -> Certificate:
     """Judge the derivatives of any function.
@@ -223,6 +250,8 @@ def certify(
         follows from their own error estimate.
     batched : bool
         The function takes points as rows, (k, n) to (k, m): much quicker where it can.
+    direction : bool
+        Compare with differences along one random direction of all columns, too: a few evaluations more, whatever n.
     title : str
         Heads the table.
 
@@ -236,10 +265,23 @@ def certify(
     'x[1]'
     """
     numeric = differentiate(function, x, complex_step=complex_step, steps=steps, scales=scales, batched=batched)
+    if numeric.complex_step is None and not len(steps):  # nothing to judge with: differences must do
+        numeric = differentiate(function, x, complex_step=complex_step, scales=scales, batched=batched)
     given = jacobian(np.asarray(x, float)) if callable(jacobian) else jacobian
-    return judge(
+    found = judge(
         numeric, given, names=names, outputs=outputs, tolerance=tolerance, fd_tolerance=fd_tolerance, title=title
     )
+    if not direction:
+        return found
+    if batched or np.ndim(x) != 1:
+        raise InputError("direction=True takes a function of an array (n,), not a batched one.")
+    along = along_random_direction(function, np.asarray(x, float), found.analytic)
+    outcome = found.outcome
+    if along.outcome == "contradicts":
+        outcome = "failed"
+    elif along.outcome == "uncertain" and outcome in ("passed", "no influence"):
+        outcome = "inconclusive"
+    return replace(found, direction=along, outcome=outcome)
 
 
 def judge(

@@ -11,32 +11,17 @@ import numpy as np
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.batch import check_threads
-from mechgrad.kinematics.guided import GuidedMotion
 from mechgrad.model.columns import STEP
+from mechgrad.sensitivities.cases import CONTINUOUS, Case, MotionCase, Subject, case_of
 from mechgrad.sensitivities.certificate import Certificate, certify
-from mechgrad.sensitivities.continuous import continuous_gradient
-from mechgrad.sensitivities.guided import GuidedCase, guided_gradient, repeated_guided
-from mechgrad.sensitivities.implicit import ImplicitSteps
-from mechgrad.sensitivities.measures import Moments
+from mechgrad.sensitivities.measures import Measure
 from mechgrad.sensitivities.numeric import differentiate
-from mechgrad.sensitivities.objectives import Objective
+from mechgrad.sensitivities.objectives import AtEnd, Objective
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.rank import check_rank_of_motion
-from mechgrad.sensitivities.repeat import moments_of, repeated
-from mechgrad.sensitivities.start import start_slopes
-from mechgrad.sensitivities.states import StateGradients, StateSlopes
-from mechgrad.sensitivities.steps import Steps, steps_of
-from mechgrad.sensitivities.weights import TableGradient
 from mechgrad.typing import Array, FloatArray
 
-CONTINUOUS = {
-    "continuous-adjoint": None,
-    "continuous-adjoint-1": "approach-1",
-    "continuous-adjoint-2": "approach-2",
-}
 METHODS = ("auto", "direct", "adjoint", *CONTINUOUS, "complex", "fd")
-Motion = Trajectory | GuidedMotion
-Objectives = Objective | Sequence[Objective] | Mapping[str, Objective]
+Objectives = Objective | Measure | Sequence[Objective | Measure] | Mapping[str, Objective | Measure]
 
 
 @final
@@ -51,6 +36,7 @@ class Gradient:
     objectives, parameters : names of rows and columns
     parameter_values : (np,)
     method : how it was computed;   choice : why, if the choice was left to `gradient`
+    motion : what was differentiated;   held : what stays at its start when parameters change
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
     >>> g = mg.gradient(swing, mg.AtEnd(mg.JointVelocity("pin")), ["bob.mass", "bob.com.z", "gravity.z"])
@@ -65,8 +51,9 @@ class Gradient:
     parameter_values: FloatArray
     method: str
     choice: str
-    motion: Motion
+    motion: Subject
     terms: tuple[Objective, ...]
+    held: str
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -89,19 +76,23 @@ class Gradient:
         return np.asarray(np.where(np.isfinite(relative), relative, np.nan))
 
     def certify(self, *, tolerance: float = 1e-7, steps: Sequence[float] = ()) -> Certificate:
-        """Judge the gradient: simulate again with complex steps along every parameter (and with differences, if `steps`
-        are given: relative steps of a sweep)."""
-        motion, names = self.motion, list(self.parameters)
-        known = (
-            GuidedCase.of(motion).parameters(names) if isinstance(motion, GuidedMotion) else Parameters(motion, names)
-        )
+        """Judge the gradient by making everything again, start, motion and objectives, with other numbers:
+
+        - with a complex step along every parameter, which is exact where complex numbers travel all the way;
+        - with real steps along one random direction of all parameters together, a few simulations whatever their
+          number: it cannot share what complex numbers or derivatives leave out, and errs by what it says.
+
+        Both must agree with the gradient. `steps`: relative steps of a sweep of differences along every parameter, too.
+        """
+        case, names = case_of(self.motion), list(self.parameters)
+        known = case.parameters(names)
 
         def function(x: Array) -> Array:
-            return _values(self.terms, _repeated(self.motion, known, np.asarray(x)))
+            return np.concatenate(case.repeated(known, np.asarray(x)).values(self.terms))
 
         return certify(
             function, self.parameter_values, self.array, names=self.parameters, outputs=self.objectives, steps=steps,
-            tolerance=tolerance, title=f"gradient of {self.motion.model.name!r}, {self.method}",
+            tolerance=tolerance, direction=True, title=f"gradient of {self.motion.model.name!r}, {self.method}",
         )  # fmt: skip
 
     def plot(self, *, relative: bool = False) -> Any:
@@ -118,11 +109,11 @@ class Gradient:
             f"{name:{width}}  " + "  ".join(f"{x:14.7g}" for x in column)
             for name, column in zip(self.parameters, self.array.T, strict=True)
         ]
-        return "\n".join([*lines, self.choice])
+        return "\n".join([*lines, self.choice, f"held at the start: {self.held}."])
 
 
 def gradient(
-    motion: Motion,
+    motion: Subject,
     objectives: Objectives,
     wrt: str | Sequence[str],
     *,
@@ -135,13 +126,15 @@ def gradient(
 
     Parameters
     ----------
-    motion : Trajectory of `simulate`, one start, or GuidedMotion of `kinematic_motion`
-        Any formulation and scheme; the derivative is that of the same discrete steps.
+    motion : Trajectory of `simulate`, one start; GuidedMotion of `kinematic_motion`; Equilibrium; State of `assemble`
+        Any formulation and scheme; the derivative is that of the same discrete steps, and of how their start was found:
+        what `assemble` or `equilibrium` held is held, everything else follows.
     objectives : an `Integral`, `AtEnd`, `AtTime` or a sum of these; a list of them, or a mapping from names to them
+        Of an Equilibrium or a State, measures themselves as well.
     wrt : list of str
-        Parameters of the model (paths, patterns, design variables), and what the motion starts with:
-        "start.position.hinge", "start.velocity.hinge" (what `assemble` held; any coordinate of a tree). Numbers that
-        shape loops change the start through the assembly problem.
+        Parameters of the model (paths, patterns, design variables); what the motion starts with,
+        "start.position.hinge", "start.velocity.hinge" (what `assemble` held; any coordinate of a tree); and the forces
+        that `simulate` was given, "tau.hinge", "push.force.x" of a load called push.
     method :
         "direct"              tangents of all steps: cost grows with the number of parameters
         "adjoint"             the transpose: cost grows with the number of objectives only
@@ -165,55 +158,50 @@ def gradient(
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
     check_threads(threads)
-    names, terms = _named(objectives)
-    if isinstance(motion, Trajectory):
-        _check_motion(motion)
-    parameters = _parameters(motion, wrt)
-    each = [np.atleast_1d(term.values(at)) for at in [_moments(motion)] for term in terms]
+    case = case_of(motion)
+    names, terms = _named(objectives, case.one_state)
+    parameters = case.parameters(wrt)
+    each = case.values(terms)
     values, labels = np.concatenate(each), _labels(names, [len(x) for x in each])
     choice = method
     if method == "auto":
         method, choice = _chosen(len(labels), len(parameters))
-    if isinstance(motion, Trajectory) and method not in ("direct", "adjoint"):
-        check_rank_of_motion(motion)
-    if method == "complex":
-        columns = [_complex_column(motion, parameters, terms, k) for k in range(len(parameters))]
-        array = np.stack(columns, axis=1)
-    elif method == "fd":
-        array = _differences(motion, parameters, terms)
-    elif isinstance(motion, GuidedMotion):
-        if method in CONTINUOUS:
-            raise InputError("a motion that its drivers decide has no differential adjoint; use 'adjoint'.")
-        array = guided_gradient(motion, terms, wrt, method=method)[1]
-    elif method in CONTINUOUS:
-        array = continuous_gradient(motion, terms, parameters, CONTINUOUS[method])
+    case.check_method(method)
+    if method in ("complex", "fd"):
+        parameters.start.slopes(parameters)  # raises for parameters that the start cannot follow
+        array = (_complex_steps if method == "complex" else _differences)(case, parameters, terms)
     else:
-        array = _analytic(motion, parameters, terms, method, threads)
-    return Gradient(values, array, labels, parameters.names, parameters.values(), method, choice, motion, terms)
+        array = case.gradient(terms, parameters, method, threads)
+    return Gradient(
+        values, array, labels, parameters.names, parameters.values(), method, choice, motion, terms,
+        parameters.start.describe(),
+    )  # fmt: skip
 
 
-def _check_motion(motion: Trajectory) -> None:
-    if motion.q.ndim != 2:
-        raise InputError("gradient takes the motion of one start; take one row of the batch at a time.")
-    if motion.ended != "duration":
-        raise InputError(
-            f"the motion ended because of: {motion.ended}. Where it ends depends on parameters; simulate a fixed "
-            "duration."
-        )
-    if np.iscomplexobj(motion.q):
-        raise InputError("the motion is complex already; gradients belong to real motions.")
+def _named(objectives: Objectives, one_state: bool) -> tuple[tuple[str, ...], tuple[Objective, ...]]:
+    def as_objective(x: Any) -> Objective:
+        if isinstance(x, Measure):
+            if one_state:
+                return AtEnd(x)
+            raise InputError(
+                f"{x!r} changes along the motion; say when it counts: mg.AtEnd(...), mg.AtTime(t, ...) or "
+                "mg.Integral(...) of it."
+            )
+        if not isinstance(x, Objective):
+            raise InputError(f"{x!r} is no objective; give Integral, AtEnd or AtTime, a list or a mapping of them.")
+        return x
 
-
-def _named(objectives: Objectives) -> tuple[tuple[str, ...], tuple[Objective, ...]]:
-    if isinstance(objectives, Objective):
-        return ("",), (objectives,)
+    if isinstance(objectives, Objective | Measure):
+        return ("",), (as_objective(objectives),)
     if isinstance(objectives, Mapping):
-        names, terms = tuple(map(str, objectives)), tuple(objectives.values())
-    else:
-        terms = tuple(objectives)
+        names, terms = tuple(map(str, objectives)), tuple(map(as_objective, objectives.values()))
+    elif isinstance(objectives, Sequence) and not isinstance(objectives, str):
+        terms = tuple(map(as_objective, objectives))
         names = tuple(f"psi{k + 1}" for k in range(len(terms)))
-    if not terms or not all(isinstance(x, Objective) for x in terms):
-        raise InputError(f"objectives is {objectives!r}; give Integral, AtEnd or AtTime, a list or a mapping of them.")
+    else:
+        names, terms = ("",), (as_objective(objectives),)
+    if not terms:
+        raise InputError("there is no objective; give Integral, AtEnd or AtTime, a list or a mapping of them.")
     return names, terms
 
 
@@ -231,68 +219,24 @@ def _chosen(objectives: int, parameters: int) -> tuple[str, str]:
     return "direct", f"direct, since there are no more parameters ({parameters}) than objectives ({objectives})."
 
 
-def _parameters(motion: Motion, wrt: str | Sequence[str]) -> Parameters:
-    return GuidedCase.of(motion).parameters(wrt) if isinstance(motion, GuidedMotion) else Parameters(motion, wrt)
+def _complex_steps(case: Case, parameters: Parameters, terms: Sequence[Objective]) -> FloatArray:
+    columns = []
+    for k in range(len(parameters)):
+        values = parameters.values().astype(complex)
+        values[k] += 1j * STEP
+        columns.append(np.concatenate(case.repeated(parameters, values).values(terms)).imag / STEP)
+    return np.stack(columns, axis=1)
 
 
-def _moments(motion: Motion) -> Moments:
-    return GuidedCase.of(motion).moments() if isinstance(motion, GuidedMotion) else moments_of(motion)
-
-
-def _repeated(motion: Motion, parameters: Parameters, values: Array) -> Motion:
-    if isinstance(motion, GuidedMotion):
-        return repeated_guided(motion, parameters, values)
-    return repeated(motion, parameters, values)
-
-
-def _values(terms: Sequence[Objective], motion: Motion) -> Array:
-    at = _moments(motion)
-    return np.concatenate([np.atleast_1d(term.values(at)) for term in terms])
-
-
-def _complex_column(motion: Motion, parameters: Parameters, terms: Sequence[Objective], k: int) -> FloatArray:
-    values = parameters.values().astype(complex)
-    values[k] += 1j * STEP
-    return np.asarray(_values(terms, _repeated(motion, parameters, values)).imag / STEP)
-
-
-def _differences(motion: Motion, parameters: Parameters, terms: Sequence[Objective]) -> FloatArray:
+def _differences(case: Case, parameters: Parameters, terms: Sequence[Objective]) -> FloatArray:
     numeric = differentiate(
-        lambda x: _values(terms, _repeated(motion, parameters, np.asarray(x))),
+        lambda x: np.concatenate(case.repeated(parameters, np.asarray(x)).values(terms)),
         parameters.values(),
         complex_step=False,
     )
     found = numeric.differences()
     assert found is not None
     return found.values
-
-
-def _steps(motion: Trajectory, threads: int) -> Steps:
-    """The derivative of a motion's steps; implicit ones notice themselves where constraints lose their rank."""
-    steps = steps_of(motion, threads)
-    if not isinstance(steps, ImplicitSteps):
-        check_rank_of_motion(motion)
-    return steps
-
-
-def _analytic(
-    motion: Trajectory, parameters: Parameters, terms: Sequence[Objective], method: str, threads: int
-) -> FloatArray:
-    at = moments_of(motion)
-    found = [term.gradients(at, parameters) for term in terms]
-    by_states = StateGradients(
-        *(np.concatenate(parts, axis=1) for parts in zip(*(g.by_states for g in found), strict=True))
-    )
-    explicit = np.concatenate([g.by_parameters for g in found])
-    steps = _steps(motion, threads)
-    dq, dv = start_slopes(motion, parameters)
-    if method == "direct":
-        slopes: StateSlopes = steps.direct(parameters, dq, dv)
-        total = (np.tensordot(g, x, ([0, 2], [0, 2])) for g, x in zip(by_states, slopes, strict=True))
-        return np.asarray(explicit + sum(total))
-    tables = TableGradient(motion.system, len(explicit))
-    yq, yv = steps.adjoint(by_states, tables.add)
-    return np.asarray(explicit + yq @ dq.T + yv @ dv.T + tables.by_parameters(parameters))
 
 
 @final
@@ -333,8 +277,9 @@ def motion_sensitivities(motion: Trajectory, wrt: str | Sequence[str], *, thread
     >>> s.q.shape, float(s.q[0, 0, 0])
     ((101, 1, 1), 1.0)
     """
-    _check_motion(motion)
-    parameters = Parameters(motion, wrt)
-    found = _steps(motion, threads).direct(parameters, *start_slopes(motion, parameters))
+    case = case_of(motion)
+    assert isinstance(case, MotionCase)
+    parameters = case.parameters(wrt)
+    found = case.steps(threads).direct(parameters, *parameters.start.slopes(parameters))
     q, v, a, lam = (np.ascontiguousarray(x.swapaxes(1, 2)) for x in found)
     return MotionSensitivities(motion, motion.t, q, v, a, lam, parameters.names)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast, final
+from typing import Any, ClassVar, cast, final
 
 import numpy as np
 
@@ -65,6 +65,7 @@ class GuidedCase:
     constraint_names: tuple[str, ...]
     system: System
     start: None = None
+    forced: ClassVar[bool] = False  # tau and loads decide nothing
 
     @classmethod
     def of(cls, motion: GuidedMotion) -> GuidedCase:
@@ -228,9 +229,9 @@ def guided_gradient(
         pairs = zip(g, steps.direct(parameters), strict=True)
         return values, explicit + sum(np.einsum("toi,tpi->op", x, slope) for x, slope in pairs), parameters
     steps.check(parameters)
-    tables = TableGradient(case.system, len(values))
+    tables = TableGradient(case.system, len(values), parameters)
     tables.add(steps.adjoint(g))
-    return values, explicit + tables.by_parameters(parameters), parameters
+    return values, explicit + tables.by_parameters(), parameters
 
 
 def repeated_guided(motion: GuidedMotion, parameters: Parameters, values: Array) -> GuidedMotion:

@@ -231,7 +231,7 @@ class ImplicitSteps:
         count, n, m = len(parameters), self.model.n_v, self.system.n_constraints
         r_p, s_p, k_p = (np.zeros((N, n, padded(count))) for _ in range(3))
         c_p, rate_p, second_p = (np.zeros((N, m, padded(count))) for _ in range(3))
-        alone = [k for k in parameters.in_model if parameters.acts_alone(k)]
+        alone = [k for k in parameters.acting if parameters.acts_alone(k)]
         impulsive = [(x, out) for x, out in ((stages.impulses, s_p), (stages.accelerations, k_p)) if x is not None]
         if alone:
             put_force_slopes(self.T, [parameters.record(k) for k in alone], stages.newton, alone, r_p)
@@ -239,7 +239,7 @@ class ImplicitSteps:
             for states, out in impulsive:
                 put_force_slopes(self.free, [parameters.unforced_record(k) for k in heavy], states, heavy, out)
         newton = stages.newton.complex()
-        for k in set(parameters.in_model) - set(alone):
+        for k in set(parameters.acting) - set(alone):
             found = slopes(parameters.record(k), newton, rows=self.weights)
             r_p[:, :, k] = found.r
             for name, w in self.weights.items():

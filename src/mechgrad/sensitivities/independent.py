@@ -163,7 +163,7 @@ class IndependentSteps:
     def _parameter_terms(self, parameters: Parameters, states: States, *, residual: bool = True) -> list[FloatArray]:
         """r_p, value_p, rate_p, second_p (nt, n, np); the last three in the order of the rows of W."""
         terms = [np.zeros((len(states.t), self.n, len(parameters))) for _ in range(4)]
-        for k in parameters.in_model:
+        for k in parameters.acting:
             found = slopes(parameters.record(k), states, residual=residual)
             if residual:
                 terms[0][:, :, k] = found.r

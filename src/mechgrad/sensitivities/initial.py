@@ -51,7 +51,7 @@ class InitialAccelerations:
     def direct(self, parameters: Parameters, dq: FloatArray, dv: FloatArray) -> tuple[FloatArray, FloatArray]:
         """da, dlam (np, .) from dq, dv (np, n_v)."""
         right = np.concatenate([dq @ self.K.T + dv @ self.C.T, dq @ self.second_q.T + dv @ self.second_v.T], axis=1)
-        for k in parameters.in_model:
+        for k in parameters.acting:
             found = slopes(parameters.record(k), self.states)
             right[k, : self.n] += found.r[0]
             right[k, self.n :] += found.seconds[0, : self.m]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mechgrad.inverse.loads import Load
+from mechgrad.inverse.loads import Load, named_point
 from mechgrad.model.columns import expand_paths
 from mechgrad.model.model import Model
 from mechgrad.typing import Array, FloatArray
@@ -61,8 +61,8 @@ class Numbers:
             if number.kind != "load":
                 values[path] = new.item()
                 continue
-            k, field, axis = _load_paths(loads)[path]
-            vector = _vector(self.model, loads[k], field).astype(x.dtype)
+            k, field, axis = load_paths(loads)[path]
+            vector = load_vector(self.model, loads[k], field).astype(x.dtype)
             vector[..., axis] += new - number.value
             new_field: dict[str, Any] = {field: vector}
             loads[k] = replace(loads[k], **new_field)
@@ -72,7 +72,7 @@ class Numbers:
 
 def choose_numbers(model: Model, loads: Sequence[Load], wrt: str | Sequence[str], notes: list[str]) -> Numbers:
     """The parameters that names and patterns choose, without those that a design variable drives (with a note)."""
-    of_loads, parameters = _load_paths(loads), {p.path: p for p in model.parameters()}
+    of_loads, parameters = load_paths(loads), {p.path: p for p in model.parameters()}
     typical: dict[str, float] = {}
     for kind in {p.kind for p in parameters.values()}:
         sizes = np.abs([float(np.real(p.value)) for p in parameters.values() if p.kind == kind])
@@ -82,7 +82,7 @@ def choose_numbers(model: Model, loads: Sequence[Load], wrt: str | Sequence[str]
     for path in expand_paths(model, wrt, list(of_loads)):
         if path in of_loads:
             k, field, axis = of_loads[path]
-            value = float(np.max(_vector(model, loads[k], field)[..., axis]))
+            value = float(np.max(load_vector(model, loads[k], field)[..., axis]))
             chosen[path] = Number(value, max(1.0, abs(value)), "load")
         elif driver := parameters[path].driver:
             drivers.add(driver)
@@ -105,7 +105,7 @@ def repeated(loads: Sequence[Load], times: int) -> list[Load]:
     return [replace(load, **rows(load)) for load in loads]
 
 
-def _load_paths(loads: Sequence[Load]) -> dict[str, tuple[int, str, int]]:
+def load_paths(loads: Sequence[Load]) -> dict[str, tuple[int, str, int]]:
     """Path to load, field and axis."""
     return {
         f"{load.name or f'load.{k}'}.{field}.{axis}": (k, field, i)
@@ -115,6 +115,7 @@ def _load_paths(loads: Sequence[Load]) -> dict[str, tuple[int, str, int]]:
     }
 
 
-def _vector(model: Model, load: Load, field: str) -> Array:
+def load_vector(model: Model, load: Load, field: str) -> Array:
+    """A field of a load in numbers, a named point too."""
     given = getattr(load, field)
-    return np.array(model.point(given).position if isinstance(given, str) else given)
+    return np.array(named_point(model, given)[1] if isinstance(given, str) else given)

@@ -113,7 +113,7 @@ def differentiate(
     if point.size == 0:
         raise InputError("x is empty; there is nothing to differentiate by.")
     sweep_steps = _check_steps(steps)
-    sizes = _scales(scales, point.ravel())
+    sizes = column_scales(scales, point.ravel())
     call = _Caller(function, point.shape, batched)
     value = call(point.reshape(1, -1))[0]
     if value.dtype.kind == "c":
@@ -202,7 +202,8 @@ def _or_nan(call: _Caller, points: FloatArray, m: int) -> FloatArray:
         return np.full((len(points), m), np.nan)
 
 
-def _scales(scales: ArrayLike | None, x: FloatArray) -> FloatArray:
+def column_scales(scales: ArrayLike | None, x: FloatArray) -> FloatArray:
+    """What steps are relative to: as given, or |x|, and 1 where that is tiny."""
     if scales is None:
         return np.where(np.abs(x) > TINY, np.abs(x), 1.0)
     sizes = np.broadcast_to(_real(scales, "scales"), x.shape).copy()

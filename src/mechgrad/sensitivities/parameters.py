@@ -1,20 +1,30 @@
-"""What a motion is differentiated by: numbers of the model, and what it starts with.
+"""What a motion is differentiated by: numbers of the model, what it starts with, and the forces it was given.
 
 "arm.mass", "S1.stiffness", "*.com.x", ...        paths of the model, patterns, design variables
 "start.position.hinge", "start.velocity.hinge"    what is held at the start, or any coordinate of a tree
+"tau.hinge", "push.force.x", "push.point.z"       constant forces of `simulate`: tau by `v_names`, loads by their names
+"start.tau.hinge", "start.push.force.x"           those of `equilibrium`, where the motion starts from one that was
+                                                  found with other forces than the motion has
+
+Where tau and loads of an equilibrium and of the motion from it are the same, a parameter changes both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from mechgrad.dynamics.laws import UserLaws
+from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.integrators.independent import named_rows
 from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.inverse.loads import Load, compile_loads
+from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import elements_of, mechanism_of, row_report
 from mechgrad.model.columns import STEP, expand_paths
 from mechgrad.model.fields import entry, table
@@ -23,43 +33,77 @@ from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, PIECE, REFERENCE
 from mechgrad.model.model import Model
 from mechgrad.model.parameters import resolve
 from mechgrad.model.tree import MASS
+from mechgrad.sensitivities.numbers import load_paths, load_vector
+from mechgrad.sensitivities.starts import start_of
+from mechgrad.sensitivities.starts.base import MOTION, START, Forces
 from mechgrad.sensitivities.states import unforced
-from mechgrad.typing import FloatArray
+from mechgrad.typing import Array, FloatArray
 
 TABLES = ("atoms_f", "markers_f", "loads_f", "numbers")
-POSITION, VELOCITY = "start.position.", "start.velocity."
 
 
-def _is_start(name: str) -> bool:
-    return name.startswith((POSITION, VELOCITY))
+class _Given(NamedTuple):
+    """A number of tau (load = -1) or of a load; roles: whether it acts on the motion, on the start's equilibrium."""
+
+    roles: tuple[str, ...]
+    load: int
+    field: str
+    axis: int
 
 
 @final
 class Parameters:
     """The parameters of one motion, in order.
 
-    names : as asked for, patterns resolved
+    names : as asked for, patterns resolved; one that is asked for twice has two columns
     in_model : positions of those that are numbers of the model
+    acting : of those that act in the equations of motion: numbers of the model, of tau and of loads
+    of_start : of those that are start values
     """
 
     def __init__(self, motion: Trajectory, wrt: str | Sequence[str]) -> None:
-        self.motion, self.model = motion, motion.model
-        self.names = tuple(dict.fromkeys(self._resolved(wrt)))
+        self.motion, self.model, self.start = motion, motion.model, start_of(motion)
+        self.forces = Forces(np.asarray(motion.tau), tuple(motion.loads))
+        self._start_values, self._given = self.start.values(), self._given_numbers()
+        self.names = tuple(self._resolved(wrt))
         if not self.names:
             raise InputError("wrt names no parameter; give paths such as 'arm.mass' or 'start.position.hinge'.")
         layout, groups = self.model._layout, self.model._groups
-        self._slots = [None if _is_start(name) else resolve(layout, groups, name) for name in self.names]
+        outside = self._start_values.keys() | self._given.keys()
+        self._slots = [None if name in outside else resolve(layout, groups, name) for name in self.names]
         self.in_model = [k for k, slot in enumerate(self._slots) if slot is not None]
+        self.acting = [k for k in range(len(self.names)) if not self.is_start(k)]
+        self.of_start = [k for k in range(len(self.names)) if self.is_start(k)]
         self._records: dict[int, Mechanism] = {}
         self._unforced: dict[int, Mechanism] = {}
+        self._users: dict[int, UserLaws] = {}
+
+    def _given_numbers(self) -> dict[str, _Given]:
+        """Numbers of tau and loads by name."""
+        if not getattr(self.motion, "forced", True):
+            return {}
+        shared = self.start.forces is not None and _same(self.forces, self.start.forces)
+        found = self._named(self.forces, "", (MOTION, START) if shared else (MOTION,))
+        if self.start.forces is not None and not shared:
+            found |= self._named(self.start.forces, "start.", (START,))
+        return found
+
+    def _named(self, forces: Forces, prefix: str, roles: tuple[str, ...]) -> dict[str, _Given]:
+        tau = {f"{prefix}tau.{name}": _Given(roles, -1, "", j) for j, name in enumerate(self.model.v_names)}
+        return tau | {prefix + path: _Given(roles, *place) for path, place in load_paths(forces.loads).items()}
 
     def _resolved(self, wrt: str | Sequence[str]) -> list[str]:
+        if not isinstance(wrt, str | Sequence) or not all(isinstance(item, str) for item in wrt):
+            raise InputError(
+                f"wrt is {wrt!r}; give paths such as ['arm.mass', 'start.position.hinge'], or patterns such as "
+                "'*.mass'. model.parameters() lists the numbers of the model."
+            )
         chosen: list[str] = []
         for item in [wrt] if isinstance(wrt, str) else wrt:
             if not item.startswith("start."):
-                chosen += expand_paths(self.model, [item])
+                chosen += expand_paths(self.model, [item], list(self._given))
                 continue
-            known = self._start_names()
+            known = [*self._start_values, *(name for name in self._given if name.startswith("start."))]
             found = [name for name in known if fnmatchcase(name, item)] if any(c in item for c in "*?[") else [item]
             for name in found or [item]:
                 if name not in known:
@@ -67,28 +111,22 @@ class Parameters:
             chosen += found
         return chosen
 
-    def _start_names(self) -> list[str]:
-        start, model = self.motion.start, self.model
-        if self.motion.system.n_constraints:
-            positions, rates = (start.held, start.held_rates) if start is not None else ((), ())
-        else:
-            positions = rates = model.v_names
-        return [POSITION + name for name in positions] + [VELOCITY + name for name in rates]
-
     def __len__(self) -> int:
         return len(self.names)
 
     def is_start(self, k: int) -> bool:
         """Whether parameter k is a start value."""
-        return self._slots[k] is None
+        return self.names[k] in self._start_values
 
     def value(self, k: int) -> float:
         """The present value of parameter k."""
-        if not self.is_start(k):
-            return float(np.real(self.model.value(self.names[k])))
-        from mechgrad.sensitivities.start import start_value
-
-        return start_value(self.motion, self.names[k])
+        name = self.names[k]
+        if self.is_start(k):
+            return self._start_values[name]
+        if name in self._given:
+            given = self._given[name]
+            return float(np.real(_vector(self.model, self._forces(given.roles[0]), given)[given.axis]))
+        return float(np.real(self.model.value(name)))
 
     def values(self) -> FloatArray:
         """The present values of all; thousands of knots share one array each."""
@@ -104,23 +142,78 @@ class Parameters:
             result[k] = np.real(fields[key][slot.index] if slot.index else fields[key])
         return result
 
+    # ---- with other values
+
+    def changed(self, values: Array) -> tuple[Model, Forces, Forces, dict[str, Any]]:
+        """Model, forces of the motion, forces and numbers of its start when the parameters have these values; steps of
+        a parameter that is there twice add up. Nothing of the present model is reused."""
+        before = self.values()
+        steps: dict[str, Any] = {}
+        for k, name in enumerate(self.names):
+            steps[name] = steps.get(name, 0.0) + (values[k] - before[k])
+        now = {self.names[k]: before[k] + steps[self.names[k]] for k in range(len(self))}
+        model_values = {self.names[k]: now[self.names[k]] for k in self.in_model}
+        model = (self.model._moved(model_values) if model_values else self.model)._afresh()
+        forces = {MOTION: self.forces, START: self.start.forces or self.forces}
+        for name, given in self._given.items():
+            if steps.get(name, 0.0) != 0.0:
+                forces = {
+                    role: _stepped(model, x, given, steps[name]) if role in given.roles else x
+                    for role, x in forces.items()
+                }
+        zero = 0.0 * values[0]  # complex numbers, if there are any, everywhere
+        start = {name: now.get(name, x) + zero for name, x in self._start_values.items()}
+        return model, forces[MOTION], forces[START], start
+
+    def _forces(self, role: str) -> Forces:
+        return self.forces if role == MOTION else self.start.forces or self.forces
+
     def moved(self, k: int, step: complex = 1j * STEP) -> Model:
-        """The model with a step along parameter k."""
+        """The model with a step along parameter k, a number of the model."""
         model = self.model._moved({self.names[k]: self.model.value(self.names[k]) + step})
         model.cached("row report", lambda _: row_report(self.model))  # the same rows act
         return model
 
+    def moved_forces(self, k: int, role: str = MOTION, step: complex = 1j * STEP) -> Forces:
+        """Tau and loads with a step along parameter k, if it is one of theirs."""
+        given = self._given.get(self.names[k])
+        forces = self._forces(role)
+        return _stepped(self.model, forces, given, step) if given is not None and role in given.roles else forces
+
+    # ---- records of arrays
+
     def record(self, k: int) -> Mechanism:
-        """The mechanism with an imaginary step along parameter k, a number of the model."""
+        """The mechanism of the motion with an imaginary step along parameter k, one of `acting`."""
         if k not in self._records:
-            system, model = self.motion.system, self.moved(k)
-            T = system.T
-            self._records[k] = mechanism_of(
-                model, rows=system.rows, free=named_rows(model, system.free), tau=system.tau,
-                loads=(T.loads_i, T.loads_f), users=system.users.addresses, dtype=complex,
-                about_com=bool(T.ints[REFERENCE]),
-            )  # fmt: skip
+            self._records[k] = self.record_of(self.motion.system, k)
         return self._records[k]
+
+    def record_of(self, system: System, k: int, role: str = MOTION) -> Mechanism:
+        """The mechanism of a system with an imaginary step along parameter k, one of `acting`; its tau and loads have
+        the given role."""
+        model = self.moved(k) if self._slots[k] is not None else self.model
+        forces = self.moved_forces(k, role)
+        loads = compile_loads(model, tree_of(model), forces.loads, 1, complex)
+        addresses = system.users.addresses
+        if self.by_user(k):
+            # kept here: the record holds addresses only
+            self._users[k] = UserLaws(elements_of(model).user)
+            addresses = self._users[k].addresses
+        return mechanism_of(
+            model, rows=system.rows, free=named_rows(model, system.free), tau=forces.tau,
+            loads=(loads.indices, loads.rows(slice(0, 1))), users=addresses, dtype=complex,
+            about_com=bool(system.T.ints[REFERENCE]),
+        )  # fmt: skip
+
+    def user_record(self, k: int) -> Mechanism:
+        """The mechanism of the motion where only the laws of users have a step along parameter k."""
+        system, laws = self.motion.system, UserLaws(elements_of(self.moved(k)).user)
+        self._users[k] = laws
+        T = mechanism_of(
+            self.model, rows=system.rows, free=named_rows(self.model, system.free), tau=system.tau,
+            loads=(system.T.loads_i, system.T.loads_f), users=laws.addresses, dtype=complex,
+        )  # fmt: skip
+        return T
 
     def unforced_record(self, k: int) -> Mechanism:
         """`record` without gravity, forces and loads."""
@@ -128,10 +221,28 @@ class Parameters:
             self._unforced[k] = unforced(self.record(k))
         return self._unforced[k]
 
+    # ---- what a parameter is
+
     def pushes(self, k: int) -> bool:
         """Whether parameter k is a number of a force element: it moves no point and closes no loop."""
         slot = self._slots[k]
         return slot is not None and slot.group == "forces"
+
+    def places(self, k: int) -> bool:
+        """Whether parameter k can move joints, points or vectors, or is a number of a constraint."""
+        if self._slots[k] is None:
+            return False
+        layout, groups = self.model._layout, self.model._groups
+        moved = (resolve(layout, groups, path) for path, _ in self.model.path_derivative(self.names[k]))
+        return any(slot.group in ("joints", "points", "vectors", "constraints") for slot in moved)
+
+    def by_user(self, k: int) -> bool:
+        """Whether parameter k is a number that a user's force law receives: no table of the mechanism holds it."""
+        if self._slots[k] is None:
+            return False
+        layout, groups = self.model._layout, self.model._groups
+        moved = (resolve(layout, groups, path) for path, _ in self.model.path_derivative(self.names[k]))
+        return any(slot.group == "forces" and slot.field == "numbers" for slot in moved)
 
     def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
         """Values of splines, by function: positions of the parameters, where its pieces begin among the numbers of the
@@ -158,16 +269,16 @@ class Parameters:
         ]
 
     def shapes(self, k: int) -> bool:
-        """Whether parameter k changes placements, markers or constraints: what the motion of rows is made of."""
+        """Whether parameter k changes placements, markers, constraints, tau or loads: more than masses and laws."""
         T = self.record(k)
         laws = slice(int(T.ints[AT_LAW_NUMBERS]), int(T.ints[AT_PIECES]))
         numbers = T.numbers.imag.copy()
         numbers[laws] = 0.0
-        return bool(T.atoms_f[:-1, :MASS].imag.any() or T.markers_f.imag.any() or numbers.any())
+        return bool(T.atoms_f[:-1, :MASS].imag.any() or T.markers_f.imag.any() or T.loads_f.imag.any() or numbers.any())
 
     def acts_alone(self, k: int) -> bool:
         """Whether parameter k changes masses or laws and nothing else: neither placements nor gravity."""
-        return not self.shapes(k) and not self.record(k).atoms_f[-1].imag.any()
+        return not self.by_user(k) and not self.shapes(k) and not self.record(k).atoms_f[-1].imag.any()
 
     def weighs(self, k: int) -> bool:
         """Whether parameter k changes masses."""
@@ -177,3 +288,31 @@ class Parameters:
         """Derivatives of the tables of the mechanism by parameter k."""
         T = self.record(k)
         return {name: getattr(T, name).imag / STEP for name in TABLES}
+
+
+def _vector(model: Model, forces: Forces, given: _Given) -> Array:
+    return forces.tau if given.load < 0 else load_vector(model, forces.loads[given.load], given.field)
+
+
+def _stepped(model: Model, forces: Forces, given: _Given, step: Any) -> Forces:
+    """Forces with a step in one of their numbers; a named point is taken from the model."""
+    vector = np.asarray(_vector(model, forces, given))
+    vector = vector.astype(np.result_type(vector, np.asarray(step)))
+    vector[given.axis] += step
+    if given.load < 0:
+        return forces._replace(tau=vector)
+    field: dict[str, Any] = {given.field: vector}
+    loads: list[Load] = list(forces.loads)
+    loads[given.load] = replace(loads[given.load], **field)
+    return forces._replace(loads=tuple(loads))
+
+
+def _same(a: Forces, b: Forces) -> bool:
+    """Whether two sets of forces are equal."""
+    if len(a.loads) != len(b.loads) or not np.array_equal(a.tau, b.tau):
+        return False
+    fields = ("body", "force", "torque", "point", "axes", "name")
+    return all(
+        x is y or all(np.array_equal(getattr(x, name), getattr(y, name)) for name in fields)
+        for x, y in zip(a.loads, b.loads, strict=True)
+    )

@@ -98,7 +98,7 @@ class RecursiveSteps:
         shape = (N, len(found), len(parameters), self.model.n_v)
         pushes: Array = np.zeros(shape, complex)
         for i, states in enumerate(found):
-            for k in parameters.in_model:
+            for k in parameters.acting:
                 pushes[:, i, k] = 1j * STEP * self._accelerated(states.q, slopes(parameters.record(k), states).r)
         return pushes.reshape(N * len(found), len(parameters), self.model.n_v)
 

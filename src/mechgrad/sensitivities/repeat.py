@@ -11,7 +11,6 @@ from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.model.mechanism import REFERENCE
 from mechgrad.sensitivities.measures import Moments
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.start import repeated_start
 from mechgrad.sensitivities.states import States
 from mechgrad.typing import Array
 
@@ -30,11 +29,10 @@ def repeated(motion: Trajectory, parameters: Parameters, values: Array) -> Traje
     job: Any = motion.trace.job
     if motion.ended == "stop":
         raise InputError("the motion ended at a stop condition; where it ends depends on parameters.")
-    changed = {parameters.names[k]: values[k] for k in parameters.in_model}
-    model = motion.model._moved(changed) if changed else motion.model
-    start, v0 = repeated_start(motion, parameters, values, model)
+    model, forces, start_forces, numbers = parameters.changed(values)
+    start, v0 = parameters.start.again(model, numbers, start_forces)
     return simulate(
         model, start, v0, duration=job.duration, formulation=job.formulation, scheme=job.scheme, step=job.step,
-        samples=job.samples, tau=motion.tau, loads=motion.loads, t0=job.t0, rtol=job.rtol, atol=job.atol,
+        samples=job.samples, tau=forces.tau, loads=forces.loads, t0=job.t0, rtol=job.rtol, atol=job.atol,
         reference="com" if motion.system.T.ints[REFERENCE] else "origin",
     )  # fmt: skip

@@ -130,7 +130,7 @@ class _Chain:
             size = next(iter(relation.by.values())).shape[1]
             total = np.zeros((N, count, size))
             for term in relation.terms:
-                for k in parameters.in_model:
+                for k in parameters.acting:
                     record = parameters.record(k) if self.forced else unforced(parameters.record(k))
                     found = slopes(record, term.states, residual=term.mu)
                     if term.mu:

@@ -22,7 +22,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.model.mechanism import AT_TAU, N_ALL, N_V, PIECE, Mechanism
 from mechgrad.sensitivities.parameters import TABLES, Parameters
-from mechgrad.sensitivities.states import States, contiguous, unforced
+from mechgrad.sensitivities.states import States, contiguous, slopes, unforced
 from mechgrad.typing import FloatArray
 
 
@@ -48,9 +48,13 @@ Keep: TypeAlias = Callable[[Weights], None]
 class TableGradient:
     """ds/d(tables) of a mechanism, for some objectives, summed up over sweeps; several threads may add to it."""
 
-    def __init__(self, system: System, count: int) -> None:
+    def __init__(self, system: System, count: int, parameters: Parameters) -> None:
         self.count, self.T, self.bare = count, system.T, unforced(system.T)
         self.tables = {name: np.zeros((count, *getattr(system.T, name).shape)) for name in TABLES}
+        self.parameters = parameters
+        # numbers of users' laws stand in no table: residuals are weighed with each of them
+        self._untabled = {k: parameters.user_record(k) for k in parameters.acting if parameters.by_user(k)}
+        self._by_user = np.zeros((count, len(parameters)))
         self._adding = Lock()
 
     def add(self, weights: Weights) -> None:
@@ -68,20 +72,27 @@ class TableGradient:
             into["atoms_f"][:, -1] = 0.0
             into["numbers"][:, T.ints[AT_TAU] : T.ints[AT_TAU] + n] = 0.0
             del into["loads_f"]
+        by_user = {}
+        if weights.forced and weights.mu is not None:
+            complex_states = weights.states.complex()
+            for k, record in self._untabled.items():
+                by_user[k] = np.einsum("oti,ti->o", weights.mu, slopes(record, complex_states, rows=()).r)
         with self._adding:
+            for k, part in by_user.items():
+                self._by_user[:, k] += part
             for name, x in into.items():
                 self.tables[name][:, : x.shape[1]] += x  # markers of forces come last
 
-    def by_parameters(self, parameters: Parameters) -> FloatArray:
+    def by_parameters(self) -> FloatArray:
         """ds/dp of all objectives (no, np); start values have none."""
-        result = np.zeros((self.count, len(parameters)))
+        parameters, result = self.parameters, self._by_user.copy()
         done: set[int] = set()
         for positions, first, spline, values in parameters.knots():
             size = PIECE * (len(spline.times) + 1)
             by_pieces = self.tables["numbers"][:, first : first + size].reshape(self.count, -1, PIECE)
             result[:, positions] += spline.pulled_back(by_pieces)[:, values]
             done.update(positions)
-        for k in set(parameters.in_model) - done:
+        for k in set(parameters.acting) - done:
             for name, change in parameters.tables(k).items():
                 where = np.flatnonzero(change)
                 if where.size:

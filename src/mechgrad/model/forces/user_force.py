@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from mechgrad.errors import ShapeError
+from mechgrad.errors import ShapeError, ValueRangeError
 from mechgrad.model.attached import Where
+from mechgrad.model.fields import named_numbers
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.measures import Measure
 from mechgrad.model.rows import USER, Law
-from mechgrad.typing import Array
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -22,30 +22,57 @@ if TYPE_CHECKING:
 class UserForce(Force):
     """A law of your own: forces on measures of the mechanism, from time, their values and their rates.
 
-        F = function(t, g, g'),        Q = -sum Gamma^T F,      Gamma = dg/dq
+        F = function(t, g, g', **numbers),        Q = -sum Gamma^T F,      Gamma = dg/dq
 
-    A positive F lowers its measure: a spring is `lambda t, g, gd: k * (g - g0)`. As smooth as the function is. A model
-    with such a force cannot be written to a file.
+    A positive F lowers its measure: a spring is `lambda t, g, gd, k: k * (g - 0.2)` with `numbers={"k": 50.0}`. As
+    smooth as the function is. A model with such a force cannot be written to a file.
 
     Attributes
     ----------
     measures : tuple of Separation, Coordinate, Height, Offset
         What it reads and pushes against; any number of them, n in all.
     function : callable
-        function(t, g, gd) -> n forces, with g and gd (n,) arrays [m or rad, and per s], t [s]. It must accept complex
-        numbers, since its derivatives are taken by complex steps: NumPy functions, no absolute values.
+        function(t, g, gd, **numbers) -> n forces, with g and gd (n,) arrays [m or rad, and per s], t [s]. It must
+        accept complex numbers, since its derivatives are complex steps: NumPy functions, no absolute values. With
+        `partials` it sees real numbers only.
     partials : callable or None
-        partials(t, g, gd) -> (dF/dg, dF/dgd), each (n, n); replaces the complex steps.
+        partials(t, g, gd, **numbers) -> (dF/dg, dF/dgd), each (n, n); or (dF/dg, dF/dgd, {name: dF/dnumber (n,)}), with
+        all of the numbers if there are any. Replaces the complex steps.
+    numbers : dict from names to numbers, optional
+        What the function receives besides, by name: parameters like all others, with paths `name.numbers.k`.
 
     >>> UserForce("cubic spring", [Coordinate("pin")], lambda t, g, gd: 5 * g**3).measures
     (Coordinate(name='pin'),)
+    >>> drag = UserForce("drag", [Coordinate("pin")], lambda t, g, gd, c: c * gd, numbers={"c": 0.3})
+    >>> drag.value_of_numbers()
+    {'c': 0.3}
     """
 
     type_name: ClassVar[str] = "user_force"
 
     measures: Any
-    function: Callable[[Any, Array, Array], Any]
-    partials: Callable[[Any, Array, Array], Any] | None = field(default=None)
+    function: Callable[..., Any]
+    partials: Callable[..., Any] | None = field(default=None)
+    numbers: Any = field(default=None, metadata=named_numbers("user force"))
+    number_names: tuple[str, ...] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        given = {} if self.numbers is None else self.numbers
+        if not isinstance(given, Mapping):
+            raise ShapeError(f"force {self.name!r}: numbers = {given!r} must be a mapping from names to numbers.")
+        for name in given:
+            if not (isinstance(name, str) and name.isidentifier()) or name in ("t", "g", "gd"):
+                raise ValueRangeError(
+                    f"force {self.name!r}: {name!r} cannot name a number, since the function receives it by that name; "
+                    "take letters, digits and underscores, and neither t, g nor gd."
+                )
+        object.__setattr__(self, "number_names", tuple(given))
+        object.__setattr__(self, "numbers", list(given.values()))
+        Force.__post_init__(self)
+
+    def value_of_numbers(self) -> dict[str, Any]:
+        """The numbers by name."""
+        return dict(zip(self.number_names, self.numbers.tolist(), strict=True))
 
     def check(self) -> None:
         """Raise unless there are measures, and functions to call."""
@@ -58,7 +85,9 @@ class UserForce(Force):
             )
         for what, given in (("function", self.function), ("partials", self.partials)):
             if not callable(given) and not (what == "partials" and given is None):
-                raise ShapeError(f"force {self.name!r}: {what} = {given!r} must be a function of (t, g, gd).")
+                raise ShapeError(
+                    f"force {self.name!r}: {what} = {given!r} must be a function of (t, g, gd) and of its numbers."
+                )
 
     def check_model(self, model: Model) -> None:
         """Raise unless the model has everything that is measured."""

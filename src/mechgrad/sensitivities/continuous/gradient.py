@@ -21,7 +21,6 @@ from mechgrad.sensitivities.continuous.terms import Found, Terminal
 from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import moments_of
-from mechgrad.sensitivities.start import start_slopes
 from mechgrad.sensitivities.states import StateGradients
 from mechgrad.sensitivities.weights import TableGradient
 from mechgrad.typing import FloatArray
@@ -85,8 +84,8 @@ def continuous_gradient(
     at = moments_of(motion)
     parts = joined([densities(term, at, parameters) for term in objectives])
     found = adjoint_of(motion, variant).adjoint(parts.by_states, parts.terminal)
-    dq, dv = start_slopes(motion, parameters)
-    tables = TableGradient(motion.system, len(parts.by_parameters))
+    dq, dv = parameters.start.slopes(parameters)
+    tables = TableGradient(motion.system, len(parts.by_parameters), parameters)
     for weights in found.weights:
         tables.add(weights)
-    return np.asarray(parts.by_parameters + found.yq @ dq.T + found.yv @ dv.T + tables.by_parameters(parameters))
+    return np.asarray(parts.by_parameters + found.yq @ dq.T + found.yv @ dv.T + tables.by_parameters())

@@ -1,0 +1,198 @@
+"""What can be differentiated, under one interface: motions, guided motions, equilibria, assembled states."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mechgrad.dynamics.equilibrium import Equilibrium
+from mechgrad.errors import InputError
+from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.kinematics.assembly import State
+from mechgrad.kinematics.guided import GuidedMotion
+from mechgrad.model.model import Model
+from mechgrad.sensitivities.continuous import continuous_gradient
+from mechgrad.sensitivities.guided import GuidedCase, guided_gradient, repeated_guided
+from mechgrad.sensitivities.implicit import ImplicitSteps
+from mechgrad.sensitivities.measures import Moments
+from mechgrad.sensitivities.objectives import Objective
+from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.rank import check_rank_of_motion
+from mechgrad.sensitivities.repeat import moments_of, repeated
+from mechgrad.sensitivities.static import AssembledCase, StaticCase, collected, repeated_state
+from mechgrad.sensitivities.steps import Steps, steps_of
+from mechgrad.sensitivities.tearing import check_idle_rows
+from mechgrad.sensitivities.weights import TableGradient
+from mechgrad.typing import Array, FloatArray
+
+Subject: TypeAlias = Trajectory | GuidedMotion | Equilibrium | State
+"""What `gradient` takes."""
+
+CONTINUOUS = {
+    "continuous-adjoint": None,
+    "continuous-adjoint-1": "approach-1",
+    "continuous-adjoint-2": "approach-2",
+}
+
+
+class Case(ABC):
+    """Something with parameters, states to be measured, and derivatives.
+
+    one_state : whether it is a single state, where a measure stands for itself
+    """
+
+    one_state = False
+    model: Model
+
+    @abstractmethod
+    def parameters(self, wrt: str | Sequence[str]) -> Parameters:
+        """What it is differentiated by, checked: raises for parameters that it cannot follow."""
+
+    @abstractmethod
+    def moments(self, terms: Sequence[Objective]) -> Moments:
+        """Its states, to be measured."""
+
+    @abstractmethod
+    def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
+        """Derivatives of objectives by parameters (no, np), by an analytic method."""
+
+    @abstractmethod
+    def repeated(self, parameters: Parameters, values: Array) -> Case:
+        """The same made once more from the beginning, with other values of its parameters, complex ones too."""
+
+    def values(self, terms: Sequence[Objective]) -> list[Array]:
+        """What each objective is."""
+        at = self.moments(terms)
+        return [np.atleast_1d(term.values(at)) for term in terms]
+
+    def check_method(self, method: str) -> None:
+        """Raise where a method does not apply."""
+        if method in CONTINUOUS:
+            raise InputError(f"{method!r} needs a motion that forces decide; use 'adjoint' or 'direct'.")
+
+
+def case_of(subject: Any) -> Case:
+    """The case of whatever `gradient` is given."""
+    kinds: tuple[tuple[type, Any], ...] = (
+        (Trajectory, MotionCase), (GuidedMotion, _Guided), (Equilibrium, _Rest), (State, _Assembled),
+    )  # fmt: skip
+    for kind, case in kinds:
+        if isinstance(subject, kind):
+            return case(subject)  # type: ignore[no-any-return]
+    raise InputError(
+        f"{type(subject).__name__} cannot be differentiated; give what simulate, kinematic_motion, equilibrium or "
+        "assemble returned."
+    )
+
+
+class MotionCase(Case):
+    """A motion by `simulate`."""
+
+    def __init__(self, motion: Trajectory) -> None:
+        self.motion, self.model = motion, motion.model
+
+    def parameters(self, wrt: str | Sequence[str]) -> Parameters:
+        motion = self.motion
+        if motion.q.ndim != 2:
+            raise InputError("gradient takes the motion of one start; take one row of the batch at a time.")
+        if motion.ended != "duration":
+            raise InputError(
+                f"the motion ended because of: {motion.ended}. Where it ends depends on parameters; simulate a fixed "
+                "duration."
+            )
+        if np.iscomplexobj(motion.q):
+            raise InputError("the motion is complex already; gradients belong to real motions.")
+        parameters = Parameters(motion, wrt)
+        check_idle_rows(parameters, moments_of(motion).states)
+        return parameters
+
+    def moments(self, terms: Sequence[Objective]) -> Moments:
+        return moments_of(self.motion)
+
+    def check_method(self, method: str) -> None:
+        if method not in ("direct", "adjoint"):
+            check_rank_of_motion(self.motion)
+
+    def steps(self, threads: int) -> Steps:
+        """The derivative of its steps; implicit ones notice themselves where constraints lose their rank."""
+        steps = steps_of(self.motion, threads)
+        if not isinstance(steps, ImplicitSteps):
+            check_rank_of_motion(self.motion)
+        return steps
+
+    def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
+        if method in CONTINUOUS:
+            return continuous_gradient(self.motion, terms, parameters, CONTINUOUS[method])
+        by_states, explicit = collected(terms, self.moments(terms), parameters)
+        steps = self.steps(threads)
+        dq, dv = parameters.start.slopes(parameters)
+        if method == "direct":
+            slopes = steps.direct(parameters, dq, dv)
+            total = (np.tensordot(g, x, ([0, 2], [0, 2])) for g, x in zip(by_states, slopes, strict=True))
+            return np.asarray(explicit + sum(total))
+        tables = TableGradient(self.motion.system, len(explicit), parameters)
+        yq, yv = steps.adjoint(by_states, tables.add)
+        return np.asarray(explicit + yq @ dq.T + yv @ dv.T + tables.by_parameters())
+
+    def repeated(self, parameters: Parameters, values: Array) -> Case:
+        return MotionCase(repeated(self.motion, parameters, values))
+
+
+class _Guided(Case):
+    """A motion by `kinematic_motion`."""
+
+    def __init__(self, motion: GuidedMotion) -> None:
+        self.motion, self.model = motion, motion.model
+        self.case = GuidedCase.of(motion)
+
+    def parameters(self, wrt: str | Sequence[str]) -> Parameters:
+        parameters = self.case.parameters(wrt)
+        check_idle_rows(parameters, self.case.moments().states)
+        return parameters
+
+    def moments(self, terms: Sequence[Objective]) -> Moments:
+        return self.case.moments()
+
+    def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
+        return guided_gradient(self.motion, terms, list(parameters.names), method=method)[1]
+
+    def repeated(self, parameters: Parameters, values: Array) -> Case:
+        return _Guided(repeated_guided(self.motion, parameters, values))
+
+
+class _OneState(Case):
+    one_state = True
+    case: StaticCase | AssembledCase
+
+    def parameters(self, wrt: str | Sequence[str]) -> Parameters:
+        if np.iscomplexobj(self.case.q):
+            raise InputError("the state is complex already; gradients belong to real ones.")
+        parameters = Parameters(self.case, wrt)  # type: ignore[arg-type]
+        check_idle_rows(parameters, self.moments(()).states)
+        return parameters
+
+    def moments(self, terms: Sequence[Objective]) -> Moments:
+        return self.case.moments(terms)
+
+    def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
+        return self.case.gradient(terms, parameters, method)
+
+    def repeated(self, parameters: Parameters, values: Array) -> Case:
+        return case_of(repeated_state(parameters, values))
+
+
+class _Rest(_OneState):
+    """A state by `equilibrium`."""
+
+    def __init__(self, rest: Equilibrium) -> None:
+        self.case, self.model = StaticCase(rest), rest.model
+
+
+class _Assembled(_OneState):
+    """A state by `assemble`."""
+
+    def __init__(self, state: State) -> None:
+        self.case, self.model = AssembledCase(state), state.model
