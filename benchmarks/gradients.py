@@ -35,7 +35,6 @@ from mechgrad.gallery import chain, five_bar, five_bar_start
 from mechgrad.sensitivities.explicit import ExplicitSteps
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.recursive import RecursiveSteps
-from mechgrad.sensitivities.start import start_slopes
 
 exudyn_twins.exu.config.suppressWarnings = True
 from exudyn.processing import ComputeSensitivities  # noqa: E402
@@ -221,7 +220,7 @@ def recursive_growth(report: Report, quick: bool) -> None:
 
     def clock(kind: type, n: int, p: int) -> float:
         motion, parameters = prepared(n, p)
-        slopes = start_slopes(motion, parameters)
+        slopes = parameters.start.slopes(parameters)
         run = kind(motion)
         run.direct(parameters, *slopes)
         best = np.inf

@@ -22,6 +22,7 @@ from mechgrad.errors import InputError
 from mechgrad.kinematics.held import Equations
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.starts.base import POSITION, START, VELOCITY, Forces, Rates, Start, quantities
+from mechgrad.sensitivities.starts.given import given_slopes, given_velocities
 from mechgrad.sensitivities.states import States, linearised, slopes
 from mechgrad.typing import FloatArray
 
@@ -100,16 +101,23 @@ class RestStart(Start):
     def __init__(self, rest: Equilibrium) -> None:
         self.rest, self.model = rest, rest.model
         self.forces = Forces(np.asarray(rest.tau), rest.loads)
+        # in a tree, velocities that no rate was given for are zero, and stay so
+        self.plain_rates = not rest.constraint_names and all(
+            x.v_at >= 0 for x in quantities(rest.model, list(rest.held_rates), rate=True)
+        )
 
     def values(self) -> dict[str, float]:
         rest = self.rest
-        return {POSITION + name: float(np.real(x)) for name, x in rest.held.items()} | {
-            VELOCITY + name: float(np.real(x)) for name, x in rest.held_rates.items()
-        }
+        positions = {POSITION + name: float(np.real(x)) for name, x in rest.held.items()}
+        if self.plain_rates:
+            return positions | given_velocities(rest.model, rest.v)
+        return positions | {VELOCITY + name: float(np.real(x)) for name, x in rest.held_rates.items()}
 
     def slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
         rest = self.rest
         dq, _ = StaticEquations(rest, System(rest.model, rest.tau, rest.loads), START).direct(parameters)
+        if self.plain_rates:
+            return dq, given_slopes(parameters, VELOCITY)
         dv = np.zeros_like(dq)
         rates = Rates(
             rest.model, np.asarray(rest.q.real, float), np.asarray(rest.v.real, float), rest.t, rest.held_rates
@@ -122,8 +130,9 @@ class RestStart(Start):
     def again(self, model: Model, numbers: Mapping[str, Any], forces: Forces) -> tuple[Any, Any]:
         rest = self.rest
         at = {name: numbers[POSITION + name] for name in rest.held}
-        rates: dict[str, Any] = {name: numbers[VELOCITY + name] for name in rest.held_rates}
-        free: dict[str, Any] = {name: None for name in at if name not in rates}
+        names = rest.model.v_names if self.plain_rates else tuple(rest.held_rates)
+        rates: dict[str, Any] = {name: numbers[VELOCITY + name] for name in names}
+        free: dict[str, Any] = {} if self.plain_rates else {name: None for name in at if name not in rates}
         found = equilibrium(
             model, np.asarray(rest.q.real, float), at=at, tau=forces.tau, loads=forces.loads, t=rest.t,
             rates={**free, **rates}, tolerance=TIGHT,
@@ -131,6 +140,6 @@ class RestStart(Start):
         return found, None
 
     def describe(self) -> str:
-        rates = ", ".join(self.rest.held_rates)
+        rates = "all of them" if self.plain_rates else ", ".join(self.rest.held_rates)
         held = f"{', '.join(self.rest.held)} held" if self.rest.held else "nothing held"
         return f"equilibrium, {held}" + (f"; of velocities {rates}" if rates else "")
