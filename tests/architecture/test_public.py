@@ -37,7 +37,7 @@ VOCABULARY = [
     "simulate", "Trajectory", "ALI3P", "MatrixR", "Index1", "Penalty", "SemiRecursive", "FullyRecursive",
     "Trapezoidal", "Newmark", "HHT", "GeneralizedAlpha", "RK4", "DOP853",
     "gradient", "Gradient", "motion_sensitivities", "MotionSensitivities", "Objective", "Integral", "AtEnd", "AtTime",
-    "smooth_abs", "Measure", "JointCoordinate", "JointVelocity", "JointAcceleration", "PointPosition", "PointVelocity",
+    "Tracking", "Samples", "smooth_abs", "Measure", "JointCoordinate", "JointVelocity", "JointAcceleration", "PointPosition", "PointVelocity",
     "PointAcceleration", "Distance", "Angle", "KineticEnergy", "PotentialEnergy", "Multiplier", "JointReaction",
     "Effort",
     "certify", "certify_model", "Certificate",

@@ -18,7 +18,7 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.sensitivities.duals import Dual
-from mechgrad.sensitivities.local_differences import Contradiction, central, contradiction
+from mechgrad.sensitivities.local_differences import Contradiction, central, contradiction, one_way
 from mechgrad.typing import Array, FloatArray
 
 ADVICE = "Write it with NumPy's functions (docs/gradients.md lists them), mg.smooth_abs(x, width), or give partials=."
@@ -74,14 +74,12 @@ class Integrand:
             self._judge(y, g, t, given, "partials")
             return g, given
         counts = [x[0].size for x in y]
-        seeds = _seeds(y, counts)
-        g, slopes, reason = self._dual(y, seeds, t)
+        g, slopes, reason = self._dual(y, _units(y, counts), t)
         if slopes is None:
             g = self._plain(y, t)
             return g, self._by_differences(y, g, t, reason)
         self._check_finite(slopes, t)
         found = [np.moveaxis(slopes[sum(counts[:i]) : sum(counts[: i + 1])], 0, 2) for i in range(len(y))]
-        self._check_local(found, slopes[-1], [s[-1].reshape(nt, -1) for s in seeds], t)
         self._judge(y, g, t, found, "its derivative by dual numbers")
         return g, found
 
@@ -164,14 +162,15 @@ class Integrand:
             f"logarithm at 0, a quotient 0 / 0? {ADVICE}"
         )
 
-    def _check_local(
-        self, partials: Sequence[FloatArray], mixed: FloatArray, mixture: Sequence[FloatArray], t: FloatArray
-    ) -> None:
-        """Slopes along a mixture of directions are the mixture of slopes, if every instant stands for itself."""
-        parts = [p * d[:, None, :] for p, d in zip(partials, mixture, strict=True)]
-        total = sum(x.sum(axis=2) for x in parts)
-        size = np.asarray(sum(np.abs(x).sum(axis=2) for x in parts))
-        missed = np.abs(mixed - total) > LOCAL * size + 1e-4 * LOCAL * np.abs(mixed).max(axis=0, initial=0.0)
+    def _check_local(self, y: Sequence[FloatArray], t: FloatArray, partials: Sequence[FloatArray]) -> None:
+        """Raise if slopes along a mixture of directions are not the mixture of slopes: another one at every instant."""
+        mixture = [one_way(x.shape) for x in y]
+        _, mixed, _ = self._dual(y, [d[None] for d in mixture], t)
+        if mixed is None:
+            return
+        parts = [p * d.reshape(len(t), 1, -1) for p, d in zip(partials, mixture, strict=True)]
+        total, size = (np.asarray(sum(f(x).sum(axis=2) for x in parts)) for f in (np.asarray, np.abs))
+        missed = np.abs(mixed[0] - total) > LOCAL * size
         if missed.any():
             i, k = np.argwhere(missed)[0]
             raise InputError(
@@ -227,6 +226,8 @@ class Integrand:
         at: Contradiction | None = contradiction(self._shifted(t), y, g, partials, errors, each=self.given is not None)
         if at is None:
             return
+        if self.given is None:
+            self._check_local(y, t, partials)
         raise InputError(
             f"the function of {self.owner} and {what} contradict each other at t = {t[at.instant]:g} s in row "
             f"{at.row}: along a step the derivative is said to be {at.found:.6g}, and differences give {at.low:.6g} to "
@@ -235,17 +236,16 @@ class Integrand:
         )
 
 
-def _seeds(y: Sequence[FloatArray], counts: Sequence[int]) -> list[FloatArray]:
-    """Unit slopes of all components, and last a mixture that goes another way at every instant."""
-    rng, total = np.random.default_rng(1), sum(counts)
-    seeds = []
-    for i, x in enumerate(y):
-        seed = np.zeros((total + 1, len(x), counts[i]))
-        for j in range(counts[i]):
-            seed[sum(counts[:i]) + j, :, j] = 1.0
-        seed[-1] = rng.uniform(0.5, 1.0, seed.shape[1:]) * rng.choice([-1.0, 1.0], seed.shape[1:])
-        seeds.append(seed.reshape(total + 1, *x.shape))
-    return seeds
+def _units(y: Sequence[FloatArray], counts: Sequence[int]) -> list[FloatArray]:
+    """Unit slopes (all components, nt, ...) of every measure."""
+    units, first = [], 0
+    for x, count in zip(y, counts, strict=True):
+        unit = np.zeros((sum(counts), len(x), count))
+        for j in range(count):
+            unit[first + j, :, j] = 1.0
+        units.append(unit.reshape(-1, *x.shape))
+        first += count
+    return units
 
 
 def _takes_time(function: Callable[..., Any] | None, measures: int) -> bool:

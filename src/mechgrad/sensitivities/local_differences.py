@@ -11,6 +11,7 @@ smaller.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,15 @@ def sizes(y: FloatArray) -> FloatArray:
     return np.maximum(x, np.where(largest > 0.0, 1e-3 * largest, 1.0))
 
 
+@lru_cache(maxsize=16)
+def one_way(shape: tuple[int, ...]) -> FloatArray:
+    """Numbers of size 1/2 to 1 and of either sign, without order but always the same."""
+    x = np.random.default_rng(0).random(shape)
+    way = np.where(x < 0.5, x - 1.0, x)
+    way.setflags(write=False)
+    return way
+
+
 def contradiction(
     evaluate: Evaluate,
     y: Sequence[FloatArray],
@@ -75,7 +85,7 @@ def contradiction(
     errors : of the partials, if they have any
     each : go along each component of the measures for itself, instead of along all at once
     """
-    nt, rng = len(g), np.random.default_rng(0)
+    nt = len(g)
     masks = [[np.ones(x.shape[1:]) for x in y]]
     if each:
         masks = [
@@ -86,8 +96,7 @@ def contradiction(
     scales = [sizes(x) for x in y]
     for mask in masks:
         # instants go different ways, so that a function that mixes them is found out
-        ways = [rng.uniform(0.5, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape) * s * m
-                for x, s, m in zip(y, scales, mask, strict=True)]  # fmt: skip
+        ways = [one_way(x.shape) * s * m for x, s, m in zip(y, scales, mask, strict=True)]
         refuted: Array = np.ones(g.shape, bool)
         last: tuple[FloatArray, ...] = ()
         for step in JUDGE_STEPS:

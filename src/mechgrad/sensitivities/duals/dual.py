@@ -217,6 +217,8 @@ def _applied(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
         return ufunc(*values)
     if ufunc is np.matmul:
         return FUNCTIONS[np.matmul](*inputs)
+    if ufunc is np.multiply and inputs[0] is inputs[1]:
+        ufunc, inputs, values = np.square, inputs[:1], values[:1]
     if ufunc not in RULES:
         raise Unsupported(f"np.{ufunc.__name__}")
     result = np.asarray(ufunc(*values))
