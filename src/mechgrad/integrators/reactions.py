@@ -106,32 +106,37 @@ def state_reactions(
     times = np.broadcast_to(np.asarray(t, float), (len(Q),))
     a, lam = state_accelerations(model, Q, V, t=times, tau=tau, loads=loads)
     system = System(model, tau, loads, dtype=complex if np.iscomplexobj(a) else None)
-    bodies = body_motion(model, Q.astype(system.dtype), V, a)
-    _, pushes = row_forces(system, Q, V, a, lam, times)
-    given = [*(loads or ()), *_as_loads(model, bodies, pushes)]
-    tree = joint_reactions(model.open_tree(), Q, V, a, loads=given)
-    rows = closure_rows(model, system)
-    forces: list[Array] = []
-    moments: list[Array] = []
-    for joint in model.joints:
-        if joint.name in model.cut:
-            own = np.zeros_like(lam)
-            own[:, rows[joint.name]] = lam[:, rows[joint.name]]
-            _, closing = row_forces(system, Q, V, a, own, times, laws=False)
-            found = _through_cut(model, bodies, joint, closing)
-        else:
-            found = _through_tree(model, bodies, joint, tree)
-        turn = {
-            "world": np.eye(3),
-            "parent": joint_axes(bodies, joint.parent),
-            "child": joint_axes(bodies, joint.child),
-        }[axes]
-        for out, x in zip((forces, moments), found, strict=True):
-            out.append(np.einsum("...ji,...j->...i", turn, x))
-    force, moment = np.stack(forces, axis=-2), np.stack(moments, axis=-2)
+    force, moment = wrenches(system, Q, V, a, lam, times, model.joints, axes)
     if np.ndim(q) == 1:
         force, moment = force[0], moment[0]
     return JointReactions(model.joint_names, force, moment, axes)
+
+
+def wrenches(
+    system: System, q: Array, v: Array, a: Array, lam: Array, t: Array, joints: Sequence[Joint], axes: str
+) -> Wrench:
+    """Force and moment of some joints, (nt, joints, 3) each, where accelerations and multipliers are known."""
+    model = system.model
+    bodies = body_motion(model, q.astype(system.dtype), v, a)
+    tree = None
+    if any(joint.name not in model.cut for joint in joints):
+        _, pushes = row_forces(system, q, v, a, lam, t)
+        tree = joint_reactions(model.open_tree(), q, v, a, loads=[*system.loads, *_as_loads(model, bodies, pushes)])
+    rows = closure_rows(model, system)
+    forces: list[Array] = []
+    moments: list[Array] = []
+    for joint in joints:
+        if tree is None or joint.name in model.cut:
+            own = np.zeros_like(lam)
+            own[:, rows[joint.name]] = lam[:, rows[joint.name]]
+            _, closing = row_forces(system, q, v, a, own, t, laws=False)
+            found = _through_cut(model, bodies, joint, closing)
+        else:
+            found = _through_tree(model, bodies, joint, tree)
+        turn = joint_axes(bodies, {"world": "ground", "parent": joint.parent, "child": joint.child}[axes])
+        for out, x in zip((forces, moments), found, strict=True):
+            out.append(np.einsum("...ji,...j->...i", turn, x))
+    return np.stack(forces, axis=-2), np.stack(moments, axis=-2)
 
 
 def _as_loads(model: Model, bodies: BodyMotion, pushes: Array) -> list[Load]:

@@ -18,8 +18,10 @@ from typing import ClassVar, NamedTuple, final
 import numpy as np
 
 from mechgrad.dynamics.system import INDEX_1, System, state_accelerations
-from mechgrad.integrators.reactions import closure_rows, joint_axes, joint_point, state_reactions
+from mechgrad.errors import InputError, unknown_name
+from mechgrad.integrators.reactions import closure_rows, joint_axes, joint_point, wrenches
 from mechgrad.inverse.probes import probed
+from mechgrad.inverse.reactions import AXES
 from mechgrad.kinematics.bodies import BodyMotion, body_motion
 from mechgrad.kinematics.markers import marker_derivatives
 from mechgrad.model.columns import STEP
@@ -52,9 +54,18 @@ class JointReaction(Measure):
     uses: ClassVar[str] = "q v"
 
     def values(self, at: Moments) -> Array:
+        return self.found(at, at.system())[2]
+
+    def found(self, at: Moments, system: System) -> tuple[Array, Array, Array]:
+        """Accelerations, multipliers, and the values that follow from them."""
         q, v, _, _, t = at.states
-        found = state_reactions(at.model, q, v, t=t, tau=at.tau, loads=list(at.loads), axes=self.axes)
-        return np.concatenate(found.of(self.joint), axis=-1)
+        if self.axes not in AXES:
+            raise InputError(f"axes is {self.axes!r}; choose one of {', '.join(map(repr, AXES))}.")
+        if self.joint not in at.model.joint_names:
+            raise unknown_name("joint", self.joint, at.model.joint_names, f"model {at.model.name!r}")
+        a, lam = state_accelerations(at.model, q, v, t=t, tau=at.tau, loads=at.loads)
+        force, moment = wrenches(system, q, v, a, lam, t, [at.model.joint(self.joint)], self.axes)
+        return a, lam, np.concatenate([force, moment], axis=-1)[:, 0]
 
     def gradients(self, at: Moments, parameters: Parameters, weights: FloatArray) -> Gradients:
         parts = chunks(len(at.states.t), at.model)
@@ -116,9 +127,9 @@ class _Reaction:
     def gradients(self, at: Moments, W: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """By q, v (nt, k, n_v) and by parameters (k, np), of weights W (nt, k, 6)."""
         q, v, _, _, t = at.states
-        a, lam = state_accelerations(self.model, q, v, t=t, tau=at.tau, loads=at.loads)
+        a, lam, y = self.measure.found(at, self.system)
         states = States(q, v, a, lam, t)
-        frames = self._frames(q, self.measure.values(at), W)
+        frames = self._frames(q, y, W)
         columns, probe = self.case.probes.columns, self.case.probes.probes[self.side.probe]
         wide = self.case.states(q, v, a, lam, t)
         here = linearised(self.case.system.T, wide, False)
