@@ -154,6 +154,8 @@ from mechgrad.sensitivities import (
     PointPosition,
     PointVelocity,
     PotentialEnergy,
+    Samples,
+    Tracking,
     certify,
     certify_model,
     gradient,
@@ -194,9 +196,9 @@ __all__ = [  # noqa: RUF022
     "Trapezoidal", "Newmark", "HHT", "GeneralizedAlpha", "RK4", "DOP853",
     # what if?
     "gradient", "Gradient", "motion_sensitivities", "MotionSensitivities", "Objective", "Integral", "AtEnd", "AtTime",
-    "smooth_abs", "Measure", "JointCoordinate", "JointVelocity", "JointAcceleration", "PointPosition", "PointVelocity",
-    "PointAcceleration", "Distance", "Angle", "KineticEnergy", "PotentialEnergy", "Multiplier", "JointReaction",
-    "Effort",
+    "Tracking", "Samples", "smooth_abs", "Measure", "JointCoordinate", "JointVelocity", "JointAcceleration",
+    "PointPosition", "PointVelocity", "PointAcceleration", "Distance", "Angle", "KineticEnergy", "PotentialEnergy",
+    "Multiplier", "JointReaction", "Effort",
     # is it right?
     "certify", "certify_model", "Certificate",
     # what went wrong?

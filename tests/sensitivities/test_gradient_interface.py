@@ -68,22 +68,6 @@ def test_sums_and_factors():
     np.testing.assert_allclose(both.array, 2.0 * alone[0].array + alone[1].array, rtol=1e-12)
 
 
-def test_given_partials_replace_complex_steps():
-    motion = swing()
-    squared = mg.Integral(lambda x: (x * x).sum(-1), mg.PointVelocity("tip"))
-    given = mg.Integral(lambda x: np.linalg.norm(x, axis=-1) ** 2, mg.PointVelocity("tip"), partials=lambda x: 2.0 * x)
-    np.testing.assert_allclose(
-        mg.gradient(motion, given, WRT).array, mg.gradient(motion, squared, WRT).array, rtol=1e-12
-    )
-
-
-def test_functions_that_lose_their_derivative_are_found_out():
-    with pytest.raises(InputError, match="smooth_abs"):
-        mg.gradient(swing(), mg.Integral(lambda x: np.linalg.norm(x, axis=-1), mg.PointVelocity("tip")), WRT)
-    smooth = mg.Integral(lambda x: mg.smooth_abs(x[:, 0], 1e-3), mg.PointVelocity("tip"))
-    assert mg.gradient(swing(), smooth, WRT).certify().passed
-
-
 def test_time_in_the_integrand():
     motion = swing()
     weighted = mg.Integral(lambda x, t: x * t, mg.JointCoordinate("elbow"))

@@ -106,28 +106,37 @@ def state_reactions(
     times = np.broadcast_to(np.asarray(t, float), (len(Q),))
     a, lam = state_accelerations(model, Q, V, t=times, tau=tau, loads=loads)
     system = System(model, tau, loads, dtype=complex if np.iscomplexobj(a) else None)
-    bodies = body_motion(model, Q.astype(system.dtype), V, a)
-    _, pushes = row_forces(system, Q, V, a, lam, times)
-    given = [*(loads or ()), *_as_loads(model, bodies, pushes)]
-    tree = joint_reactions(model.open_tree(), Q, V, a, loads=given)
-    rows = _closure_rows(model, system)
-    forces: list[Array] = []
-    moments: list[Array] = []
-    for joint in model.joints:
-        if joint.name in model.cut:
-            own = np.zeros_like(lam)
-            own[:, rows[joint.name]] = lam[:, rows[joint.name]]
-            _, closing = row_forces(system, Q, V, a, own, times, laws=False)
-            found = _through_cut(model, bodies, joint, closing)
-        else:
-            found = _through_tree(model, bodies, joint, tree)
-        turn = {"world": np.eye(3), "parent": _axes(bodies, joint.parent), "child": _axes(bodies, joint.child)}[axes]
-        for out, x in zip((forces, moments), found, strict=True):
-            out.append(np.einsum("...ji,...j->...i", turn, x))
-    force, moment = np.stack(forces, axis=-2), np.stack(moments, axis=-2)
+    force, moment = wrenches(system, Q, V, a, lam, times, model.joints, axes)
     if np.ndim(q) == 1:
         force, moment = force[0], moment[0]
     return JointReactions(model.joint_names, force, moment, axes)
+
+
+def wrenches(
+    system: System, q: Array, v: Array, a: Array, lam: Array, t: Array, joints: Sequence[Joint], axes: str
+) -> Wrench:
+    """Force and moment of some joints, (nt, joints, 3) each, where accelerations and multipliers are known."""
+    model = system.model
+    bodies = body_motion(model, q.astype(system.dtype), v, a)
+    tree = None
+    if any(joint.name not in model.cut for joint in joints):
+        _, pushes = row_forces(system, q, v, a, lam, t)
+        tree = joint_reactions(model.open_tree(), q, v, a, loads=[*system.loads, *_as_loads(model, bodies, pushes)])
+    rows = closure_rows(model, system)
+    forces: list[Array] = []
+    moments: list[Array] = []
+    for joint in joints:
+        if tree is None or joint.name in model.cut:
+            own = np.zeros_like(lam)
+            own[:, rows[joint.name]] = lam[:, rows[joint.name]]
+            _, closing = row_forces(system, q, v, a, own, t, laws=False)
+            found = _through_cut(model, bodies, joint, closing)
+        else:
+            found = _through_tree(model, bodies, joint, tree)
+        turn = joint_axes(bodies, {"world": "ground", "parent": joint.parent, "child": joint.child}[axes])
+        for out, x in zip((forces, moments), found, strict=True):
+            out.append(np.einsum("...ji,...j->...i", turn, x))
+    return np.stack(forces, axis=-2), np.stack(moments, axis=-2)
 
 
 def _as_loads(model: Model, bodies: BodyMotion, pushes: Array) -> list[Load]:
@@ -140,7 +149,7 @@ def _as_loads(model: Model, bodies: BodyMotion, pushes: Array) -> list[Load]:
     return loads
 
 
-def _closure_rows(model: Model, system: System) -> dict[str, Array]:
+def closure_rows(model: Model, system: System) -> dict[str, Array]:
     """Which multipliers belong to which cut joint; closures come first among all rows."""
     found, first = {}, 0
     for joint in model.cut_joints:
@@ -153,7 +162,7 @@ def _closure_rows(model: Model, system: System) -> dict[str, Array]:
 def _through_cut(model: Model, bodies: BodyMotion, joint: Joint, closing: Array) -> Wrench:
     """From what the joint's own rows do to its child, about its point there."""
     force, moment = np.split(closing[:, tree_of(model).body_atom[joint.child]], 2, axis=-1)
-    return force, moment - np.cross(_point(bodies, joint), force)
+    return force, moment - np.cross(joint_point(bodies, joint), force)
 
 
 def _through_tree(model: Model, bodies: BodyMotion, joint: Joint, tree: JointReactions) -> Wrench:
@@ -162,15 +171,16 @@ def _through_tree(model: Model, bodies: BodyMotion, joint: Joint, tree: JointRea
     way = model.tree_joint(joint.name)
     if way.child == joint.child:
         return force, moment
-    arm = _point(bodies, way) - _point(bodies, joint)
+    arm = joint_point(bodies, way) - joint_point(bodies, joint)
     return -force, -(moment + np.cross(arm, force))
 
 
-def _point(bodies: BodyMotion, joint: Joint) -> Array:
+def joint_point(bodies: BodyMotion, joint: Joint) -> Array:
     """The joint's point on the child, in the world."""
     child = bodies.of(joint.child)
     return np.asarray(child.p + child.R @ inverted(joint.tail())[1])
 
 
-def _axes(bodies: BodyMotion, body: str) -> Array:
+def joint_axes(bodies: BodyMotion, body: str) -> Array:
+    """The axes of a body in the world, as columns."""
     return np.eye(3) if body == "ground" else bodies.of(body).R

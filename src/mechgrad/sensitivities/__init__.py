@@ -21,10 +21,12 @@ from mechgrad.sensitivities.measures import (
 from mechgrad.sensitivities.model_certificate import ModelCertificate
 from mechgrad.sensitivities.model_check import certify_model
 from mechgrad.sensitivities.objectives import AtEnd, AtTime, Integral, Objective, smooth_abs
+from mechgrad.sensitivities.tracking import Samples, Tracking
 
 __all__ = [
     "Angle", "AtEnd", "AtTime", "Certificate", "Distance", "Effort", "Gradient", "Integral", "JointAcceleration",
     "JointCoordinate", "JointReaction", "JointVelocity", "KineticEnergy", "Measure", "ModelCertificate",
     "MotionSensitivities", "Multiplier", "Objective", "PointAcceleration", "PointPosition", "PointVelocity",
-    "PotentialEnergy", "Worst", "certify", "certify_model", "gradient", "motion_sensitivities", "smooth_abs",
+    "PotentialEnergy", "Samples", "Tracking", "Worst", "certify", "certify_model", "gradient", "motion_sensitivities",
+    "smooth_abs",
 ]  # fmt: skip

@@ -1,12 +1,13 @@
 """Measures: what objectives are made of."""
 
-from mechgrad.sensitivities.measures.base import Measure, Moments, Partials
-from mechgrad.sensitivities.measures.forces import Effort, JointReaction, KineticEnergy, Multiplier, PotentialEnergy
+from mechgrad.sensitivities.measures.base import Gradients, Measure, Moments, Partials
+from mechgrad.sensitivities.measures.forces import Effort, KineticEnergy, Multiplier, PotentialEnergy
 from mechgrad.sensitivities.measures.joints import JointAcceleration, JointCoordinate, JointVelocity
 from mechgrad.sensitivities.measures.points import Angle, Distance, PointAcceleration, PointPosition, PointVelocity
+from mechgrad.sensitivities.measures.reactions import JointReaction
 
 __all__ = [
-    "Angle", "Distance", "Effort", "JointAcceleration", "JointCoordinate", "JointReaction", "JointVelocity",
-    "KineticEnergy", "Measure", "Moments", "Multiplier", "Partials", "PointAcceleration", "PointPosition",
-    "PointVelocity", "PotentialEnergy",
+    "Angle", "Distance", "Effort", "Gradients", "JointAcceleration", "JointCoordinate", "JointReaction",
+    "JointVelocity", "KineticEnergy", "Measure", "Moments", "Multiplier", "Partials", "PointAcceleration",
+    "PointPosition", "PointVelocity", "PotentialEnergy",
 ]  # fmt: skip

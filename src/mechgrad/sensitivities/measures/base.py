@@ -31,6 +31,10 @@ class Moments(NamedTuple):
     names: tuple[str, ...]
     rule: str
 
+    def rows(self, which: slice) -> Moments:
+        """Some of them."""
+        return self._replace(states=self.states.rows(which))
+
     def system(self) -> System:
         """The mechanism of these states, with all its rows."""
         q, v, a, lam, _ = self.states
@@ -40,6 +44,17 @@ class Moments(NamedTuple):
 
 class Partials(NamedTuple):
     """Derivatives of the flattened values: by q, v, a (nt, size, n_v), multipliers (nt, size, m), parameters (nt, size,
+    np); None stands for zero."""
+
+    q: FloatArray | None = None
+    v: FloatArray | None = None
+    a: FloatArray | None = None
+    lam: FloatArray | None = None
+    p: FloatArray | None = None
+
+
+class Gradients(NamedTuple):
+    """Gradients of sums over time of weighted values: by q, v, a (nt, k, n_v), multipliers (nt, k, m), parameters (k,
     np); None stands for zero."""
 
     q: FloatArray | None = None
@@ -65,6 +80,14 @@ class Measure:
     def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
         """Positions of the parameters it may depend on explicitly."""
         return parameters.in_model
+
+    def gradients(self, at: Moments, parameters: Parameters, weights: FloatArray) -> Gradients:
+        """Gradients of  sum_i weights_i . values_i,  weights (nt, k, size); what costs less than all partials states
+        it itself."""
+        found = self.partials(at, parameters)
+        q, v, a, lam = (None if part is None else product(weights, part) for part in found[:4])
+        by_p = None if found.p is None else np.tensordot(weights, found.p, ([0, 2], [0, 1]))
+        return Gradients(q, v, a, lam, by_p)
 
     def partials(self, at: Moments, parameters: Parameters) -> Partials:
         """Derivatives by complex steps, exact to rounding."""
@@ -94,3 +117,13 @@ class Measure:
                 by_p[:, :, k] = slope(at._replace(model=parameters.moved(k), states=at.states._replace(q=q)))
         by_lam = along("lam", at.states.lam.shape[1])
         return Partials(along("q", n), along("v", n), along("a", n), by_lam, by_p)
+
+
+def product(weights: FloatArray, part: FloatArray) -> FloatArray:
+    """(nt, k, size) times (nt, size, n); sums over the few components are quicker than small matrix products."""
+    if weights.shape[2] > 12:
+        return np.asarray(weights @ part)
+    total = weights[:, :, :1] * part[:, :1, :]
+    for s in range(1, weights.shape[2]):
+        total += weights[:, :, s : s + 1] * part[:, s : s + 1, :]
+    return np.asarray(total)

@@ -1,4 +1,4 @@
-"""Energies, multipliers, reactions and what force elements exert."""
+"""Energies, multipliers and what force elements exert."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.integrators.energies import kinetic_energy, potential_energy, spring_energy
-from mechgrad.integrators.reactions import state_reactions
 from mechgrad.kinematics.mechanism import elements_of
 from mechgrad.sensitivities.measures.base import Measure, Moments, Partials
 from mechgrad.sensitivities.parameters import Parameters
@@ -76,27 +75,6 @@ class Multiplier(Measure):
         unit = np.zeros((len(at.states.t), 1, at.states.lam.shape[1]))
         unit[:, :, self._index(at)] = 1.0
         return Partials(lam=unit)
-
-
-@final
-@dataclass(frozen=True)
-class JointReaction(Measure):
-    """Force and moment that a joint transmits over time, (nt, 6) [N, N m], as `state_reactions` says.
-
-    They follow from positions and velocities by the equations of motion, whatever formulation made the motion.
-
-    >>> JointReaction("pin").axes
-    'world'
-    """
-
-    joint: str
-    axes: str = "world"
-    uses: ClassVar[str] = "q v"
-
-    def values(self, at: Moments) -> Array:
-        q, v, _, _, t = at.states
-        found = state_reactions(at.model, q, v, t=t, tau=at.tau, loads=list(at.loads), axes=self.axes)
-        return np.concatenate(found.of(self.joint), axis=-1)
 
 
 @final

@@ -1,0 +1,53 @@
+"""Sums of weighted residuals of a probed mechanism, and their gradients by all parameters of the plain one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast, final
+
+import numpy as np
+
+from mechgrad.dynamics.system import System
+from mechgrad.inverse.probes import Probed
+from mechgrad.kinematics.mechanism import row_report
+from mechgrad.model.model import Model
+from mechgrad.sensitivities.measures.base import Moments
+from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.states import States
+from mechgrad.sensitivities.weights import TableGradient, Weights
+from mechgrad.typing import FloatArray
+
+
+@final
+class ProbedCase:
+    """A mechanism with probes and what gradients by parameters ask of any motion: a model, a system, no start."""
+
+    start = None
+
+    def __init__(self, at: Moments, probes: Probed) -> None:
+        report = row_report(at.model)
+        self.probes, self.model = probes, probes.model
+        self.model.cached("row report", lambda _: report)  # the same rows act
+        self.system = System(self.model, probes.widen(at.tau), at.loads, rows=report.kept)
+
+    def states(self, q: FloatArray, v: FloatArray, a: FloatArray, lam: FloatArray, t: FloatArray) -> States:
+        """States of the plain mechanism, probes at rest."""
+        widen = self.probes.widen
+        return States(self.probes.widen_q(q), widen(v), widen(a), lam, t)
+
+    def by_parameters(self, parameters: Parameters, count: int, weights: Sequence[Weights]) -> FloatArray:
+        """Gradients (count, np) of sums of weighted residuals and rows."""
+        result = np.zeros((count, len(parameters)))
+        if parameters.in_model:
+            own = Parameters(cast(Any, self), [parameters.names[k] for k in parameters.in_model])
+            tables = TableGradient(self.system, count)
+            for some in weights:
+                tables.add(some)
+            result[:, parameters.in_model] = tables.by_parameters(own)
+        return result
+
+
+def chunks(count: int, model: Model) -> list[slice]:
+    """Instants taken together, so that matrices of all of them stay within some megabytes."""
+    size = max(256, int(2e6 / max(1, (model.n_v + 6) ** 2)))
+    return [slice(k, min(k + size, count)) for k in range(0, count, size)]
