@@ -16,7 +16,7 @@ from mechgrad.sensitivities.cases import CONTINUOUS, Case, MotionCase, Subject, 
 from mechgrad.sensitivities.certificate import Certificate, certify
 from mechgrad.sensitivities.measures import Measure
 from mechgrad.sensitivities.numeric import differentiate
-from mechgrad.sensitivities.objectives import AtEnd, Objective
+from mechgrad.sensitivities.objectives import AtEnd, Objective, as_objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.typing import Array, FloatArray
 
@@ -179,27 +179,18 @@ def gradient(
 
 
 def _named(objectives: Objectives, one_state: bool) -> tuple[tuple[str, ...], tuple[Objective, ...]]:
-    def as_objective(x: Any) -> Objective:
-        if isinstance(x, Measure):
-            if one_state:
-                return AtEnd(x)
-            raise InputError(
-                f"{x!r} changes along the motion; say when it counts: mg.AtEnd(...), mg.AtTime(t, ...) or "
-                "mg.Integral(...) of it."
-            )
-        if not isinstance(x, Objective):
-            raise InputError(f"{x!r} is no objective; give Integral, AtEnd or AtTime, a list or a mapping of them.")
-        return x
+    def named(x: Any) -> Objective:
+        return AtEnd(x) if one_state and isinstance(x, Measure) else as_objective(x)
 
     if isinstance(objectives, Objective | Measure):
-        return ("",), (as_objective(objectives),)
+        return ("",), (named(objectives),)
     if isinstance(objectives, Mapping):
-        names, terms = tuple(map(str, objectives)), tuple(map(as_objective, objectives.values()))
+        names, terms = tuple(map(str, objectives)), tuple(map(named, objectives.values()))
     elif isinstance(objectives, Sequence) and not isinstance(objectives, str):
-        terms = tuple(map(as_objective, objectives))
+        terms = tuple(map(named, objectives))
         names = tuple(f"psi{k + 1}" for k in range(len(terms)))
     else:
-        names, terms = ("",), (as_objective(objectives),)
+        names, terms = ("",), (named(objectives),)
     if not terms:
         raise InputError("there is no objective; give Integral, AtEnd or AtTime, a list or a mapping of them.")
     return names, terms

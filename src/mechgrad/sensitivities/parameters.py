@@ -118,6 +118,17 @@ class Parameters:
         """Whether parameter k is a start value."""
         return self.names[k] in self._start_values
 
+    def on_motion(self, k: int) -> bool:
+        """Whether parameter k acts on the motion itself, not on its start alone."""
+        given = self._given.get(self.names[k])
+        return not self.is_start(k) and (given is None or MOTION in given.roles)
+
+    def once(self, which: Sequence[int]) -> tuple[list[str], list[int]]:
+        """Names of some parameters, each once, and the position of each parameter's name among them."""
+        names = [self.names[k] for k in which]
+        unique = list(dict.fromkeys(names))
+        return unique, [unique.index(name) for name in names]
+
     def value(self, k: int) -> float:
         """The present value of parameter k."""
         name = self.names[k]

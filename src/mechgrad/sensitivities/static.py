@@ -17,7 +17,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.kinematics.assembly import State
 from mechgrad.sensitivities.measures import JointReaction, Measure, Moments
-from mechgrad.sensitivities.objectives import Integral, Objective, Sum
+from mechgrad.sensitivities.objectives import Integral, Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.starts.base import MOTION, POSITION
 from mechgrad.sensitivities.starts.rest import StaticEquations
@@ -39,13 +39,12 @@ class _OneState:
     def measures(self, objectives: Sequence[Objective]) -> list[Measure]:
         """All measures of some objectives; raise for integrals, which one state does not have."""
         found: list[Measure] = []
-        for objective in objectives:
-            if isinstance(objective, Sum):
-                found += self.measures([part for _, part in objective.parts])
-                continue
-            if isinstance(objective, Integral):
-                raise InputError("an Integral needs a motion; of one state ask AtEnd(...), or a measure itself.")
-            found += getattr(objective, "measures", ())
+        for _, term in (pair for objective in objectives for pair in objective.terms()):
+            if isinstance(term, Integral):
+                raise InputError(
+                    f"{type(term).__name__} needs a motion; of one state ask AtEnd(...), or a measure itself."
+                )
+            found += term.measures
         return found
 
 

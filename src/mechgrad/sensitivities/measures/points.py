@@ -19,12 +19,9 @@ from mechgrad.typing import Array
 def moving(at: Moments, parameters: Parameters, markers: Sequence[str]) -> list[int]:
     """Positions of the parameters that move one of the markers directly."""
     tree = tree_of(at.model)
-    owners = tuple(f"{marker}." for marker in markers if marker.endswith(".com"))
 
     def moves(path: str) -> bool:
-        terms = model_terms(at.model, tree, path, markers)
-        follows = any(target.startswith(owners) for target, _ in at.model.path_derivative(path)) if owners else False
-        return follows or any(term.kind in (BEFORE, BEHIND, MARKER) for term in terms)
+        return any(term.kind in (BEFORE, BEHIND, MARKER) for term in model_terms(at.model, tree, path, markers))
 
     return [k for k in parameters.in_model if not parameters.pushes(k) and moves(parameters.names[k])]
 
@@ -44,12 +41,12 @@ class _OfMarker(Measure):
 
     def partials(self, at: Moments, parameters: Parameters) -> Partials:
         felt, states = self.felt(at, parameters), at.states
-        names = [parameters.names[k] for k in felt]
+        names, at_name = parameters.once(felt)
         D = marker_derivatives(at.model, [self.marker], states.q, states.v, states.a, wrt=names)
         by_p = None
         if names:
             by_p = np.zeros((len(states.t), 3, len(parameters)))
-            by_p[:, :, felt] = (D.x_p, D.xd_p, D.xdd_p)[self.level][:, 0]
+            by_p[:, :, felt] = (D.x_p, D.xd_p, D.xdd_p)[self.level][:, 0][:, :, at_name]
         if self.level == 0:
             return Partials(q=D.x_q[:, 0], p=by_p)
         if self.level == 1:

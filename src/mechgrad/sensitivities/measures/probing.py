@@ -23,12 +23,16 @@ class ProbedCase:
     """A mechanism with probes and what gradients by parameters ask of any motion: a model, a system, no start."""
 
     start = None
+    forced = True
 
     def __init__(self, at: Moments, probes: Probed) -> None:
         report = row_report(at.model)
         self.probes, self.model = probes, probes.model
         self.model.cached("row report", lambda _: report)  # the same rows act
         self.system = System(self.model, probes.widen(at.tau), at.loads, rows=report.kept)
+        self.tau, self.loads = self.system.tau, self.system.loads
+        # no start of its own: any state will do
+        self.q, self.v, self.t = self.model.neutral()[None], np.zeros((1, self.model.n_v)), np.zeros(1)
 
     def states(self, q: FloatArray, v: FloatArray, a: FloatArray, lam: FloatArray, t: FloatArray) -> States:
         """States of the plain mechanism, probes at rest."""
@@ -38,12 +42,13 @@ class ProbedCase:
     def by_parameters(self, parameters: Parameters, count: int, weights: Sequence[Weights]) -> FloatArray:
         """Gradients (count, np) of sums of weighted residuals and rows."""
         result = np.zeros((count, len(parameters)))
-        if parameters.in_model:
-            own = Parameters(cast(Any, self), [parameters.names[k] for k in parameters.in_model])
-            tables = TableGradient(self.system, count)
+        felt = [k for k in parameters.acting if parameters.on_motion(k)]
+        if felt:
+            own = Parameters(cast(Any, self), [parameters.names[k] for k in felt])
+            tables = TableGradient(self.system, count, own)
             for some in weights:
                 tables.add(some)
-            result[:, parameters.in_model] = tables.by_parameters(own)
+            result[:, felt] = tables.by_parameters()
         return result
 
 

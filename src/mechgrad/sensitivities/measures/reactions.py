@@ -198,11 +198,13 @@ class _Reaction:
         if axes == GROUND:
             names, weights = names[:-1], weights[:-1]
         felt = [k for k in self.parameters.in_model if not self.parameters.pushes(k)]
-        D = marker_derivatives(self.model, names, q, wrt=[self.parameters.names[k] for k in felt])
+        unique, at_name = self.parameters.once(felt)
+        D = marker_derivatives(self.model, names, q, wrt=unique)
         by_q = sum(w @ D.x_q[:, i] for i, w in enumerate(weights))
         by_p = np.zeros((frames.mu.shape[1], len(self.parameters)))
         if felt:
-            by_p[:, felt] = sum(np.tensordot(w, D.x_p[:, i], ([0, 2], [0, 1])) for i, w in enumerate(weights))
+            each = sum(np.tensordot(w, D.x_p[:, i], ([0, 2], [0, 1])) for i, w in enumerate(weights))
+            by_p[:, felt] = np.asarray(each)[:, at_name]
         totals = [x.sum(axis=0) for x in frames.local]
         for k in felt:
             targets = [path for path, _ in self.model.path_derivative(self.parameters.names[k])]
