@@ -15,9 +15,10 @@ from mechgrad.kinematics.guided import GuidedMotion
 from mechgrad.model.columns import STEP
 from mechgrad.sensitivities.certificate import Certificate, certify
 from mechgrad.sensitivities.continuous import continuous_gradient
-from mechgrad.sensitivities.guided import GuidedCase, guided_gradient, repeated_guided
+from mechgrad.sensitivities.guided import GuidedCase, guided_gradient, guided_sensitivities, repeated_guided
+from mechgrad.sensitivities.histories import Histories, measure_histories
 from mechgrad.sensitivities.implicit import ImplicitSteps
-from mechgrad.sensitivities.measures import Moments
+from mechgrad.sensitivities.measures import Measure, Moments
 from mechgrad.sensitivities.numeric import differentiate
 from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
@@ -304,17 +305,26 @@ class MotionSensitivities:
     ----------
     t : (nt,)
     q, v, a : (nt, n_v, np) of positions (along `model.integrate`), velocities and accelerations
-    multipliers : (nt, m, np)
+    multipliers : (nt, m, np), none of motions that drivers decide
     parameters : names of the columns
+
+    >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
+    >>> mg.motion_sensitivities(swing, ["bob.mass", "bob.com.z"]).of(mg.PointVelocity("bob.com")).shape
+    (101, 3, 2)
     """
 
-    motion: Trajectory
+    motion: Motion
     t: FloatArray
     q: FloatArray
     v: FloatArray
     a: FloatArray
     multipliers: FloatArray
     parameters: tuple[str, ...]
+
+    def of(self, measure: Measure) -> FloatArray:
+        """dy/dp over time of a measure y, (nt, *shape of its values, np)."""
+        states = Histories(self.q, self.v, self.a, self.multipliers)
+        return measure_histories(self.motion, self.parameters, states, measure)
 
     def plot(self) -> Any:
         """Sensitivities of positions over time, a panel per parameter; returns the matplotlib figure."""
@@ -323,8 +333,9 @@ class MotionSensitivities:
         return plot_histories(self)
 
 
-def motion_sensitivities(motion: Trajectory, wrt: str | Sequence[str], *, threads: int = 0) -> MotionSensitivities:
-    """dq/dp, dv/dp, da/dp and dlam/dp over a motion, by direct differentiation of its steps.
+def motion_sensitivities(motion: Motion, wrt: str | Sequence[str], *, threads: int = 0) -> MotionSensitivities:
+    """dq/dp, dv/dp, da/dp and dlam/dp over a motion, by direct differentiation of its steps, or of its instants if
+    drivers decide it (`kinematic_motion`); those of any measure by `.of(measure)`.
 
     Parameters and threads as in `gradient`.
 
@@ -333,8 +344,11 @@ def motion_sensitivities(motion: Trajectory, wrt: str | Sequence[str], *, thread
     >>> s.q.shape, float(s.q[0, 0, 0])
     ((101, 1, 1), 1.0)
     """
-    _check_motion(motion)
-    parameters = Parameters(motion, wrt)
-    found = _steps(motion, threads).direct(parameters, *start_slopes(motion, parameters))
+    if isinstance(motion, GuidedMotion):
+        found, parameters = guided_sensitivities(motion, wrt)
+    else:
+        _check_motion(motion)
+        parameters = Parameters(motion, wrt)
+        found = _steps(motion, threads).direct(parameters, *start_slopes(motion, parameters))
     q, v, a, lam = (np.ascontiguousarray(x.swapaxes(1, 2)) for x in found)
     return MotionSensitivities(motion, motion.t, q, v, a, lam, parameters.names)

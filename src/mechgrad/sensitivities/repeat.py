@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mechgrad.errors import InputError
 from mechgrad.integrators.schemes import NewmarkFamily
-from mechgrad.integrators.simulate import simulate
+from mechgrad.integrators.simulate import simulate_again
 from mechgrad.integrators.trajectory import Trajectory
-from mechgrad.model.mechanism import REFERENCE
 from mechgrad.sensitivities.measures import Moments
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.start import repeated_start
@@ -27,14 +24,9 @@ def moments_of(motion: Trajectory) -> Moments:
 
 def repeated(motion: Trajectory, parameters: Parameters, values: Array) -> Trajectory:
     """The motion with other values of its parameters, complex ones too."""
-    job: Any = motion.trace.job
     if motion.ended == "stop":
         raise InputError("the motion ended at a stop condition; where it ends depends on parameters.")
     changed = {parameters.names[k]: values[k] for k in parameters.in_model}
     model = motion.model._moved(changed) if changed else motion.model
     start, v0 = repeated_start(motion, parameters, values, model)
-    return simulate(
-        model, start, v0, duration=job.duration, formulation=job.formulation, scheme=job.scheme, step=job.step,
-        samples=job.samples, tau=motion.tau, loads=motion.loads, t0=job.t0, rtol=job.rtol, atol=job.atol,
-        reference="com" if motion.system.T.ints[REFERENCE] else "origin",
-    )  # fmt: skip
+    return simulate_again(motion, model, start, v0)
