@@ -22,11 +22,13 @@ GOAL = mg.AtEnd(mg.JointCoordinate("A0"))
 WRT = ["start.position.A0"]
 
 
-def motion(duration, formulation="ali3p", scheme="trapezoidal"):
+def motion(duration, formulation="ali3p", scheme="trapezoidal", step=1e-3, samples=None):
     model, state = four_bars(2)
     q, v = state(START, SPEED)
     start = mg.assemble(model, {"A0": q[0]}, {"A0": v[0]}, guess=q)
-    return mg.simulate(model, start, duration=duration, step=1e-3, formulation=formulation, scheme=scheme)
+    return mg.simulate(
+        model, start, duration=duration, step=step, samples=samples, formulation=formulation, scheme=scheme
+    )
 
 
 @pytest.mark.parametrize("method", ["direct", "adjoint", "continuous-adjoint", "complex", "fd"])
@@ -37,9 +39,27 @@ def test_a_parallelogram_that_passes_its_flat_configuration_has_no_derivative(me
         mg.motion_sensitivities(motion(0.5), WRT)
 
 
-def test_explicit_steps_say_so_too():
-    with pytest.raises(InputError, match="lose their rank"):
-        mg.gradient(motion(0.5, "index1", "rk4"), GOAL, WRT)
+@pytest.mark.parametrize(
+    "how", [("rk4", 1e-3, None), ("rk4", 1e-3, 3), ("dop853", None, 3), ("dop853", None, 201)], ids=str
+)
+def test_explicit_steps_say_so_too(how):
+    """Whether their steps were reported or not; with error control they are long, and looked at within."""
+    with pytest.raises(InputError, match=r"lose their rank near t = 0\.2[3-7]"):
+        mg.gradient(motion(0.5, "index1", *how), GOAL, WRT)
+    before = mg.gradient(motion(0.2, "index1", *how), GOAL, WRT).array[0, 0]
+    h = 1e-5
+    ahead, behind = (four_bars_angle(2, START + d, SPEED, [0.0, 0.2])[-1] for d in (h, -h))
+    assert before == pytest.approx((ahead - behind) / (2 * h), abs=1e-6)
+
+
+@pytest.mark.parametrize(("scheme", "step"), [("dop853", None), ("rk4", 5e-3)])
+def test_long_steps_of_other_motions_are_no_crossings(scheme, step):
+    model, q = five_bar(), five_bar_start()
+    start = mg.assemble(model, {"A": q[0], "1": q[1]}, {"A": 3.0, "1": -2.0}, guess=q)
+    swing = mg.simulate(
+        model, start, duration=1.0, scheme=scheme, step=step, samples=3, formulation="index1", rtol=1e-4, atol=1e-4
+    )
+    assert np.isfinite(mg.gradient(swing, mg.AtEnd(mg.JointCoordinate("A")), ["A1.mass"]).array).all()
 
 
 @pytest.mark.parametrize("method", ["direct", "adjoint"])

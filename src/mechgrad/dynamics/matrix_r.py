@@ -21,14 +21,16 @@ class MatrixR(Formulation):
     Attributes
     ----------
     independent : sequence of str, or None
-        As many as there are degrees of freedom: joint coordinates (constant B), or world coordinates of points such as
-        "P2.x" (B changes with the configuration; implicit schemes only). None: joint coordinates that are best
-        conditioned at the start.
+        As many as there are degrees of freedom: joint coordinates (constant B), world coordinates of points such as
+        "P2.x", or world components of vectors such as "axis1.x" (B changes with the configuration). None: joint
+        coordinates that are best conditioned at the start.
     tolerance : float
         Of the increments of the independent coordinates, 2-norm.
 
-    Constraints hold to rounding at all three levels. The choice of coordinates must stay valid along the motion: where
-    it ceases to, the march ends and says so. Holonomic constraints only.
+    Constraints hold to rounding at all three levels. Explicit schemes take the independent coordinates of every stage
+    and solve for the others; implicit ones act on the independent coordinates alone. The choice of coordinates must
+    stay valid along the motion: at a dead point, where [Gamma; B] is singular (its determinant changes sign), the march
+    ends and says so. Holonomic constraints only.
 
     >>> MatrixR(["A", "1"]).independent
     ('A', '1')

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -11,9 +13,12 @@ from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER
 from mechgrad.errors import InputError
 from mechgrad.integrators import dop853
 from mechgrad.integrators.job import DONE, MOST_STEPS, REASONS, Job, bisected, crossing
+from mechgrad.integrators.kernels import adaptive as _adaptive
 from mechgrad.integrators.kernels import explicit as _kernels
 from mechgrad.integrators.trajectory import Trajectory
-from mechgrad.typing import Array
+from mechgrad.model.mechanism import AT_LAWS, L_KIND, LAW, N_LAWS, Mechanism
+from mechgrad.model.rows import CONTACT, TYRE
+from mechgrad.typing import Array, FloatArray
 
 RK4_A = np.zeros((4, 4))
 RK4_A[1, 0], RK4_A[2, 1], RK4_A[3, 2] = 0.5, 0.5, 1.0
@@ -21,6 +26,9 @@ RK4_B = np.array([1, 2, 2, 1]) / 6.0
 RK4_C = np.array([0.0, 0.5, 0.5, 1.0])
 for _table in (RK4_A, RK4_B, RK4_C):
     _table.setflags(write=False)
+
+
+SWITCHES = 1024  # of contacts, that a march first makes room for
 
 
 class Kind(NamedTuple):
@@ -58,19 +66,34 @@ def first_step(job: Job, f: Array) -> float:
     return min(max(guess, 1e-8 * job.duration), 0.1 * job.duration)
 
 
+def switching(T: Mechanism) -> int | None:
+    """1 if some law begins and ceases to push (contacts), else None: kernels leave out what is None."""
+    kinds = T.ints[int(T.ints[AT_LAWS]) :][: LAW * int(T.ints[N_LAWS])].reshape(-1, LAW)[:, L_KIND]
+    return 1 if bool(np.isin(kinds, (CONTACT, TYRE)).any()) else None
+
+
 def _marching(job: Job) -> Callable[..., tuple[Any, ...]]:
-    """The compiled march of order eight, ready for its ends, start and outputs."""
+    """The compiled march of order eight, ready for its ends, start and outputs; returns the instants of switches
+    last."""
     f, kind = numbers(job)
     T, dtype = job.system.T, job.system.dtype
     nothing: Array = np.empty((0, 0), dtype)
+    contacts = switching(T)
+    held = np.empty((0, 2)) if job.held is None else job.held
 
     def march(
         t0: float, t1: float, h: float, q: Array, v: Array, t_out: Array, Q: Array, V: Array, path: Array = nothing
     ) -> tuple[Any, ...]:
-        return _kernels.adaptive_one(  # type: ignore[no-any-return]
-            T, f, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol, job.atol,
-            MOST_STEPS, *kind, t_out, q, v, Q, V, path,
-        )  # fmt: skip
+        room = 0 if contacts is None else SWITCHES
+        while True:
+            instants = np.empty(room)
+            *found, count = _adaptive.adaptive_one(
+                T, f, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol, job.atol,
+                MOST_STEPS, *kind, contacts, held, t_out, q, v, Q, V, path, instants,
+            )  # fmt: skip
+            if count <= room:
+                return (*found, instants[:count])
+            room = int(count)  # once more, with room for all of them
 
     return march
 
@@ -90,25 +113,25 @@ def adaptive(job: Job) -> Trajectory:
     Q, V = np.empty((samples, job.q.shape[1]), job.q.dtype), np.empty((samples, job.v.shape[1]), job.q.dtype)
     Q[0], V[0] = job.q[0], job.v[0]
     h, march = _first(job), _marching(job)
-    done, steps, rejected = 1, 0, 0
+    done, steps, rejected, events = 1, 0, 0, np.zeros(0)
 
     for first, last in job.parts(samples):
         here = slice(first + 1, last + 1)
-        got, reason, s, r, h, at = march(
+        got, reason, s, r, h, at, switches = march(
             t[first], t[last], h, Q[first].copy(), V[first].copy(), t[here], Q[here], V[here]
         )
-        done, steps, rejected = done + got, steps + s, rejected + r
+        done, steps, rejected, events = done + got, steps + s, rejected + r, np.append(events, switches)
         if reason != DONE:
             partial = job.trajectory(
-                t[:done], Q[:done], V[:done], steps=steps, rejected=rejected, ended=REASONS[reason]
+                t[:done], Q[:done], V[:done], steps=steps, rejected=rejected, ended=REASONS[reason], events=events
             )
             raise job.failed(reason, at, partial, "Loosen rtol and atol, or look at what happens there.")
         if job.stop is not None:
             crossed = crossing(job.stop, t[first:done], Q[first:done], V[first:done])
             if crossed is not None:
-                return stopped(job, t, Q, V, first + crossed, march, steps, rejected)
+                return stopped(job, t, Q, V, first + crossed, march, steps, rejected, events)
         job.report(last / (samples - 1), t[last])
-    return job.trajectory(t, Q, V, steps=steps, rejected=rejected, ended="duration")
+    return job.trajectory(t, Q, V, steps=steps, rejected=rejected, ended="duration", events=events)
 
 
 def steps_taken(motion: Trajectory) -> Array:
@@ -120,14 +143,37 @@ def steps_taken(motion: Trajectory) -> Array:
     for first, last in job.parts(len(t)):
         Q, V = (np.empty((last - first, x.shape[1]), x.dtype) for x in (motion.q, motion.v))
         outputs = t[first + 1 : last + 1]
-        _, reason, count, _, h, at = march(t[first], t[last], h, q.copy(), v.copy(), outputs, Q, V, path[steps:])
+        _, reason, count, _, h, at, _ = march(t[first], t[last], h, q.copy(), v.copy(), outputs, Q, V, path[steps:])
         if reason != DONE:
             raise InputError(f"the steps could not be taken again, at {at:.6g} s: {REASONS[reason]}.")
         steps, q, v = steps + count, Q[-1], V[-1]
     return path[:steps]
 
 
-def stopped(job: Job, t: Array, Q: Array, V: Array, k: int, march: object, steps: int, rejected: int) -> Trajectory:
+_HELD: WeakKeyDictionary[Trajectory, FloatArray] = WeakKeyDictionary()
+
+
+def held_steps(motion: Trajectory) -> FloatArray:
+    """`steps_taken` in real numbers, remembered as long as the motion lives: repetitions ask for it again and again."""
+    if motion not in _HELD:
+        _HELD[motion] = np.array(steps_taken(motion).real, order="C")
+    return _HELD[motion]
+
+
+def states_at(motion: Trajectory, times: FloatArray) -> tuple[Array, Array]:
+    """q and v (k, n) of a motion of order eight at any instants (sorted) after its start, from its own steps."""
+    job = replace(motion.trace.job, held=held_steps(motion)[:, :2].copy())
+    Q, V = (np.empty((len(times), x.shape[1]), x.dtype) for x in (motion.q, motion.v))
+    start = motion.q[0].copy(), motion.v[0].copy()
+    found = _marching(job)(float(motion.t[0]), float(motion.t[-1]), 1.0, *start, np.array(times, float), Q, V)
+    if found[1] != DONE:
+        raise InputError(f"the steps could not be taken again, at {found[5]:.6g} s: {REASONS[found[1]]}.")
+    return Q, V
+
+
+def stopped(
+    job: Job, t: Array, Q: Array, V: Array, k: int, march: object, steps: int, rejected: int, events: FloatArray
+) -> Trajectory:
     """The motion until the stop condition changes sign between instants k and k + 1."""
     assert job.stop is not None
     assert callable(march)
@@ -141,7 +187,8 @@ def stopped(job: Job, t: Array, Q: Array, V: Array, k: int, march: object, steps
     times, q, v = t[: k + 1], Q[: k + 1], V[: k + 1]
     if state is not None:
         times, q, v = np.append(times, low), np.vstack([q, state[0]]), np.vstack([v, state[1]])
-    return job.trajectory(times, q, v, steps=steps, rejected=rejected, ended="stop")
+    events = events[events <= times[-1]]
+    return job.trajectory(times, q, v, steps=steps, rejected=rejected, ended="stop", events=events)
 
 
 def fixed(job: Job) -> Trajectory:
@@ -189,7 +236,7 @@ def fixed(job: Job) -> Trajectory:
                     kernel((t1 - t0) / every, t0, two_q, two_v)
                     Q1[0], V1[0] = two_q[1, 0], two_v[1, 0]
 
-                return stopped(job, t, Q[:, 0], V[:, 0], k, march, k * every, 0)
+                return stopped(job, t, Q[:, 0], V[:, 0], k, march, k * every, 0, np.zeros(0))
         job.report(last / (outputs - 1), t[last])
     return job.trajectory(t, *_shaped(Q, V, job.single), steps=every * (outputs - 1), rejected=0, ended="duration")
 

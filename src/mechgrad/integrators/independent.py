@@ -10,10 +10,9 @@ from scipy.linalg import null_space, qr
 
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import RANK, System
-from mechgrad.errors import InputError, unknown_name
-from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.markers import _locate
-from mechgrad.model.rows import LINEAR, POINT, Row, point
+from mechgrad.errors import InputError, MechgradError, unknown_name
+from mechgrad.kinematics.held import find_quantity
+from mechgrad.model.rows import LINEAR, Row
 from mechgrad.typing import Array, IntArray
 
 if TYPE_CHECKING:
@@ -65,19 +64,19 @@ def free_rows(system: System, form: MatrixR, q: Array, t: float, rank: int) -> l
 
 
 def named_rows(model: Model, names: Sequence[str]) -> list[Row]:
-    """The rows of independent coordinates: of joints, or of points ("P.x")."""
-    known = [model.q_names[i] for i in model._layout.plain_q]
+    """The rows of independent coordinates by name: of joints, of points ("P.x"), of vectors ("axis1.x").
+
+    Names mean what they mean when something is held or driven (`kinematics.held`).
+    """
     rows = []
     for name in names:
-        if name in known:
-            rows.append(_coordinate(name))
-            continue
-        marker, _, axis = name.rpartition(".")
-        if axis not in ("x", "y", "z") or not marker:
-            raise unknown_name("independent coordinate", name, known, f"model {model.name!r}")
-        body, _, local = _locate(model, tree_of(model), marker)
-        direction = tuple(float(axis == letter) for letter in "xyz")
-        rows.append(Row(POINT, (point(body, local), point("ground", np.zeros(3))), direction=direction, label=name))
+        try:
+            found = find_quantity(model, name)
+        except MechgradError as error:
+            known = [model.q_names[i] for i in model._layout.plain_q]
+            known += [f"{point.name}.x" for point in model.points] + [f"{u.name}.x" for u in model.vectors]
+            raise unknown_name("independent coordinate", name, known, f"model {model.name!r}") from error
+        rows.append((found.row or _coordinate(found.name))._replace(label=name))
     return rows
 
 

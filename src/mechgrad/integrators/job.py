@@ -14,6 +14,7 @@ from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.kernels.accelerations import (
     BAD_NUMBER,
+    DEAD_POINT,
     DONE,
     NOT_CONVERGED,
     SINGULAR,
@@ -26,7 +27,9 @@ from mechgrad.errors import InputError
 from mechgrad.integrators.schemes import Scheme
 from mechgrad.integrators.trajectory import StepFailed, Trace, Trajectory
 from mechgrad.kinematics.assembly import State
-from mechgrad.typing import Array, ArrayLike
+from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.model.mechanism import N_ALL
+from mechgrad.typing import Array, ArrayLike, FloatArray
 
 Stop = Callable[[Array, Array, Array], ArrayLike]
 
@@ -39,12 +42,16 @@ REASONS = {
     TOO_SMALL: "the step became too small for the tolerance",
     TOO_MANY: f"more than {MOST_STEPS} steps",
     NOT_CONVERGED: "the iteration of a step did not converge",
+    DEAD_POINT: "the independent coordinates pass a dead point, where they cease to determine the motion",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One motion (or a batch) to be computed."""
+    """One motion (or a batch) to be computed.
+
+    held : time and length of every step, perhaps with the states before them: DOP853 then takes these and no others
+    """
 
     system: System
     formulation: Formulation
@@ -61,6 +68,7 @@ class Job:
     progress: bool
     single: bool
     start: State | Equilibrium | None = None
+    held: FloatArray | None = None
 
     def steps(self) -> tuple[int, int, float]:
         """(outputs, steps between two of them, step) of a march with fixed steps."""
@@ -123,7 +131,9 @@ class Job:
     def failed(self, reason: int, t: float, trajectory: Trajectory, hint: str) -> StepFailed:
         """The error that ends a march; raises what a user law did instead, if one failed."""
         self.system.users.raise_pending()
-        if isinstance(self.formulation, MatrixR) and reason in (NOT_CONVERGED, SINGULAR):
+        if reason == DEAD_POINT:
+            hint = self._dead_point(trajectory)
+        elif isinstance(self.formulation, MatrixR) and reason in (NOT_CONVERGED, SINGULAR):
             hint = (
                 "The independent coordinates, or the constraint rows chosen with them at the start, may not determine "
                 "the motion any more: choose others, start anew from there, or take ALI3P. A shorter step may help too."
@@ -139,6 +149,22 @@ class Job:
             f"the motion of {self.system.model.name!r} ends at t = {t:.6g} s: {REASONS[reason]}. {hint} The motion "
             "until then is in `.trajectory` of this error.",
             trajectory,
+        )
+
+    def _dead_point(self, trajectory: Trajectory) -> str:
+        """Which independent coordinate is at its turning point, and what to do."""
+        system, names = self.system, self.system.free
+        q: Array = trajectory.q[-1:].real.astype(system.dtype)
+        t = trajectory.t[-1:]
+        parts = [(0, system.n_constraints), (system.n_rows, int(system.T.ints[N_ALL]))]
+        W = np.concatenate([evaluate_rows(system.T, q, None, None, t, *part).J[0].real for part in parts])
+        # rows of W depend on each other there; the one with the largest part in it moves no more
+        shares = np.abs(np.linalg.svd(W)[0][system.n_constraints :, -1])
+        name = names[int(np.argmax(shares))]
+        return (
+            f"{name!r} is at its turning point there. Choose other independent coordinates than "
+            f"{', '.join(map(repr, names))} (MatrixR([...]); MatrixR() chooses joint coordinates where the motion "
+            "starts), or take ALI3P or Index1, which need none."
         )
 
 

@@ -17,7 +17,7 @@ from mechgrad.dynamics.penalty import Penalty
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.integrators import explicit, implicit
-from mechgrad.integrators.independent import free_rows, independent_rows
+from mechgrad.integrators.independent import free_rows, independent_rows, named_rows
 from mechgrad.integrators.job import Job, Stop
 from mechgrad.integrators.schemes import DOP853, RK4, Scheme, Trapezoidal, as_scheme
 from mechgrad.integrators.trajectory import Trajectory
@@ -27,8 +27,8 @@ from mechgrad.kinematics.assembly import State
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import elements_of, row_report
 from mechgrad.kinematics.open_trees import has_elements
-from mechgrad.model.mechanism import R_FUNCTION
-from mechgrad.typing import Array, ArrayLike
+from mechgrad.model.mechanism import R_FUNCTION, REFERENCE
+from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -110,6 +110,63 @@ def simulate(
     >>> bool(np.ptp(swing.energy()) < 1e-7)
     True
     """
+    return _simulated(
+        model, start, v0, duration, formulation, scheme, step, samples, tau, loads, t0, reference, rtol, atol, stop,
+        progress,
+    )  # fmt: skip
+
+
+def simulate_again(
+    motion: Trajectory,
+    model: Model,
+    start: Any,
+    v0: ArrayLike | None = None,
+    *,
+    tau: ArrayLike | None = None,
+    loads: Sequence[Load] | None = None,
+    samples: int | None = None,
+) -> Trajectory:
+    """The motion of a model that differs from that of `motion` by numbers, from another start, by the same steps.
+
+    tau, loads and samples are those of `motion` if they are left out.
+
+    Steps with error control (DOP853) are held as they were taken, and so are the independent coordinates and rows of
+    Matrix R: what is left is a smooth function of numbers and start, whose derivative is that of `gradient`. Where
+    numbers and start differ by imaginary parts alone, real parts are those of `motion` at every step: rounding would
+    grow along sensitive motions until contacts switch on the other side of a step's end.
+
+    >>> swing = simulate(model, [0.5], duration=1.0)
+    >>> bool(np.array_equal(simulate_again(swing, model, [0.5]).q, swing.q))
+    True
+    """
+    job: Any = motion.trace.job
+    return _simulated(
+        model, start, v0, job.duration, job.formulation, job.scheme, job.step,
+        job.samples if samples is None else samples, motion.tau if tau is None else tau,
+        motion.loads if loads is None else loads, job.t0, "com" if motion.system.T.ints[REFERENCE] else "origin",
+        job.rtol, job.atol, None, False, motion,
+    )  # fmt: skip
+
+
+def _simulated(
+    model: Model,
+    start: Any,
+    v0: ArrayLike | None,
+    duration: float,
+    formulation: str | Formulation | None,
+    scheme: str | Scheme | None,
+    step: float | None,
+    samples: int | None,
+    tau: ArrayLike | None,
+    loads: Sequence[Load] | None,
+    t0: float | None,
+    reference: str,
+    rtol: float,
+    atol: float,
+    stop: Stop | None,
+    progress: bool,
+    like: Trajectory | None = None,
+) -> Trajectory:
     state: State | Equilibrium | None = None
     if isinstance(start, State | Equilibrium):
         if v0 is not None:
@@ -130,12 +187,14 @@ def simulate(
         forward_dynamics(model, q, v, tau, loads=list(loads or ()))  # names a coordinate that moves no inertia
     if reference not in ("origin", "com"):
         raise unknown_name("reference", str(reference), ("origin", "com"))
-    system = _system(model, form, tau, loads, q, t0, reference == "com")
+    system = _system(model, form, tau, loads, q, t0, reference == "com", like)
     if single:
         system.check_start(q[0], v[0], t0)
+    held = _held(like, system, q) if like is not None and isinstance(chosen, DOP853) else None
     job = Job(
-        system, form, chosen, q, v, float(t0), float(duration), step, samples, rtol, atol, stop, progress, single, state
-    )
+        system, form, chosen, q, v, float(t0), float(duration), step, samples, rtol, atol, stop, progress, single,
+        state, held,
+    )  # fmt: skip
     if isinstance(chosen, DOP853):
         return explicit.adaptive(job)
     if chosen.implicit:
@@ -219,11 +278,15 @@ def _system(
     q: Array,
     t0: float,
     about_com: bool,
+    like: Trajectory | None,
 ) -> System:
     dtype = complex if q.dtype == complex else None
     system = System(model, tau, loads, dtype=dtype, about_com=about_com)
     if not isinstance(form, MatrixR):
         return system
+    if like is not None:
+        rows, free = like.system.rows, named_rows(model, like.system.free)
+        return System(model, tau, loads, dtype=dtype, rows=rows, free=free, about_com=about_com)
     if system.n_constraints > system.n_holonomic:
         raise InputError(
             f"Matrix R takes holonomic constraints only, and {system.names[system.n_holonomic]!r} of model "
@@ -232,6 +295,16 @@ def _system(
     rows = independent_rows(system, q[0], t0)
     free = free_rows(system, form, q[0], t0, len(rows))
     return System(model, tau, loads, dtype=dtype, rows=rows, free=free, about_com=about_com)
+
+
+def _held(motion: Trajectory, system: System, q: Array) -> FloatArray:
+    """The steps of a motion to be taken again; with the states before them, if real parts are to be the same."""
+    steps = explicit.held_steps(motion)
+    tables = ((getattr(x.T, name).real for name in ("atoms_f", "markers_f", "loads_f", "numbers")) for x in
+              (system, motion.system))  # fmt: skip
+    same = all(np.array_equal(mine, theirs) for mine, theirs in zip(*tables, strict=True))
+    same = same and system.dtype is complex and bool(np.allclose(q[0].real, motion.q[0], rtol=0.0, atol=1e-9))
+    return steps if same else np.ascontiguousarray(steps[:, :2])
 
 
 def _state(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -22,7 +22,7 @@ from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.kinematics.assembly import State
 from mechgrad.kinematics.markers import MarkerMotion, marker_motion
 from mechgrad.kinematics.mechanism import evaluate_rows
-from mechgrad.typing import Array, IntArray
+from mechgrad.typing import Array, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -65,7 +65,9 @@ class Trajectory:
     iterations : (nt,) or None
         Newton iterations since the instant before, of implicit schemes.
     steps, rejected : int
-        Steps that were taken, and trial steps that the error control refused.
+        Steps that were taken, and trial steps that were not: beyond the tolerance, or across a switch of a contact.
+    events : (k,)
+        Instants at which contacts began or ceased to push, as DOP853 finds them [s]; other schemes do not look.
     ended : str
         "duration", "stop" if the stop condition was met, or why the march could not go on.
     formulation, scheme : how it was computed
@@ -90,6 +92,7 @@ class Trajectory:
     trace: Trace
     start: State | Equilibrium | None = None
     iterations: IntArray | None = None
+    events: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def constraint_names(self) -> tuple[str, ...]:

@@ -14,14 +14,22 @@ from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.assembly import State
 from mechgrad.kinematics.guided import GuidedMotion
 from mechgrad.model.model import Model
+from mechgrad.sensitivities.accuracy import accuracy_note
 from mechgrad.sensitivities.continuous import continuous_gradient
-from mechgrad.sensitivities.guided import GuidedCase, guided_gradient, repeated_guided
+from mechgrad.sensitivities.guided import (
+    GuidedCase,
+    GuidedSteps,
+    guided_gradient,
+    guided_sensitivities,
+    repeated_guided,
+)
 from mechgrad.sensitivities.implicit import ImplicitSteps
 from mechgrad.sensitivities.measures import Moments
-from mechgrad.sensitivities.objectives import Objective
+from mechgrad.sensitivities.objectives import Integral, Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.rank import check_rank_of_motion
-from mechgrad.sensitivities.repeat import moments_of, repeated
+from mechgrad.sensitivities.repeat import moments_of, refined, repeated
+from mechgrad.sensitivities.states import StateSlopes
 from mechgrad.sensitivities.static import AssembledCase, StaticCase, collected, repeated_state
 from mechgrad.sensitivities.steps import Steps, steps_of
 from mechgrad.sensitivities.tearing import check_idle_rows
@@ -38,13 +46,19 @@ CONTINUOUS = {
 }
 
 
+INTEGRAL_INSTANTS = 4  # in each step of order eight: integrals over them have an order of six
+ADJOINT_INSTANTS = 16  # the same for adjoint equations, which are of order two
+
+
 class Case(ABC):
     """Something with parameters, states to be measured, and derivatives.
 
     one_state : whether it is a single state, where a measure stands for itself
+    note : what a reader of its derivatives should know
     """
 
     one_state = False
+    note = ""
     model: Model
 
     @abstractmethod
@@ -63,10 +77,22 @@ class Case(ABC):
     def repeated(self, parameters: Parameters, values: Array) -> Case:
         """The same made once more from the beginning, with other values of its parameters, complex ones too."""
 
+    def accuracy(self) -> str:
+        """How accurate its derivatives are, in words."""
+        return self.note
+
+    def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
+        """Derivatives of all its states."""
+        raise InputError("histories belong to motions; of one state ask for its gradient.")
+
     def values(self, terms: Sequence[Objective]) -> list[Array]:
         """What each objective is."""
         at = self.moments(terms)
         return [np.atleast_1d(term.values(at)) for term in terms]
+
+    def check_followed(self, parameters: Parameters) -> None:
+        """Raise for parameters that its beginning cannot follow; analytic methods notice themselves."""
+        parameters.start.slopes(parameters)
 
     def check_method(self, method: str) -> None:
         """Raise where a method does not apply."""
@@ -93,6 +119,28 @@ class MotionCase(Case):
 
     def __init__(self, motion: Trajectory) -> None:
         self.motion, self.model = motion, motion.model
+        self._seen: Trajectory | None = None
+
+    def seen(self, terms: Sequence[Objective]) -> Trajectory:
+        """The motion at the instants that objectives see. Integrals see every step, whatever was stored; a function
+        that knows the reported instants only, such as a difference to data at these, is asked there, with a note."""
+        if not any(isinstance(term, Integral) for objective in terms for _, term in objective.terms()):
+            return self.motion
+        if self._seen is None:
+            self._seen = refined(self.motion, INTEGRAL_INSTANTS)
+            if self._seen is not self.motion:
+                try:
+                    for term in terms:
+                        term.values(moments_of(self._seen))
+                except ValueError:  # every InputError is one
+                    for term in terms:
+                        term.values(moments_of(self.motion))
+                    self._seen = self.motion
+                    self.note = (
+                        f"Integrals see the {len(self.motion.t)} reported instants only, since a function knows no "
+                        "others (data as an array? mg.Samples interpolates them)."
+                    )
+        return self._seen
 
     def parameters(self, wrt: str | Sequence[str]) -> Parameters:
         motion = self.motion
@@ -110,24 +158,25 @@ class MotionCase(Case):
         return parameters
 
     def moments(self, terms: Sequence[Objective]) -> Moments:
-        return moments_of(self.motion)
+        return moments_of(self.seen(terms))
 
     def check_method(self, method: str) -> None:
         if method not in ("direct", "adjoint"):
             check_rank_of_motion(self.motion)
 
-    def steps(self, threads: int) -> Steps:
+    def steps(self, motion: Trajectory, threads: int) -> Steps:
         """The derivative of its steps; implicit ones notice themselves where constraints lose their rank."""
-        steps = steps_of(self.motion, threads)
+        steps = steps_of(motion, threads)
         if not isinstance(steps, ImplicitSteps):
-            check_rank_of_motion(self.motion)
+            check_rank_of_motion(motion)
         return steps
 
     def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
         if method in CONTINUOUS:
-            return continuous_gradient(self.motion, terms, parameters, CONTINUOUS[method])
+            motion = refined(self.motion, ADJOINT_INSTANTS)
+            return continuous_gradient(motion, terms, parameters, CONTINUOUS[method])
         by_states, explicit = collected(terms, self.moments(terms), parameters)
-        steps = self.steps(threads)
+        steps = self.steps(self.seen(terms), threads)
         dq, dv = parameters.start.slopes(parameters)
         if method == "direct":
             slopes = steps.direct(parameters, dq, dv)
@@ -136,6 +185,12 @@ class MotionCase(Case):
         tables = TableGradient(self.motion.system, len(explicit), parameters)
         yq, yv = steps.adjoint(by_states, tables.add)
         return np.asarray(explicit + yq @ dq.T + yv @ dv.T + tables.by_parameters())
+
+    def accuracy(self) -> str:
+        return f"{accuracy_note(self.motion)} {self.note}".strip()
+
+    def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
+        return self.steps(self.motion, threads).direct(parameters, *parameters.start.slopes(parameters))
 
     def repeated(self, parameters: Parameters, values: Array) -> Case:
         return MotionCase(repeated(self.motion, parameters, values))
@@ -156,8 +211,14 @@ class _Guided(Case):
     def moments(self, terms: Sequence[Objective]) -> Moments:
         return self.case.moments()
 
+    def check_followed(self, parameters: Parameters) -> None:
+        GuidedSteps(self.case).check(parameters)
+
     def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
         return guided_gradient(self.motion, terms, list(parameters.names), method=method)[1]
+
+    def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
+        return guided_sensitivities(self.motion, list(parameters.names))[0]
 
     def repeated(self, parameters: Parameters, values: Array) -> Case:
         return _Guided(repeated_guided(self.motion, parameters, values))

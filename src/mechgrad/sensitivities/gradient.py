@@ -11,9 +11,11 @@ import numpy as np
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.batch import check_threads
+from mechgrad.kinematics.guided import GuidedMotion
 from mechgrad.model.columns import STEP
-from mechgrad.sensitivities.cases import CONTINUOUS, Case, MotionCase, Subject, case_of
+from mechgrad.sensitivities.cases import CONTINUOUS, Case, Subject, case_of
 from mechgrad.sensitivities.certificate import Certificate, certify
+from mechgrad.sensitivities.histories import Histories, measure_histories
 from mechgrad.sensitivities.measures import Measure
 from mechgrad.sensitivities.numeric import differentiate
 from mechgrad.sensitivities.objectives import AtEnd, Objective, as_objective
@@ -37,6 +39,7 @@ class Gradient:
     parameter_values : (np,)
     method : how it was computed;   choice : why, if the choice was left to `gradient`
     motion : what was differentiated;   held : what stays at its start when parameters change
+    note : how accurate it is, and what else a reader should know
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
     >>> g = mg.gradient(swing, mg.AtEnd(mg.JointVelocity("pin")), ["bob.mass", "bob.com.z", "gravity.z"])
@@ -54,6 +57,7 @@ class Gradient:
     motion: Subject
     terms: tuple[Objective, ...]
     held: str
+    note: str = ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -109,7 +113,8 @@ class Gradient:
             f"{name:{width}}  " + "  ".join(f"{x:14.7g}" for x in column)
             for name, column in zip(self.parameters, self.array.T, strict=True)
         ]
-        return "\n".join([*lines, self.choice, f"held at the start: {self.held}."])
+        lines += [self.choice, f"held at the start: {self.held}."]
+        return "\n".join([*lines, self.note] if self.note else lines)
 
 
 def gradient(
@@ -168,13 +173,13 @@ def gradient(
         method, choice = _chosen(len(labels), len(parameters))
     case.check_method(method)
     if method in ("complex", "fd"):
-        parameters.start.slopes(parameters)  # raises for parameters that the start cannot follow
+        case.check_followed(parameters)
         array = (_complex_steps if method == "complex" else _differences)(case, parameters, terms)
     else:
         array = case.gradient(terms, parameters, method, threads)
     return Gradient(
         values, array, labels, parameters.names, parameters.values(), method, choice, motion, terms,
-        parameters.start.describe(),
+        parameters.start.describe(), case.accuracy(),
     )  # fmt: skip
 
 
@@ -239,17 +244,26 @@ class MotionSensitivities:
     ----------
     t : (nt,)
     q, v, a : (nt, n_v, np) of positions (along `model.integrate`), velocities and accelerations
-    multipliers : (nt, m, np)
+    multipliers : (nt, m, np), none of motions that drivers decide
     parameters : names of the columns
+
+    >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
+    >>> mg.motion_sensitivities(swing, ["bob.mass", "bob.com.z"]).of(mg.PointVelocity("bob.com")).shape
+    (101, 3, 2)
     """
 
-    motion: Trajectory
+    motion: Trajectory | GuidedMotion
     t: FloatArray
     q: FloatArray
     v: FloatArray
     a: FloatArray
     multipliers: FloatArray
     parameters: tuple[str, ...]
+
+    def of(self, measure: Measure) -> FloatArray:
+        """dy/dp over time of a measure y, (nt, *shape of its values, np)."""
+        states = Histories(self.q, self.v, self.a, self.multipliers)
+        return measure_histories(self.motion, self.parameters, states, measure)
 
     def plot(self) -> Any:
         """Sensitivities of positions over time, a panel per parameter; returns the matplotlib figure."""
@@ -258,8 +272,11 @@ class MotionSensitivities:
         return plot_histories(self)
 
 
-def motion_sensitivities(motion: Trajectory, wrt: str | Sequence[str], *, threads: int = 0) -> MotionSensitivities:
-    """dq/dp, dv/dp, da/dp and dlam/dp over a motion, by direct differentiation of its steps.
+def motion_sensitivities(
+    motion: Trajectory | GuidedMotion, wrt: str | Sequence[str], *, threads: int = 0
+) -> MotionSensitivities:
+    """dq/dp, dv/dp, da/dp and dlam/dp over a motion, by direct differentiation of its steps, or of its instants if
+    drivers decide it (`kinematic_motion`); those of any measure by `.of(measure)`.
 
     Parameters and threads as in `gradient`.
 
@@ -269,8 +286,7 @@ def motion_sensitivities(motion: Trajectory, wrt: str | Sequence[str], *, thread
     ((101, 1, 1), 1.0)
     """
     case = case_of(motion)
-    assert isinstance(case, MotionCase)
     parameters = case.parameters(wrt)
-    found = case.steps(threads).direct(parameters, *parameters.start.slopes(parameters))
+    found = case.histories(parameters, threads)
     q, v, a, lam = (np.ascontiguousarray(x.swapaxes(1, 2)) for x in found)
     return MotionSensitivities(motion, motion.t, q, v, a, lam, parameters.names)

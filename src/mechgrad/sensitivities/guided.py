@@ -17,13 +17,11 @@ import numpy as np
 
 from mechgrad.dynamics.system import System
 from mechgrad.errors import AssemblyError, InputError, unknown_name
+from mechgrad.integrators.independent import named_rows
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.guided import GuidedMotion, kinematic_motion
-from mechgrad.kinematics.held import find_quantity
-from mechgrad.kinematics.mechanism import mechanism_of
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.model import Model
-from mechgrad.model.rows import LINEAR, Row
 from mechgrad.sensitivities.measures import JointReaction, Moments, Multiplier
 from mechgrad.sensitivities.objectives import Objective, Sum
 from mechgrad.sensitivities.parameters import Parameters
@@ -71,7 +69,7 @@ class GuidedCase:
     def of(cls, motion: GuidedMotion) -> GuidedCase:
         """Of the result of `kinematic_motion`."""
         model = motion.model
-        system = System(model, free=_held_rows(model, motion.held))
+        system = System(model, free=named_rows(model, motion.held))
         nothing = np.zeros((len(motion.t), 0))
         return cls(model, motion.t, motion.q, motion.v, motion.a, nothing, np.zeros(model.n_v), (), (), system)
 
@@ -83,33 +81,12 @@ class GuidedCase:
                 f"{start[0]!r}: a motion that drivers decide has no start values. Differentiate by the numbers of the "
                 "driver's function instead."
             )
-        parameters, system = Parameters(cast(Any, self), names), self.system
-        for (
-            k
-        ) in parameters.in_model:  # here, since components of vectors can be driven but are no coordinates of Matrix R
-            moved = parameters.moved(k)
-            parameters._records[k] = mechanism_of(
-                moved,
-                rows=system.rows,
-                free=_held_rows(moved, system.free),
-                users=system.users.addresses,
-                dtype=complex,
-            )
-        return parameters
+        return Parameters(cast(Any, self), names)
 
     def moments(self) -> Moments:
         """Its states, to be measured."""
         states = States(self.q, self.v, self.a, self.multipliers, self.t)
         return Moments(self.model, states, self.tau, self.loads, self.constraint_names, "trapezoid")
-
-
-def _held_rows(model: Model, names: Sequence[str]) -> list[Row]:
-    """The rows of what was driven besides the constraints."""
-    found = [find_quantity(model, name) for name in names]
-    return [
-        (x.row or Row(LINEAR, coordinates=((x.name, 1.0),)))._replace(label=name)
-        for x, name in zip(found, names, strict=True)
-    ]
 
 
 @final
@@ -240,14 +217,35 @@ def repeated_guided(motion: GuidedMotion, parameters: Parameters, values: Array)
     return kinematic_motion(motion.model._moved(changed), motion.t, motion.at, guess=motion.q[0])
 
 
+def guided_sensitivities(motion: GuidedMotion, wrt: str | Sequence[str]) -> tuple[StateSlopes, Parameters]:
+    """Derivatives of all states of a guided motion, q, v, a (nt, np, n_v), and the parameters they belong to.
+
+    Multipliers have none (nt, np, 0): geometry decides the motion, forces do not.
+
+    >>> turn = mg.kinematic_motion(model, [0.0, 0.5], {"pin": [0.0, 1.0]})
+    >>> slopes, parameters = guided_sensitivities(turn, "bob.com.z")
+    >>> slopes.a.shape, parameters.names
+    ((2, 1, 1), ('bob.com.z',))
+    """
+    if np.iscomplexobj(motion.q):
+        raise InputError("the motion is complex already; derivatives belong to real motions.")
+    case = GuidedCase.of(motion)
+    parameters = case.parameters(wrt)
+    return GuidedSteps(case).direct(parameters), parameters
+
+
+def check_measure(measure: object) -> None:
+    """Raise for a measure that a motion decided by drivers does not have."""
+    if isinstance(measure, Multiplier | JointReaction):
+        raise InputError(
+            f"{type(measure).__name__} belongs to motions that forces decide, and this one is decided by its drivers. "
+            "Use mg.simulate, with Driver or GuidedPoint in the model."
+        )
+
+
 def _check_measures(objectives: Sequence[Objective]) -> None:
     for objective in objectives:
         if isinstance(objective, Sum):
             _check_measures([part for _, part in objective.parts])
-            continue
         for measure in getattr(objective, "measures", ()):
-            if isinstance(measure, Multiplier | JointReaction):
-                raise InputError(
-                    f"{type(measure).__name__} belongs to motions that forces decide, and this one is decided by its "
-                    "drivers. Use mg.simulate, with Driver or GuidedPoint in the model."
-                )
+            check_measure(measure)

@@ -82,7 +82,7 @@ class IndependentSteps:
 
     # ---- the steps, a chunk at a time
 
-    def _chunks(self, columns: int, *, backwards: bool = False) -> Iterator[tuple[int, int, States]]:
+    def chunks(self, columns: int, *, backwards: bool = False) -> Iterator[tuple[int, int, States]]:
         """First and last output, and the states after all steps in between; columns: vectors kept per step."""
         size = 8 * self.n * (3 * self.n + 4 * self.all + columns)
         per = int(np.clip(CHUNK_BYTES // size, 8, 4096)) // self.every
@@ -151,7 +151,7 @@ class IndependentSteps:
         dz, dzd = B @ dq.T + free[0], B @ dv.T + rate_q @ dq.T + free[1]
         dzdd = B @ da.T + second_v @ dv.T + second_q @ dq.T + free[2]
         now = [dz, dzd, dzdd, dzdd.copy()]
-        for first, last, states in self._chunks(8 * count):
+        for first, last, states in self.chunks(8 * count):
             terms = self._parameter_terms(parameters, states)
             after = [np.empty((len(states.t), k, count)) for k in (n, n, n, m)]
             blocks = self._blocks(states)
@@ -177,7 +177,7 @@ class IndependentSteps:
         """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
         count, n = g.q.shape[1], self.n
         y = [np.zeros((self.freedom, count)) for _ in range(4)]
-        for first, last, states in self._chunks(8 * count, backwards=True):
+        for first, last, states in self.chunks(8 * count, backwards=True):
             N = len(states.t)
             pulls = []
             for whole in g:

@@ -9,12 +9,20 @@ fraction only.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.errors import InputError
+from mechgrad.integrators.explicit import fixed_states, held_steps, states_at
+from mechgrad.integrators.schemes import DOP853, NewmarkFamily
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.sensitivities.states import States, linearised, unforced
 from mechgrad.typing import FloatArray
+
+LOOKS = 8  # at a step of order eight
+CHUNK = 4096  # states looked at together
 
 
 def check_rank(motion: Trajectory, log_s: FloatArray, t: FloatArray) -> None:
@@ -33,13 +41,46 @@ def check_rank(motion: Trajectory, log_s: FloatArray, t: FloatArray) -> None:
 
 
 def check_rank_of_motion(motion: Trajectory) -> None:
-    """`check_rank` from Gamma itself, for motions that report every step: between distant instants s may change as it
-    likes."""
+    """`check_rank` from Gamma itself, at all steps of a motion whether they were reported or not; steps of order eight,
+    which may be long, are looked at several times each."""
     system = motion.system
     m = system.n_constraints
-    if not m or motion.trace.job.formulation.compliant or motion.steps != len(motion.t) - 1:
+    if not m or motion.trace.job.formulation.compliant:
         return
-    states = States(motion.q, motion.v, motion.a, motion.multipliers, motion.t)
-    gamma = linearised(unforced(system.T), states, False).J[:, :m]
-    values = np.linalg.eigvalsh(gamma @ gamma.swapaxes(1, 2))[:, len(system.redundant(motion.q[0], motion.t[0])) :]
-    check_rank(motion, 0.5 * np.log(np.maximum(values, 1e-300)).sum(axis=1), motion.t)
+    lost = len(system.redundant(motion.q[0], motion.t[0]))
+    T, sizes, times = unforced(system.T), [], []
+    for q, t in _all_states(motion):
+        still = np.zeros((len(t), motion.model.n_v))
+        gamma = linearised(T, States(q, still, still, np.zeros((len(t), m)), t), False).J[:, :m]
+        values = np.linalg.eigvalsh(gamma @ gamma.swapaxes(1, 2))[:, lost:]
+        sizes.append(0.5 * np.log(np.maximum(values, 1e-300)).sum(axis=1))
+        times.append(t)
+    check_rank(motion, np.concatenate(sizes), np.concatenate(times))
+
+
+def _all_states(motion: Trajectory) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Positions and instants of all steps, some at a time."""
+    if isinstance(motion.scheme, DOP853):
+        path = held_steps(motion)
+        t = (path[:, :1] + path[:, 1:2] * np.arange(LOOKS) / LOOKS).ravel()
+        t = t[np.diff(t, prepend=-np.inf) > 1e-9 * (motion.t[-1] - motion.t[0])]  # steps across switches are no time
+        t = np.append(t[1:], motion.t[-1])
+        q, _ = states_at(motion, t)
+        for first in range(0, len(t), CHUNK):
+            yield q[first : first + CHUNK], t[first : first + CHUNK]
+        return
+    outputs = len(motion.t) - 1
+    if motion.steps == outputs or motion.steps % outputs:  # every step, or steps with error control, which are not kept
+        yield motion.q, motion.t
+        return
+    if isinstance(motion.trace.job.formulation, MatrixR) and isinstance(motion.scheme, NewmarkFamily):
+        from mechgrad.sensitivities.independent import IndependentSteps  # which differentiates with what asks us
+
+        for _, _, after in IndependentSteps(motion).chunks(1):
+            yield after.q, after.t
+        return
+    every, h = motion.steps // outputs, float(motion.t[-1] - motion.t[0]) / motion.steps
+    per = max(1, CHUNK // every)
+    for first in range(0, outputs, per):
+        count = (min(first + per, outputs) - first) * every
+        yield fixed_states(motion, first, count, h)[0], motion.t[first] + h * np.arange(count)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mechgrad.errors import InputError
-from mechgrad.integrators.schemes import NewmarkFamily
-from mechgrad.integrators.simulate import simulate
+from mechgrad.integrators.schemes import DOP853, NewmarkFamily
+from mechgrad.integrators.simulate import simulate_again
 from mechgrad.integrators.trajectory import Trajectory
-from mechgrad.model.mechanism import REFERENCE
 from mechgrad.sensitivities.measures import Moments
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import States
@@ -24,15 +21,25 @@ def moments_of(motion: Trajectory) -> Moments:
     return Moments(motion.model, states, motion.tau, motion.loads, motion.constraint_names, rule)
 
 
+def refined(motion: Trajectory, per_step: int) -> Trajectory:
+    """The same motion, the same steps, reported at every step and more: all fixed steps, or at least `per_step`
+    instants for each step that was controlled. Itself, if it reports as many."""
+    reported = len(motion.t) - 1
+    wanted = motion.steps
+    if isinstance(motion.scheme, DOP853):
+        wanted = reported * -(-per_step * motion.steps // reported)
+    elif motion.trace.job.step is None:
+        return motion  # steps that an implicit scheme controlled cannot be taken again
+    if wanted <= reported:
+        return motion
+    start, v0 = (motion.q[0], motion.v[0]) if motion.start is None else (motion.start, None)
+    return simulate_again(motion, motion.model, start, v0, samples=wanted + 1)
+
+
 def repeated(motion: Trajectory, parameters: Parameters, values: Array) -> Trajectory:
     """The motion with other values of its parameters, complex ones too."""
-    job: Any = motion.trace.job
     if motion.ended == "stop":
         raise InputError("the motion ended at a stop condition; where it ends depends on parameters.")
     model, forces, start_forces, numbers = parameters.changed(values)
     start, v0 = parameters.start.again(model, numbers, start_forces)
-    return simulate(
-        model, start, v0, duration=job.duration, formulation=job.formulation, scheme=job.scheme, step=job.step,
-        samples=job.samples, tau=forces.tau, loads=forces.loads, t0=job.t0, rtol=job.rtol, atol=job.atol,
-        reference="com" if motion.system.T.ints[REFERENCE] else "origin",
-    )  # fmt: skip
+    return simulate_again(motion, model, start, v0, tau=forces.tau, loads=forces.loads)

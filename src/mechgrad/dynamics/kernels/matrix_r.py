@@ -55,6 +55,17 @@ def factor_W(T, w, s, like):
 
 
 @inner
+def orientation(P, pivots, n):
+    """The sign of the determinant of W, from its factors: where it changes, the independent coordinates ceased to
+    determine the motion on the way."""
+    sign = 1.0
+    for k in range(n):
+        if (P[k * n + k].real < 0.0) != (pivots[k] != k):
+            sign = -sign
+    return sign
+
+
+@inner
 def independent(T, w, s, q, v, t, z, zd, tolerance, like):
     """Correct q and v in place so that constraints hold and the free rows are z, with rates zd. Returns a reason."""
     n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]

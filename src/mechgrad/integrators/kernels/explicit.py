@@ -21,13 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.kernels.accelerations import (
+    DEAD_POINT,
     DONE,
-    TOO_MANY,
-    TOO_SMALL,
     saddle_accelerations,
     tree_accelerations,
 )
-from mechgrad.dynamics.kernels.matrix_r import independent, place_free
+from mechgrad.dynamics.kernels.matrix_r import independent, orientation, place_free
 from mechgrad.dynamics.kernels.projection import project_state
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
@@ -38,9 +37,6 @@ from mechgrad.kernels.records import refer
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_Q, N_ROWS
 from mechgrad.model.tree import KIND, Q_AT, V_AT
-
-# step control of the adaptive method: safety, and by how much a step may shrink or grow
-SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 
 
 @inner
@@ -75,12 +71,16 @@ def normalise(atoms_i, y, like):
 
 @inner
 def dependent_state(T, w, s, q, v, t, z, like):
-    """Solve for the dependent coordinates; z: room for values and rates of the independent ones."""
+    """Solve for the dependent coordinates; z: room for values and rates of the independent ones, and for the
+    orientation of W, which the last solution leaves there."""
     free = T.ints[N_ALL] - T.ints[N_ROWS]
     place_free(T, w, q, v, w.zero, t, like)
     for k in range(free):
         z[k], z[free + k] = w.values[T.ints[N_ROWS] + k], w.rates[T.ints[N_ROWS] + k]
-    return independent(T, w, s, q, v, t, z[:free], z[free:], 3e-8, like)  # quadratic: the next would be rounding
+    # quadratic: the next would be rounding
+    reason = independent(T, w, s, q, v, t, z[:free], z[free : 2 * free], 3e-8, like)
+    z[2 * free] = orientation(s.P, s.pivots_P, T.columns_i.shape[0])
+    return reason
 
 
 @inner
@@ -118,14 +118,16 @@ def derivative(T, w, s, y, q, v, a, lam, z, t, trees, loops, dependent, K, stage
 
 
 @inner
-def settle(T, w, s, y, q, v, z, t, projected, dependent, like):
-    """Bring the state y at the end of a step back to the constraints."""
+def settle(T, w, s, y, q, v, z, t, facing, projected, dependent, like):
+    """Bring the state y at the end of a step back to the constraints; facing: the orientation of W before."""
     _split(y, T.ints[N_Q], q, v, like)
     reason = DONE
     if projected is not None:
         reason = project_state(T, w, s, q, v, t, like)
     if dependent is not None:
         reason = dependent_state(T, w, s, q, v, t, z, like)
+        if reason == DONE and z[z.size - 1].real * facing < 0.0:
+            reason = DEAD_POINT
     for j in range(T.ints[N_Q]):
         store(y, j, load(q, j, like))
     for j in range(T.columns_i.shape[0]):
@@ -155,7 +157,7 @@ def _make_room(T, stages, dtype, n):
     return Room(
         np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype), np.empty(stages * size, dtype),
         np.empty(7 * size, dtype), np.empty(n_q * n, dtype), np.empty(n_v * n, dtype), np.empty(n_v * n, dtype),
-        np.zeros(m, dtype), np.empty(2 * free, dtype),
+        np.zeros(m, dtype), np.ones(2 * free + 1, dtype),
     )  # fmt: skip
 
 
@@ -168,7 +170,7 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
     for row in range(0, Q.shape[1], lanes):
         gather(Q[0], row, y, 0, like)
         gather(V[0], row, y, n_q, like)
-        step = 0
+        step, facing = 0, 0.0
         for out in range(1, Q.shape[0]):
             for _ in range(every):
                 t = t0 + step * h
@@ -182,6 +184,8 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                     reason = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * h, trees, loops, dependent, K, i, like)
                     if reason != DONE:
                         return out, reason
+                    if dependent is not None and facing == 0.0:
+                        facing = z[z.size - 1].real
                 for j in range(n):
                     x = load(y, j, like)
                     for i in range(n_stages):
@@ -190,7 +194,7 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                 normalise(T.atoms_i, y, like)
                 step += 1
                 if settles is not None:
-                    reason = settle(T, w, s, y, q, v, z, t0 + step * h, projected, dependent, like)
+                    reason = settle(T, w, s, y, q, v, z, t0 + step * h, facing, projected, dependent, like)
                     if reason != DONE:
                         return out, reason
             scatter(y, 0, Q[out], row, like)
@@ -210,7 +214,7 @@ def _fixed_lanes(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, proje
     )
 
 
-def _room(T, f, stages, dtype, lanes):
+def make_march_room(T, f, stages, dtype, lanes):
     """All that a march needs; f: (eps, Omega, xi, compliant) of the formulation."""
     solver = make_solver(T, *f[:3], compliant=f[3] != 0.0)
     return T, make_work(T, lanes), solver, _make_room(T, stages, dtype, lanes)
@@ -224,167 +228,13 @@ def fixed_one(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dep
     (`integrators.explicit.Kind`). Returns (outputs written, reason).
     """
     kind = trees, loops, settles, projected, dependent
-    return _fixed_one(*_room(T, f, B.size, Q.dtype, 1), A, B, C, h, t0, every, *kind, Q, V, Q.dtype.type(0.0).item())
+    return _fixed_one(
+        *make_march_room(T, f, B.size, Q.dtype, 1), A, B, C, h, t0, every, *kind, Q, V, Q.dtype.type(0.0).item()
+    )
 
 
 @caller
 def fixed_lanes(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
     """`fixed_one` for many motions of an open tree, in SIMD lanes."""
     kind = trees, loops, settles, projected, dependent
-    return _fixed_lanes(*_room(T, f, B.size, Q.dtype, LANES), A, B, C, h, t0, every, *kind, Q, V)
-
-
-@inlined
-def _stage(y, K, A, i, stages, n, h, at, like):
-    """y + h sum_m A_im K_m."""
-    for j in range(n):
-        x = load(y, j, like)
-        for m in range(stages):
-            if A[i, m] != 0.0:
-                x = x + load(K, m * n + j, like) * (h * A[i, m])
-        store(at, j, x)
-
-
-@inner
-def _error(y, new, K, E3, E5, rtol, atol, step, n, like):
-    """Estimated error of a step beside the tolerance."""
-    five, three = 0.0, 0.0
-    for j in range(n):
-        x5, x3 = like * 0.0, like * 0.0
-        for m in range(13):
-            k = load(K, m * n + j, like)
-            x5 = x5 + k * E5[m]
-            x3 = x3 + k * E3[m]
-        size = atol + rtol * max(abs(load(y, j, like)), abs(load(new, j, like)))
-        five += (abs(x5) / size) ** 2
-        three += (abs(x3) / size) ** 2
-    scale = five + 0.01 * three
-    return abs(step) * five / np.sqrt(scale * n) if scale > 0.0 else 0.0
-
-
-@kernel
-def _adaptive(
-    T, w, s, o, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected, dependent, t_out, q0,
-    v0, Q, V, path, like,
-):  # fmt: skip
-    T, w, s, o = refer(T), refer(w), refer(s), refer(o)
-    begin(T, w, like)
-    y, at, new, K, F, q, v, a, lam, z = o.y, o.at, o.new, o.K, o.F, o.q, o.v, o.a, o.lam, o.z
-    n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
-    n = n_q + n_v
-    for j in range(n_q):
-        y[j] = q0[j]
-    for j in range(n_v):
-        y[n_q + j] = v0[j]
-    t, out, steps, rejected = t0, 0, 0, 0
-    fresh, growth = True, GROW  # whether the first derivative must be computed; no growth right after a rejection
-    while t < t1:
-        if steps + rejected >= most:
-            return out, TOO_MANY, steps, rejected, h, t
-        if h < 1e-14 * max(abs(t), t1 - t0):
-            return out, TOO_SMALL, steps, rejected, h, t
-        last = t + h >= t1 - 1e-12 * (t1 - t0)
-        step = t1 - t if last else h
-        bad, error, end = DONE, 0.0, t
-        # Stages 0 to 11 make the step, 12 is the derivative at its end; 13 to 15 serve the interpolant of order 7, if
-        # an accepted step holds an output. One loop: the derivative is compiled where it stands, so it stands once.
-        i = 0 if fresh else 1
-        while i < 16:
-            if i == 13:
-                error = _error(y, new, K, E3, E5, rtol, atol, step, n, like)
-                if error >= 1.0:
-                    break
-                end = t1 if last else t + step
-                if out >= t_out.size or t_out[out] > end:
-                    break
-            if i == 12:
-                for j in range(n):
-                    x = load(y, j, like)
-                    for m in range(12):
-                        if B[m] != 0.0:
-                            x = x + load(K, m * n + j, like) * (step * B[m])
-                    store(new, j, x)
-                    store(at, j, x)
-            else:
-                _stage(y, K, A, i, i, n, step, at, like)
-            bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, trees, loops, dependent, K, i, like)
-            if bad != DONE:
-                break
-            i += 1
-        if bad != DONE:
-            # far trial states may be meaningless: try a shorter step before giving up
-            if step <= 1e-10 * (t1 - t0):
-                return out, bad, steps, rejected, h, t
-            h, growth, rejected, fresh = step * SHRINK, 1.0, rejected + 1, True
-            continue
-        fresh = False
-        if error >= 1.0:
-            h, growth, rejected = step * max(SHRINK, SAFETY * error ** (-0.125)), 1.0, rejected + 1
-            continue
-        if i == 16:
-            for j in range(n):
-                change = load(new, j, like) - load(y, j, like)
-                first, final = load(K, j, like), load(K, 12 * n + j, like)
-                store(F, j, change)
-                store(F, n + j, first * step - change)
-                store(F, 2 * n + j, change * 2.0 - (first + final) * step)
-                for m in range(4):
-                    x = like * 0.0
-                    for i in range(16):
-                        if D[m, i] != 0.0:
-                            x = x + load(K, i * n + j, like) * (step * D[m, i])
-                    store(F, (3 + m) * n + j, x)
-            while out < t_out.size and t_out[out] <= end:
-                u = (t_out[out] - t) / step
-                for j in range(n):
-                    x = like * 0.0
-                    for i in range(6, -1, -1):
-                        x = (x + load(F, i * n + j, like)) * (u if (6 - i) % 2 == 0 else 1.0 - u)
-                    store(at, j, x + load(y, j, like))
-                normalise(T.atoms_i, at, like)
-                if settles is not None:
-                    settle(T, w, s, at, q, v, z, t_out[out], projected, dependent, like)
-                for j in range(n_q):
-                    Q[out, j] = load(at, j, like)
-                for j in range(n_v):
-                    V[out, j] = load(at, n_q + j, like)
-                out += 1
-        if steps < path.shape[0]:
-            path[steps, 0], path[steps, 1] = t, step
-            for j in range(n):
-                path[steps, 2 + j] = load(y, j, like)
-        for j in range(n):
-            store(y, j, load(new, j, like))
-        normalise(T.atoms_i, y, like)
-        if settles is not None:
-            bad = settle(T, w, s, y, q, v, z, end, projected, dependent, like)
-            if bad != DONE:
-                return out, bad, steps, rejected, h, t
-            fresh = True
-        else:
-            for j in range(n):
-                store(K, j, load(K, 12 * n + j, like))
-        t = end
-        steps += 1
-        factor = GROW if error == 0.0 else min(growth, max(SHRINK, SAFETY * error ** (-0.125)))
-        if not last:
-            h = step * factor
-        growth = GROW
-    return out, DONE, steps, rejected, h, t
-
-
-@caller
-def adaptive_one(
-    T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected, dependent, t_out, q0, v0,
-    Q, V, path,
-):  # fmt: skip
-    """The method of order 8 from (q0, v0) at t0 to t1 with error control; states at the instants t_out (sorted).
-
-    f, trees .. dependent: as in `fixed_one`. path: (steps, 2 + n) to note time, length and start of every step that
-    was taken, as far as it has room. Returns (outputs written, reason, steps, rejected, next step, time).
-    """
-    kind = trees, loops, settles, projected, dependent
-    return _adaptive(
-        *_room(T, f, 16, Q.dtype, 1), A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, *kind, t_out, q0, v0, Q, V, path,
-        Q.dtype.type(0.0).item(),
-    )  # fmt: skip
+    return _fixed_lanes(*make_march_room(T, f, B.size, Q.dtype, LANES), A, B, C, h, t0, every, *kind, Q, V)

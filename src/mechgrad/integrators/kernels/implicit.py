@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import DONE, NOT_CONVERGED, SINGULAR, TOO_MANY, TOO_SMALL
+from mechgrad.dynamics.kernels.accelerations import DEAD_POINT, DONE, NOT_CONVERGED, SINGULAR, TOO_MANY, TOO_SMALL
 from mechgrad.dynamics.kernels.fixed_point import fixed_point_step
 from mechgrad.dynamics.kernels.implicit import implicit_step
-from mechgrad.dynamics.kernels.matrix_r import independent_step
+from mechgrad.dynamics.kernels.matrix_r import factor_W, independent_step, orientation, place_free
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
@@ -124,6 +124,8 @@ def _march_independent(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, ite
     begin(T, w, like)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
     factored, step = plain(0), plain(0)
+    place_free(T, w, q0, v0, w.zero, t0, like)
+    facing = orientation(s.P, s.pivots_P, v0.size) if factor_W(T, w, s, like) else 0.0
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
@@ -133,6 +135,8 @@ def _march_independent(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, ite
                 T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.lam, o.d, o.z, o.solved, o.norms, factored,
                 like,
             )  # fmt: skip
+            if reason == DONE and orientation(s.P, s.pivots_P, v0.size) * facing < 0.0:
+                reason = DEAD_POINT
             if reason != DONE:
                 return out, reason, t0 + step * h
             count += passes

@@ -69,9 +69,11 @@ class Measure:
     """Numbers of a state. A new one states `values`, and what it depends on.
 
     uses : which of "q", "v", "a", "lam" it depends on
+    feels_forces : whether it depends on tau and loads, too
     """
 
     uses: ClassVar[str] = "q v a"
+    feels_forces: ClassVar[bool] = False
 
     def values(self, at: Moments) -> Array:
         """(nt, ...) in all states; complex-safe: no abs, norm or conj."""
@@ -109,12 +111,18 @@ class Measure:
             return np.stack(columns, axis=2)
 
         by_p = None
-        if felt := self.felt(at, parameters):
+        felt = list(self.felt(at, parameters))
+        given = [k for k in parameters.acting if k not in parameters.in_model and parameters.on_motion(k)]
+        given = given if self.feels_forces else []
+        if felt or given:
             size = int(np.prod(np.shape(self.values(at))[1:]))
             by_p = np.zeros((nt, size, len(parameters)))
             q = at.states.q + 0j
             for k in felt:
                 by_p[:, :, k] = slope(at._replace(model=parameters.moved(k), states=at.states._replace(q=q)))
+            for k in given:
+                tau, loads = parameters.moved_forces(k)
+                by_p[:, :, k] = slope(at._replace(tau=tau, loads=loads, states=at.states._replace(q=q)))
         by_lam = along("lam", at.states.lam.shape[1])
         return Partials(along("q", n), along("v", n), along("a", n), by_lam, by_p)
 

@@ -52,6 +52,7 @@ class JointReaction(Measure):
     joint: str
     axes: str = "world"
     uses: ClassVar[str] = "q v"
+    feels_forces: ClassVar[bool] = True
 
     def values(self, at: Moments) -> Array:
         return self.found(at, at.system())[2]

@@ -1,0 +1,273 @@
+"""The explicit method of order eight with error control: the whole march compiled.
+
+Steps that would cross a switch of a contact end there instead (`switches`); models without contacts compile none of
+it. Steps can also be held: as long as those of another march, without control.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.dynamics.kernels.accelerations import DONE, TOO_MANY, TOO_SMALL
+from mechgrad.dynamics.kernels.system import begin
+from mechgrad.integrators.kernels.explicit import derivative, make_march_room, normalise, settle
+from mechgrad.integrators.kernels.switches import (
+    AIMED,
+    MARKS,
+    SEARCH,
+    begin_search,
+    next_trial,
+    pass_on,
+    watch,
+    young,
+)
+from mechgrad.kernels.jit import caller, inlined, inner, kernel
+from mechgrad.kernels.lanes import load, store
+from mechgrad.kernels.records import refer
+from mechgrad.model.mechanism import N_LAWS, N_Q
+
+# step control: safety, and by how much a step may shrink or grow
+SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
+# the longest step that may cross a switch, beside the times of the march, and beside tolerance and usual step
+CROSSING, CROSSING_TOLERATED = 1e-13, 1e-3
+# weight of the error of the mean derivative while a contact with a broken exponent is young: with it, derivatives of
+# the motion by parameters become about as accurate as behind contacts with whole exponents, for a fifth more steps
+YOUNG_WEIGHT = 20.0
+
+
+@inlined
+def _stage(y, K, A, i, stages, n, h, at, like):
+    """y + h sum_m A_im K_m."""
+    for j in range(n):
+        x = load(y, j, like)
+        for m in range(stages):
+            if A[i, m] != 0.0:
+                x = x + load(K, m * n + j, like) * (h * A[i, m])
+        store(at, j, x)
+
+
+@inner
+def _error(y, new, K, E3, E5, rtol, atol, step, n, like):
+    """Estimated error of a step beside the tolerance."""
+    five, three = 0.0, 0.0
+    for j in range(n):
+        x5, x3 = like * 0.0, like * 0.0
+        for m in range(13):
+            k = load(K, m * n + j, like)
+            x5 = x5 + k * E5[m]
+            x3 = x3 + k * E3[m]
+        size = atol + rtol * max(abs(load(y, j, like)), abs(load(new, j, like)))
+        five += (abs(x5) / size) ** 2
+        three += (abs(x3) / size) ** 2
+    scale = five + 0.01 * three
+    return abs(step) * five / np.sqrt(scale * n) if scale > 0.0 else 0.0
+
+
+@inner
+def _error_of_rates(K, E3, E5, rtol, atol, n, like):
+    """Estimated error of the mean derivative over a step beside the derivative's own size."""
+    five, three = 0.0, 0.0
+    for j in range(n):
+        x5, x3, size = like * 0.0, like * 0.0, 0.0
+        for m in range(13):
+            k = load(K, m * n + j, like)
+            x5 = x5 + k * E5[m]
+            x3 = x3 + k * E3[m]
+            size = max(size, abs(k))
+        size = atol + rtol * size
+        five += (abs(x5) / size) ** 2
+        three += (abs(x3) / size) ** 2
+    scale = five + 0.01 * three
+    return five / np.sqrt(scale * n) if scale > 0.0 else 0.0
+
+
+@kernel
+def _adaptive(
+    T, w, s, o, marks, search, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected,
+    dependent, switching, held, t_out, q0, v0, Q, V, path, instants, like,
+):  # fmt: skip
+    T, w, s, o = refer(T), refer(w), refer(s), refer(o)
+    begin(T, w, like)
+    y, at, new, K, F, q, v, a, lam, z = o.y, o.at, o.new, o.K, o.F, o.q, o.v, o.a, o.lam, o.z
+    n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
+    n = n_q + n_v
+    for j in range(n_q):
+        y[j] = q0[j]
+    for j in range(n_v):
+        y[n_q + j] = v0[j]
+    t, out, steps, rejected, switched = t0, 0, 0, 0, 0
+    fresh, growth = True, GROW  # whether the first derivative must be computed; no growth right after a rejection
+    last, step, facing = False, h, 0.0
+    given = held.shape[0] > 0
+    # looking for a switch: whether; the step that was usual before; margin and sides of a trial; the next one; the
+    # longest step that may cross, which grows while rounding hides on which side a contact is
+    hunting, usual, margin, same, ahead, least, grain = False, h, 0.0, True, 0.0, 0.0, 1.0
+    while t < t1:
+        if steps + rejected >= most:
+            return out, TOO_MANY, steps, rejected, h, t, switched
+        if given:
+            last = steps + 1 >= held.shape[0]
+            step = held[steps, 1]
+            for j in range(held.shape[1] - 2):
+                y[j] = y[j] + (held[steps, 2 + j] - y[j].real)
+        elif not hunting:
+            if h < 1e-14 * max(abs(t), t1 - t0):
+                return out, TOO_SMALL, steps, rejected, h, t, switched
+            last = t + h >= t1 - 1e-12 * (t1 - t0)
+            step = t1 - t if last else h
+        bad, error, end = DONE, 0.0, t
+        same, ahead = True, 0.0
+        # Stages 0 to 11 make the step, 12 is the derivative at its end; 13 to 15 serve the interpolant of order 7, if
+        # an accepted step holds an output. One loop: the derivative is compiled where it stands, so it stands once.
+        i = 0 if fresh else 1
+        while i < 16:
+            if i == 13:
+                end = t + step
+                if given:
+                    if not last:
+                        end = held[steps + 1, 0]
+                else:
+                    error = _error(y, new, K, E3, E5, rtol, atol, step, n, like)
+                    if switching is not None:
+                        if young(T.ints, T.numbers, marks):
+                            error = max(error, YOUNG_WEIGHT * _error_of_rates(K, E3, E5, rtol, atol, n, like))
+                        least = grain * max(CROSSING * max(abs(t), t1 - t0), CROSSING_TOLERATED * rtol * usual)
+                        mixed = not same and step > least and not (last and step <= 2e-12 * (t1 - t0))
+                        hunting = hunting and (same or mixed)
+                        if mixed or (hunting and error < 1.0):
+                            if not hunting:
+                                begin_search(T.ints, marks, search)
+                                hunting, usual = True, h
+                            # the end was compared last: `margin` is its own
+                            ahead = next_trial(step, margin, mixed, margin > 0.0, least, search)
+                            if ahead > 0.0:
+                                break
+                    if error >= 1.0:
+                        break
+                if last:
+                    end = t1
+                if out >= t_out.size or t_out[out] > end:
+                    break
+            if i == 12:
+                for j in range(n):
+                    x = load(y, j, like)
+                    for m in range(12):
+                        if B[m] != 0.0:
+                            x = x + load(K, m * n + j, like) * (step * B[m])
+                    store(new, j, x)
+                    store(at, j, x)
+            else:
+                _stage(y, K, A, i, i, n, step, at, like)
+            bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, trees, loops, dependent, K, i, like)
+            if bad != DONE:
+                break
+            if dependent is not None and facing == 0.0:
+                facing = z[z.size - 1].real
+            if switching is not None and i <= 12:
+                margin, beside = watch(T.ints, T.numbers, w.values, w.rates, i, marks)
+                same = same and beside
+            i += 1
+        if bad != DONE:
+            # far trial states may be meaningless: try a shorter step before giving up
+            if given or step <= 1e-10 * (t1 - t0):
+                return out, bad, steps, rejected, h, t, switched
+            h, growth, rejected, fresh, hunting = step * SHRINK, 1.0, rejected + 1, True, False
+            continue
+        fresh = False
+        if ahead > 0.0:
+            step, last, rejected = ahead, False, rejected + 1
+            continue
+        if error >= 1.0:
+            h, growth, rejected = step * max(SHRINK, SAFETY * error ** (-0.125)), 1.0, rejected + 1
+            hunting = False
+            continue
+        if i == 16:
+            for j in range(n):
+                change = load(new, j, like) - load(y, j, like)
+                first, final = load(K, j, like), load(K, 12 * n + j, like)
+                store(F, j, change)
+                store(F, n + j, first * step - change)
+                store(F, 2 * n + j, change * 2.0 - (first + final) * step)
+                for m in range(4):
+                    x = like * 0.0
+                    for i in range(16):
+                        if D[m, i] != 0.0:
+                            x = x + load(K, i * n + j, like) * (step * D[m, i])
+                    store(F, (3 + m) * n + j, x)
+            while out < t_out.size and t_out[out] <= end:
+                u = (t_out[out] - t) / step
+                for j in range(n):
+                    x = like * 0.0
+                    for i in range(6, -1, -1):
+                        x = (x + load(F, i * n + j, like)) * (u if (6 - i) % 2 == 0 else 1.0 - u)
+                    store(at, j, x + load(y, j, like))
+                normalise(T.atoms_i, at, like)
+                if settles is not None:
+                    settle(T, w, s, at, q, v, z, t_out[out], 0.0, projected, dependent, like)
+                for j in range(n_q):
+                    Q[out, j] = load(at, j, like)
+                for j in range(n_v):
+                    V[out, j] = load(at, n_q + j, like)
+                out += 1
+        if steps < path.shape[0]:
+            path[steps, 0], path[steps, 1] = t, step
+            for j in range(n):
+                path[steps, 2 + j] = load(y, j, like)
+        for j in range(n):
+            store(y, j, load(new, j, like))
+        normalise(T.atoms_i, y, like)
+        if settles is not None:
+            bad = settle(T, w, s, y, q, v, z, end, facing, projected, dependent, like)
+            if bad != DONE:
+                return out, bad, steps, rejected, h, t, switched
+            fresh = True
+        else:
+            for j in range(n):
+                store(K, j, load(K, 12 * n + j, like))
+        if switching is not None:
+            before = switched
+            switched = pass_on(T.ints, marks, steps, t, instants, switched)
+            if step <= least:
+                grain *= 10.0
+            elif switched > before or not hunting:
+                grain = 1.0
+        t = end
+        steps += 1
+        factor = GROW if error == 0.0 else min(growth, max(SHRINK, SAFETY * error ** (-0.125)))
+        if switching is not None:
+            if hunting and search[AIMED] != 0.0:
+                h = least  # across
+            elif hunting:
+                h, usual = step * min(factor, 1.0), step * min(factor, 1.0)
+            elif step <= least:
+                h = usual
+            elif not last:
+                h, usual = step * factor, step * factor
+            hunting = False
+        elif not last:
+            h = step * factor
+        growth = GROW
+    if switching is not None:
+        h = max(h, usual)  # a march may end within a crossing
+    return out, DONE, steps, rejected, h, t, switched
+
+
+@caller
+def adaptive_one(
+    T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected, dependent, switching, held,
+    t_out, q0, v0, Q, V, path, instants,
+):  # fmt: skip
+    """The method of order 8 from (q0, v0) at t0 to t1 with error control; states at the instants t_out (sorted).
+
+    f, trees .. dependent: as in `fixed_one`. switching: 1 if there are contacts, else None. held: (steps, 2), time and
+    length of every step that is to be taken, without control, or (0, 2); with n more columns the real part of the state
+    before each step is put there. path: (steps, 2 + n) to note time, length and start of every step that was taken, and
+    instants: (k,) those of switches, as far as there is room.
+    Returns (outputs written, reason, steps, rejected, next step, time, switches).
+    """
+    kind = trees, loops, settles, projected, dependent
+    marks = np.zeros((int(T.ints[N_LAWS]) if switching else 0, MARKS))
+    return _adaptive(
+        *make_march_room(T, f, 16, Q.dtype, 1), marks, np.zeros(SEARCH), A, B, C, D, E3, E5, t0, t1, h, rtol, atol,
+        most, *kind, switching, held, t_out, q0, v0, Q, V, path, instants, Q.dtype.type(0.0).item(),
+    )  # fmt: skip

@@ -1,0 +1,56 @@
+"""How close the derivative of a motion's steps is to that of the motion itself, in words and as an estimate.
+
+Discrete derivatives are exact for the steps as they were taken. What these steps miss of the motion, their derivative
+misses too, and more where forces have kinks. With error control (DOP853) steps end where contacts switch, and errors
+fall with the tolerance; every switch passes on what was missed before, amplified.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.integrators.explicit import switching
+from mechgrad.integrators.schemes import DOP853
+from mechgrad.integrators.trajectory import Trajectory
+
+# of derivatives beside the tolerance, relative to the largest: measured on bodies that bounce on spheres, wheels and
+# tyres (tests/sensitivities/test_contact_switches.py), and on trees and loops without contact
+SMOOTH, PER_SWITCH = 30.0, 100.0
+NAMED = 4  # instants that a sentence names
+
+
+def expected_accuracy(motion: Trajectory) -> float | None:
+    """Relative error of derivatives to be expected of a motion with error control, an order of magnitude; None for
+    fixed steps, where it depends on the step.
+
+        (30 + 100 switches) rtol
+
+    >>> expected_accuracy(mg.simulate(model, [0.5], duration=1.0, rtol=1e-8, atol=1e-8))
+    3e-07
+    """
+    if not isinstance(motion.scheme, DOP853):
+        return None
+    job = motion.trace.job
+    return float(max(job.rtol, job.atol) * (SMOOTH + PER_SWITCH * len(motion.events)))
+
+
+def accuracy_note(motion: Trajectory) -> str:
+    """A sentence on what derivatives of a motion are worth.
+
+    >>> accuracy_note(mg.simulate(model, [0.5], duration=1.0, rtol=1e-8, atol=1e-8))
+    'Exact for the steps as taken (rtol = 1e-08, atol = 1e-08); of the motion itself to about 3e-07.'
+    """
+    job, expected = motion.trace.job, expected_accuracy(motion)
+    if expected is None:
+        text = f"Exact for the steps as taken, of {job.step:g} s" if job.step else "Exact for the steps as taken"
+        if switching(motion.system.T):
+            return (
+                f"{text}; contacts switch within steps, which leaves an error of the order of the step: halve it to "
+                "see how much, or take DOP853, whose steps end at switches."
+            )
+        return f"{text}."
+    text = f"Exact for the steps as taken (rtol = {job.rtol:g}, atol = {job.atol:g}); "
+    if count := len(motion.events):
+        named = ", ".join(f"{t:.6g}" for t in np.asarray(motion.events)[:NAMED]) + (", ..." if count > NAMED else "")
+        text += f"{count} switch{'es' if count > 1 else ''} of contacts located, at {named} s; "
+    return text + f"of the motion itself to about {expected:.0e}."
