@@ -1,0 +1,276 @@
+"""Mechanisms that together hold every number a model can have, in motion from every kind of start."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+from support.random_trees import ALL_KINDS, random_state, random_tree
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "model"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "dynamics"))
+sys.path.insert(0, str(Path(__file__).parent))
+import gradient_mechanisms as mechanisms
+import row_values as plain
+import test_cut_joints as rings
+
+import mechgrad as mg
+
+TREES = (("fully-recursive", "rk4"), ("fully-recursive", "dop853"), ("semi-recursive", "trapezoidal"))
+LOOPS = (
+    (mg.ALI3P(), "trapezoidal"), (mg.ALI3P(), "generalized-alpha"), (mg.Index1(), "rk4"), (mg.Index1(), "newmark"),
+    (mg.Penalty(1e7), "trapezoidal"), (mg.MatrixR(), "trapezoidal"), (mg.MatrixR(), "rk4"),
+)  # fmt: skip
+NONHOLONOMIC = tuple(x for x in LOOPS if not isinstance(x[0], mg.MatrixR))
+
+
+class Case(NamedTuple):
+    """A mechanism, how it starts, and by which formulations and schemes it moves.
+
+    still : patterns of numbers that change nothing there, each with the reason
+    torn : patterns of numbers that loops cannot follow, each with the reason
+    forces : tau and loads of `simulate`
+    """
+
+    model: mg.Model
+    start: Any
+    v0: Any
+    ways: tuple[tuple[Any, str], ...]
+    still: dict[str, str] = {}
+    torn: dict[str, str] = {}
+    forces: dict[str, Any] = {}
+    t0: float | None = None
+    step: float = 2e-3
+
+
+def held(model: mg.Model, q: np.ndarray, names: list[str]) -> list[str]:
+    """As many of some point coordinates as there are degrees of freedom, those that determine q best."""
+    from mechgrad.dynamics.system import System
+
+    J = System(model).constraints(q[None]).J[0]
+    free = np.linalg.svd(J)[2][np.linalg.matrix_rank(J, tol=1e-8) :].T if J.size else np.eye(model.n_v)
+    rows = np.stack([mg.marker_jacobian(model, [name[:-2]], q)[0]["xyz".index(name[-1])] for name in names])
+    order = qr((rows @ free).T, mode="economic", pivoting=True)[2][: free.shape[1]]
+    return [names[k] for k in order]
+
+
+def assembled(model: mg.Model, q: np.ndarray, points: list[str], seed: int, t: float = 0.0) -> mg.State:
+    """A state near q: coordinates of points are held, and move."""
+    chosen = held(model, q, [f"{name}.{axis}" for name in points for axis in "xyz"])
+    where = {name: mg.marker_motion(model, [name[:-2]], q).position[0, "xyz".index(name[-1])] for name in chosen}
+    rates = np.random.default_rng(seed).normal(size=len(chosen))
+    return mg.assemble(model, where, dict(zip(chosen, rates, strict=True)), guess=q, time=t)
+
+
+# ---- trees
+
+
+def joints_given() -> Case:
+    """Every kind of joint, from given numbers, with tau and loads."""
+    model = random_tree(1, len(ALL_KINDS), massless=0.0)
+    q, v, _ = random_state(model, 1)
+    rng = np.random.default_rng(4)
+    loads = [
+        mg.Load("b3", rng.normal(size=3), rng.normal(size=3), rng.normal(size=3), name="push"),
+        mg.Load("b10", rng.normal(size=3), rng.normal(size=3), "b10.com", axes="body", name="thrust"),
+        mg.Load("b6", rng.normal(size=3), point="Pb6", name="pull"),
+    ]
+    return Case(model, q, v, TREES, forces={"tau": rng.normal(size=model.n_v), "loads": loads})
+
+
+def tree_assembled() -> Case:
+    """A tree that was put together by points."""
+    model = random_tree(5, 3, kinds=("revolute", "cylindrical", "cardan"), massless=0.0, branching=0.0)
+    q, _, _ = random_state(model, 2)
+    return Case(model, assembled(model, q, ["Pb0", "Pb1", "Pb2"], 3), None, TREES)
+
+
+def forces_given() -> Case:
+    """Every kind of force, all of them pushing."""
+    model, (q, v) = mechanisms.forced_tree()
+    law = mg.UserForce(
+        "law", [mg.Separation("on cart", "on ball"), mg.Coordinate("hinge")],
+        lambda t, g, gd, k, c: np.array([k * g[0] ** 2 + t * gd[1], c * gd[1] ** 3 + g[0]]), numbers={"k": 3.0, "c": 0.4},
+    )  # fmt: skip
+    model = mg.Model(
+        model.name, model.bodies, model.joints, model.points, model.vectors, forces=[*model.forces, law]
+    )
+    # deep enough that contacts and tyre push
+    for joint, depth in (("ball free", -0.3), ("wheel free", 0.25)):
+        q[model.q_slice(joint)][:3] += 0.0
+        q = q.copy()
+        q[model.q_slice(joint).start + 2] = depth
+    return Case(model, q, v, TREES, t0=0.15, step=5e-4)
+
+
+def springs() -> tuple[mg.Model, np.ndarray]:
+    """Bodies on springs, bushings, motors, laws of a user and the ground, that can come to rest."""
+    bodies = [
+        mg.Body("cart", 1.5, (0.1, 0.05, 0.02), (0.1, 0.2, 0.3)),
+        mg.Body("arm", 0.8, (0.2, 0.03, 0.1), (0.05, 0.06, 0.07)),
+        mg.Body("ball", 1.1, (0.02, 0.01, 0.03), (0.02, 0.03, 0.04)),
+        mg.Body("block", 0.9, (0.03, -0.02, 0.01), (0.03, 0.04, 0.05)),
+    ]
+    joints = [
+        mg.Prismatic("slide", "ground", "cart", (0.1, 0.2, 0.3), axis=(1, 0.3, 0.4)),
+        mg.Revolute("hinge", "cart", "arm", (0.3, 0, 0.1), axis=(0.2, 1, 0.1)),
+        mg.Prismatic("drop", "ground", "ball", (1.0, 0.2, 0.3), axis=(0.1, 0.05, 1)),
+        mg.Floating("float", "ground", "block", (0.1, 1.0, 0.2)),
+    ]
+    points = [
+        mg.Point("P cart", "cart", (0.1, 0.2, 0.1)), mg.Point("P arm", "arm", (0.4, 0.1, 0.2)),
+        mg.Point("P ball", "ball", (0.05, 0.02, 0.01)), mg.Point("P block", "block", (0.1, 0.05, 0.02)),
+        mg.Point("wall", "ground", (-0.5, 0.1, 0.2)), mg.Point("floor", "ground", (0.1, 0.1, 0.05)),
+        mg.Point("seat", "ground", (0.15, 1.05, 0.25)),
+    ]  # fmt: skip
+    vectors = [mg.Vector("up", "ground", (0.1, 0.05, 1.0))]
+    curve = mg.Spline((-1.0, -0.2, 0.1, 0.5, 1.5), (-40.0, -6.0, 2.0, 15.0, 70.0), ends="not-a-knot")
+    forces = [
+        mg.SpringDamper("spring", "P cart", "wall", 60.0, 1.0, 0.5),
+        mg.SpringCurve("curve", "P arm", "wall", curve, damper=mg.Polynomial((0.0, 0.5, 0.1)), free_length=0.6),
+        mg.TorsionSpring("torsion", "hinge", 9.0, 0.2, 0.3),
+        mg.JointFriction("rub", "hinge", 0.2, 0.1, 0.3),
+        mg.Bushing(
+            "bushing", "P block", "seat", (300, 400, 500), (3, 2, 1), (20, 30, 40), (0.4, 0.5, 0.6),
+            (1, 0.02, 0.03, -0.01), (0.99, -0.02, 0.1, 0.04),
+        ),
+        mg.Motor("motor", "hinge", mg.Harmonic(0.7, frequency=0.4, phase=0.3, offset=0.2)),
+        mg.SphereContact("ground contact", "P ball", 0.1, "floor", "up", 4e3, 0.2, 1.5, 0.3, 0.02),
+        mg.UserForce(
+            "law", [mg.Coordinate("slide")], lambda t, g, gd, k, c: k * g**3 + c * gd + 0.1 * t, numbers={"k": 8.0, "c": 0.5}
+        ),
+    ]  # fmt: skip
+    return mg.Model("springs", bodies, joints, points, vectors, forces=forces), np.zeros(0)
+
+
+def tree_at_rest() -> Case:
+    """From an equilibrium with a held coordinate, tau and a load, at a time that is not zero, then let go."""
+    model, _ = springs()
+    rng = np.random.default_rng(2)
+    load = mg.Load("arm", force=(1.0, -0.5, 0.7), torque=(0.1, 0.2, 0.3), point="P arm", name="push")
+    guess = model.neutral()
+    guess[model.q_slice("drop")] = -0.2
+    rest = mg.equilibrium(
+        model, guess, at={"slide": 0.15}, tau=0.2 * rng.normal(size=model.n_v), loads=[load], t=0.3,
+        rates={"slide": 0.4, "hinge": -0.3},
+    )  # fmt: skip
+    still = {"start.tau.slide": "the held coordinate takes it", "*rub.*": ""}
+    return Case(model, rest, None, TREES, still={"start.tau.slide": still["start.tau.slide"]}, t0=0.3)
+
+
+# ---- loops
+
+
+def constraints_assembled() -> Case:
+    """Constraints of every holonomic kind, some of them moving, at a time that is not zero."""
+    model, _ = mechanisms.constrained()
+    bodies, joints = list(model.bodies), list(model.joints)
+    points, vectors, constraints = list(model.points), list(model.vectors), list(model.constraints)
+    rng = np.random.default_rng(7)
+
+    def free(name, at):
+        bodies.append(mg.Body(name, 1.0 + rng.random(), rng.uniform(-0.2, 0.2, 3), (0.2, 0.3, 0.4)))
+        joints.append(mg.Floating(f"{name} free", "ground", name, at))
+        points.append(mg.Point(f"P {name}", name, (0.3, 0.2, 0.5)))
+        vectors.append(mg.Vector(f"U {name}", name, (0.4, 0.1, 0.9)))
+
+    free("f", (14, 0, 0))
+    vectors.append(mg.Vector("slanted", "ground", (0.3, 0.2, 1.0)))
+    vectors.append(mg.Vector("leaning", "ground", (0.4, 0.1, 0.9)))
+    points.append(mg.Point("hook", "ground", (15.3, 0.4, 0.6)))
+    constraints.append(mg.Parallel("parallel rule", "U f", "slanted"))
+    free("g", (15, 0, 0))
+    constraints.append(mg.SamePoint("point rule", "P g", "hook"))
+    free("h", (16, 0, 0))
+    constraints.append(mg.SameVector("vector rule", "U h", "leaning"))
+    constraints.append(mg.FixedDistance("rod rule", "P h", "hook", 1.4))
+    model = mg.Model("constrained", bodies, joints, points, vectors, constraints=constraints)
+    t0 = 0.07
+    q = mg.assemble(model, time=t0).q
+    start = assembled(model, q, [p.name for p in points if p.body != "ground"], 5, t0)
+    return Case(model, start, None, tuple(LOOPS), t0=t0)
+
+
+def rolling() -> Case:
+    """A ball and a wheel that roll without slipping."""
+    bodies = [
+        mg.Body("ball", 1.2, (0.02, 0.03, 0.01), (0.2, 0.3, 0.4)),
+        mg.Body("wheel", 1.5, (0.03, 0.01, 0.02), (0.3, 0.25, 0.35)),
+    ]
+    joints = [mg.Floating("ball free", "ground", "ball"), mg.Floating("wheel free", "ground", "wheel", (2, 0, 0))]
+    points = [
+        mg.Point("centre", "ball"), mg.Point("hub", "wheel", (0.01, 0.02, 0.03)), mg.Point("floor", "ground", (0.1, 0, 0)),
+        mg.Point("P ball", "ball", (0.2, 0.1, 0.3)), mg.Point("P wheel", "wheel", (0.1, 0.3, 0.2)),
+    ]  # fmt: skip
+    vectors = [mg.Vector("up", "ground", (0.1, -0.2, 1.5)), mg.Vector("axle", "wheel", (0.1, 2.0, 0.2))]
+    constraints = [
+        mg.Rolling("ball rolls", "centre", 0.3, "up", contact=True, plane_point="floor"),
+        mg.Rolling("wheel rolls", "hub", 0.4, "up", kind="wheel", axis="axle", contact=True, plane_point="floor"),
+    ]
+    model = mg.Model("rolling", bodies, joints, points, vectors, constraints=constraints)
+    guess = model.neutral()
+    guess[[2, 9]] = 0.3, 0.4
+    q = mg.assemble(model, guess=guess).q
+    # all positions but the heights are held; the spins alone decide velocities
+    names = held_positions(model, q)
+    spins = {"ball free.wx": 1.0, "ball free.wy": -2.0, "ball free.wz": 0.5}
+    spins |= {"wheel free.wx": 0.2, "wheel free.wy": 3.0, "wheel free.wz": -0.4}
+    start = mg.assemble(model, names, {**dict.fromkeys(names), **spins}, guess=q)
+    return Case(model, start, None, NONHOLONOMIC)
+
+
+def held_positions(model, q):
+    chosen = []
+    for body, points in (("ball", ["P ball", "centre"]), ("wheel", ["P wheel", "hub"])):
+        from mechgrad.dynamics.system import System
+
+        system = System(model)
+        J = system.constraints(q[None]).J[0][: system.n_holonomic]
+        columns = list(range(model.v_slice(f"{body} free").start, model.v_slice(f"{body} free").stop))
+        names = [f"{p}.{axis}" for p in points for axis in "xyz"]
+        rows = np.stack([mg.marker_jacobian(model, [n[:-2]], q)[0]["xyz".index(n[-1])][columns] for n in names])
+        own = J[:, columns]
+        own = own[np.abs(own).max(axis=1) > 1e-9]
+        free = np.linalg.svd(own)[2][len(own) :].T
+        # five numbers of six: two points fix a body but for the turn about their line
+        extra = np.stack([mg.marker_jacobian(model, [f"{body}.com"], q)[0][k][columns] for k in range(3)])
+        names += [f"{body}.com.{axis}" for axis in "xyz"]
+        rows = np.concatenate([rows, extra])
+        order = qr((rows @ free).T, mode="economic", pivoting=True)[2][: free.shape[1]]
+        chosen += [names[k] for k in order]
+    return {n: mg.marker_motion(model, [n[:-2]], q).position[0, "xyz".index(n[-1])] for n in chosen}
+
+
+def ring(kind) -> Callable[[], Case]:
+    """A loop that a joint of this kind closes."""
+
+    def make() -> Case:
+        model = rings.mechanism(kind, False, 3, "tested")
+        start = assembled(model, model.neutral(), rings.MARKERS, 6)
+        ways = LOOPS[:1] + LOOPS[2:3] + LOOPS[-2:-1]
+        return Case(model, start, None, ways)
+
+    make.__name__ = f"cut_{kind.__name__.lower()}"
+    return make
+
+
+def driven_linkage() -> Case:
+    """A planar linkage with two springs from an equilibrium."""
+    model = mechanisms.linked_five_bar()
+    rest = mg.equilibrium(model, mechanisms.held_five_bar(model).q)
+    plane = {
+        **{f"{j}.{field}.{axis}": "out of the plane" for j in "A123B" for field, axis in
+           [("origin", "z"), ("child_origin", "z"), ("axis", "x"), ("axis", "y")]},
+        **{f"{j}.orientation.{axis}": "out of the plane" for j in "A123B" for axis in "xy"},
+    }  # fmt: skip
+    return Case(model, rest, None, LOOPS[:3], torn=plane)
+
+
+CASES = [
+    joints_given, tree_assembled, forces_given, tree_at_rest, constraints_assembled, rolling, driven_linkage,
+    *(ring(kind) for kind in rings.AXES),
+]  # fmt: skip
