@@ -52,7 +52,7 @@ def _harmonic(p: Numbers, owner: str) -> mg.Harmonic:
 
 
 ARM: Numbers = {
-    "upper.mass": 1.3, "lower.mass": 0.8, "upper.inertia.yy": 0.05, "lower.inertia.yy": 0.03,
+    "upper.mass": 1.3, "lower.mass": 0.8, "upper.inertia.yy": 0.15, "lower.inertia.yy": 0.12,
     "first.torque.amplitude": 4.0, "first.torque.frequency": 1.1, "first.torque.phase": 0.7,
     "first.torque.offset": 0.4,
     "second.torque.values.0": 0.5, "second.torque.values.1": -2.0, "second.torque.values.2": 2.5,
@@ -66,8 +66,13 @@ ANCHOR = np.array([0.9, -0.2])  # x, z
 FREE = 0.3
 
 
+def tides(t: Any) -> tuple[Any, Any]:
+    """Stiffnesses at the elbow and between anchor and tip, in parts of `tide`."""
+    return np.cos(3.0 * t), np.sin(2.0 * t)
+
+
 def arm(p: Numbers = ARM) -> mg.Model:
-    """In the plane y = 0, hinges about y; the tide is a law of Python, a spring whose stiffness comes and goes."""
+    """In the plane y = 0, hinges about y; the tide is a law of Python, springs whose stiffness comes and goes."""
     upper = mg.Body("upper", p["upper.mass"], (0, 0, -C1), (0.1, p["upper.inertia.yy"], 0.1))
     lower = mg.Body("lower", p["lower.mass"], (0, 0, -C2), (0.1, p["lower.inertia.yy"], 0.1))
     joints = [
@@ -83,8 +88,8 @@ def arm(p: Numbers = ARM) -> mg.Model:
         mg.SpringCurve("rope", "anchor", "tip", curve, free_length=FREE),
     ]
     if p["tide"]:
-        law = mg.UserForce("tide", [mg.Coordinate("elbow")], lambda t, g, gd: p["tide"] * np.cos(3.0 * t) * g)
-        forces.append(law)
+        measures = [mg.Coordinate("elbow"), mg.Separation("anchor", "tip")]
+        forces.append(mg.UserForce("tide", measures, lambda t, g, gd: p["tide"] * np.array(tides(t)) * g))
     return mg.Model("arm", [upper, lower], joints, points, gravity=(0, 0, -GRAVITY), forces=forces)
 
 
@@ -95,7 +100,7 @@ class ArmForces:
     M: Any  # (2, 2)
     rest: Any  # (2,) h - Q: of weights, velocities and forces
     motors: Any  # (2,)
-    rope: Any  # (2,) force on the tip, x and z
+    rope: Any  # (2,) force on the tip, x and z, of the spring curve and of the tide
     tide: Any
 
 
@@ -122,7 +127,9 @@ def arm_forces(p: Numbers, t: Any, q: Any, v: Any) -> ArmForces:
     length = np.sqrt(d @ d)
     x = length - FREE
     rope = -(p["rope.curve.coefficients.1"] * x + p["rope.curve.coefficients.3"] * x**3) * d / length
-    tide = p["tide"] * np.cos(3.0 * t) * q[1]
+    bend, tug = tides(t)
+    tide = p["tide"] * bend * q[1]
+    rope = rope - p["tide"] * tug * d
     return ArmForces(M, spin + weight - motors - by_q.T @ rope + np.array([0.0, 1.0]) * tide, motors, rope, tide)
 
 
