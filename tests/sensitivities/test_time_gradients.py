@@ -17,7 +17,6 @@ from support.timed import ARM, DURATION, RAM, STEP, T0
 
 import mechgrad as mg
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.start import repeated_start, start_slopes, start_value
 
 ARM_NAMES = [
     "lower.mass", "first.torque.amplitude", "first.torque.frequency", "first.torque.phase", "second.torque.values.1",
@@ -241,7 +240,7 @@ def test_the_start_depends_on_the_driver_at_its_time() -> None:
     """Held angle and rate, and what the driver says at t0, decide all of q and v."""
     motion = moved_ram(step=DURATION / 4)
     parameters = Parameters(motion, RAM_NAMES)
-    dq, dv = start_slopes(motion, parameters)
+    dq, dv = parameters.start.slopes(parameters)
     for k, parameter in enumerate(parameters.names):
         p = timed.stepped(RAM, parameter)
         true = timed.ram_state(p, T0, *timed.ram_start(p))
@@ -251,11 +250,10 @@ def test_the_start_depends_on_the_driver_at_its_time() -> None:
     assert np.abs(dv[moving]).max(axis=1).min() > 0.01
     assert np.abs(dq[moving[:-1]]).max(axis=1).min() > 0.01
     for kind, value in (("position", RAM["start.position.A"]), ("velocity", RAM["start.velocity.A"])):
-        assert start_value(motion, f"start.{kind}.A") == pytest.approx(value, abs=1e-12)
+        assert parameters.start.values()[f"start.{kind}.A"] == pytest.approx(value, abs=1e-12)
     values = parameters.values() + 0.01
-    again, _ = repeated_start(motion, parameters, values, motion.model.with_values(
-        {x: values[k] for k, x in enumerate(parameters.names) if k in parameters.in_model}
-    ))  # fmt: skip
+    model, _, forces, numbers = parameters.changed(values)
+    again, _ = parameters.start.again(model, numbers, forces)
     p = dict(zip(parameters.names, values, strict=True))
     there = timed.ram_state(p, T0, *timed.ram_start(p))
     assert again.t == T0

@@ -71,7 +71,7 @@ def _by_partials(law: UserForce, t: float, g: Array, gd: Array, numbers: dict[st
     """Forces and partials of a law that states these itself; imaginary parts follow them."""
     assert law.partials is not None
     rows, (x, xd) = len(g), (np.array(y.real, float) for y in (g, gd))
-    real = {name: np.real(value).item() for name, value in numbers.items()}
+    real = {name: complex(value).real for name, value in numbers.items()}
     force: Array = _checked(law, law.function(t, x.copy(), xd.copy(), **real), (rows,), float)
     given = law.partials(t, x.copy(), xd.copy(), **real)
     by_g, by_gd = (_checked(law, part, (rows, rows), float) for part in given[:2])
@@ -92,7 +92,7 @@ def _by_partials(law: UserForce, t: float, g: Array, gd: Array, numbers: dict[st
 def _complex_steps(law: UserForce, t: float, g: Array, gd: Array, by_g: Array, by_gd: Array) -> None:
     """Partials by complex steps; along an imaginary direction already taken they are of the real part."""
     real, real_rate = g.real.astype(complex), gd.real.astype(complex)
-    numbers = {name: np.real(value).item() for name, value in law.value_of_numbers().items()}
+    numbers = {name: complex(value).real for name, value in law.value_of_numbers().items()}
     for j in range(len(g)):
         for base, other, out, swap in ((real, real_rate, by_g, False), (real_rate, real, by_gd, True)):
             moved = base.copy()

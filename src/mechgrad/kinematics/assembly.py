@@ -30,6 +30,7 @@ about the root of rounding only, since its constraints are flat there."""
 
 LINEAR_MISS = 1e-8  # of the largest term: what rates may miss by, when positions are known to 1e-12
 IMAGINARY_MISS = 1e-7  # of the largest change: what imaginary parts may miss by
+IMAGINARY_ROUNDING = 1e-12  # of the complex step itself: smaller changes are none
 LARGEST_TURN = 0.5  # of one step [rad]: beyond, the linear picture of a rotation is worth nothing
 STEPS, HALVINGS, STARTS = 60, 12, 25
 
@@ -338,7 +339,9 @@ def _check_followed(equations: Equations, target: Array, attempt: Attempt, time:
 
 def _check_imaginary(equations: Equations, miss: Array, size: float, names: list[str], time: float) -> None:
     """Raise where imaginary parts, changes of size `size`, leave more than rounding in some row."""
-    if float(np.abs(miss).max(initial=0.0)) > IMAGINARY_MISS * size:
+    tables = (equations.T.atoms_f, equations.T.markers_f, equations.T.numbers)
+    step = max(float(np.abs(x.imag).max(initial=0.0)) for x in tables)
+    if float(np.abs(miss).max(initial=0.0)) > max(IMAGINARY_MISS * size, IMAGINARY_ROUNDING * step):
         raise AssemblyError(
             f"the complex step in the numbers of model {equations.model.name!r} tears its loops apart at t = {time:g} "
             f"s: constraints and held quantities cannot follow it together, {worst_rows(names, miss / size)} of what "
