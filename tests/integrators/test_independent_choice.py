@@ -57,20 +57,25 @@ def turning_crank() -> tuple[mg.Model, mg.State]:
 @pytest.mark.parametrize(
     "how", [RK4, {"scheme": "dop853"}, {"scheme": "trapezoidal", "step": 2e-3}], ids=["rk4", "dop853", "implicit"]
 )
-@pytest.mark.parametrize("name", ["slide", "D.y"])
+@pytest.mark.parametrize("name", ["slide", "D.x"])
 def test_a_dead_point_ends_the_march(name: str, how: dict[str, Any]) -> None:
     """The slider turns where crank and rod are on one line; its place does not tell which way the crank goes on."""
     model, start = turning_crank()
     free = mg.simulate(model, start, duration=1.2, formulation="index1", scheme="dop853", samples=2401)
-    at = free.q[:, model.q_names.index("slide")] if name == "slide" else free.markers(["D"]).position[:, 0, 1]
+    at = free.q[:, model.q_names.index("slide")] if name == "slide" else free.markers(["D"]).position[:, 0, 0]
     turns = free.t[1:-1][(np.diff(at)[1:] * np.diff(at)[:-1]) <= 0.0]
     assert turns.size
     with pytest.raises(mg.StepFailed, match=rf"'{name}' is at its turning point there.*ALI3P") as caught:
         mg.simulate(model, start, duration=1.2, formulation=mg.MatrixR([name]), **how)
-    assert "dead point" in str(caught.value) or "not determine" in str(caught.value)
     assert caught.value.trajectory.t[-1] == pytest.approx(turns[0], abs=0.02)
     whole = mg.simulate(model, start, duration=1.2, formulation=mg.MatrixR(["crank axis"]), **how)
     assert whole.ended == "duration"
+
+
+def test_a_coordinate_that_stands_still_is_refused() -> None:
+    model, start = turning_crank()
+    with pytest.raises(mg.InputError, match=r"'D\.y' does not determine the motion .* where it starts"):
+        mg.simulate(model, start, duration=0.1, formulation=mg.MatrixR(["D.y"]), **RK4)
 
 
 def test_unknown_names() -> None:

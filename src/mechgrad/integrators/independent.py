@@ -12,11 +12,15 @@ from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import RANK, System
 from mechgrad.errors import InputError, MechgradError, unknown_name
 from mechgrad.kinematics.held import find_quantity
+from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.rows import LINEAR, Row
 from mechgrad.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
+
+DEAD_POINT_START = 1e-6  # least singular value of [Gamma; B] beside the largest, from which on a motion may start
 
 
 def _gamma(system: System, q: Array, t: float) -> Array:
@@ -63,6 +67,28 @@ def free_rows(system: System, form: MatrixR, q: Array, t: float, rank: int) -> l
     return named_rows(model, form.independent)
 
 
+def least_determined(system: System, q: Array, t: float) -> tuple[str, float]:
+    """The independent coordinate nearest to its turning point, and how near: the least singular value of W = [Gamma;
+    B], rows of length one, beside the largest. Zero at a dead point, where rows of W depend on each other."""
+    state, m = q[None].real.astype(system.dtype), system.n_constraints
+    parts = [(0, m), (system.n_rows, int(system.T.ints[N_ALL]))]
+    W = np.concatenate([evaluate_rows(system.T, state, None, None, np.array([t]), *part).J[0].real for part in parts])
+    size = np.linalg.norm(W, axis=1)
+    U, values, _ = np.linalg.svd(W / np.where(size > 0.0, size, 1.0)[:, None])
+    return system.free[int(np.argmax(np.abs(U[m:, -1])))], float(values[-1] / values[0])
+
+
+def check_independent(system: System, q: Array, t: float) -> None:
+    """Raise where named coordinates do not determine the motion at its start."""
+    name, share = least_determined(system, q, t)
+    if share < DEAD_POINT_START:
+        raise InputError(
+            f"independent coordinate {name!r} does not determine the motion of model {system.model.name!r} where it "
+            f"starts: it stands still there, or follows from the others (smallest singular value {share:.1e}). Choose "
+            "another, or leave the choice to MatrixR()."
+        )
+
+
 def named_rows(model: Model, names: Sequence[str]) -> list[Row]:
     """The rows of independent coordinates by name: of joints, of points ("P.x"), of vectors ("axis1.x").
 
@@ -74,7 +100,7 @@ def named_rows(model: Model, names: Sequence[str]) -> list[Row]:
             found = find_quantity(model, name)
         except MechgradError as error:
             known = [model.q_names[i] for i in model._layout.plain_q]
-            known += [f"{point.name}.x" for point in model.points] + [f"{u.name}.x" for u in model.vectors]
+            known += [f"{marker}.x" for marker in (*(p.name for p in model.points), *(u.name for u in model.vectors))]
             raise unknown_name("independent coordinate", name, known, f"model {model.name!r}") from error
         rows.append((found.row or _coordinate(found.name))._replace(label=name))
     return rows

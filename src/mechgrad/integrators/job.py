@@ -24,16 +24,16 @@ from mechgrad.dynamics.kernels.accelerations import (
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
+from mechgrad.integrators.independent import least_determined
 from mechgrad.integrators.schemes import Scheme
 from mechgrad.integrators.trajectory import StepFailed, Trace, Trajectory
 from mechgrad.kinematics.assembly import State
-from mechgrad.kinematics.mechanism import evaluate_rows
-from mechgrad.model.mechanism import N_ALL
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 Stop = Callable[[Array, Array, Array], ArrayLike]
 
 MOST_STEPS = 10_000_000
+NEAR_DEAD_POINT = 0.3  # least singular value of [Gamma; B] beside the largest, where a march broke off
 PARTS = 20  # of a march between two looks at a stop condition or a report
 
 REASONS = {
@@ -131,13 +131,8 @@ class Job:
     def failed(self, reason: int, t: float, trajectory: Trajectory, hint: str) -> StepFailed:
         """The error that ends a march; raises what a user law did instead, if one failed."""
         self.system.users.raise_pending()
-        if reason == DEAD_POINT:
+        if isinstance(self.formulation, MatrixR) and reason in (DEAD_POINT, NOT_CONVERGED, SINGULAR):
             hint = self._dead_point(trajectory)
-        elif isinstance(self.formulation, MatrixR) and reason in (NOT_CONVERGED, SINGULAR):
-            hint = (
-                "The independent coordinates, or the constraint rows chosen with them at the start, may not determine "
-                "the motion any more: choose others, start anew from there, or take ALI3P. A shorter step may help too."
-            )
         elif reason == NOT_CONVERGED:
             hint = "Take a shorter step, another start, or look for a lock-up or a hard impact there."
         elif reason == SINGULAR and self.system.n_constraints:
@@ -152,19 +147,19 @@ class Job:
         )
 
     def _dead_point(self, trajectory: Trajectory) -> str:
-        """Which independent coordinate is at its turning point, and what to do."""
-        system, names = self.system, self.system.free
-        q: Array = trajectory.q[-1:].real.astype(system.dtype)
-        t = trajectory.t[-1:]
-        parts = [(0, system.n_constraints), (system.n_rows, int(system.T.ints[N_ALL]))]
-        W = np.concatenate([evaluate_rows(system.T, q, None, None, t, *part).J[0].real for part in parts])
-        # rows of W depend on each other there; the one with the largest part in it moves no more
-        shares = np.abs(np.linalg.svd(W)[0][system.n_constraints :, -1])
-        name = names[int(np.argmax(shares))]
+        """What to do where Matrix R cannot go on, and which independent coordinate is at its turning point there."""
+        text, more = (
+            "The independent coordinates, or the constraint rows chosen with them at the start, may not determine the "
+            "motion any more",
+            " A shorter step may help too.",
+        )
+        if len(trajectory.t):
+            name, share = least_determined(self.system, trajectory.q[-1], float(trajectory.t[-1]))
+            if share < NEAR_DEAD_POINT:
+                text, more = f"{name!r} is at its turning point there, and does not tell how the motion goes on", ""
         return (
-            f"{name!r} is at its turning point there. Choose other independent coordinates than "
-            f"{', '.join(map(repr, names))} (MatrixR([...]); MatrixR() chooses joint coordinates where the motion "
-            "starts), or take ALI3P or Index1, which need none."
+            f"{text}: choose others, MatrixR([...]), than {', '.join(map(repr, self.system.free))}; start anew from "
+            f"there; or take ALI3P or Index1, which need none.{more}"
         )
 
 

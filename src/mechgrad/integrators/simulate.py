@@ -17,7 +17,7 @@ from mechgrad.dynamics.penalty import Penalty
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.integrators import explicit, implicit
-from mechgrad.integrators.independent import free_rows, independent_rows, named_rows
+from mechgrad.integrators.independent import check_independent, free_rows, independent_rows, named_rows
 from mechgrad.integrators.job import Job, Stop
 from mechgrad.integrators.schemes import DOP853, RK4, Scheme, Trapezoidal, as_scheme
 from mechgrad.integrators.trajectory import Trajectory
@@ -294,7 +294,9 @@ def _system(
         )
     rows = independent_rows(system, q[0], t0)
     free = free_rows(system, form, q[0], t0, len(rows))
-    return System(model, tau, loads, dtype=dtype, rows=rows, free=free, about_com=about_com)
+    system = System(model, tau, loads, dtype=dtype, rows=rows, free=free, about_com=about_com)
+    check_independent(system, q[0], t0)
+    return system
 
 
 def _held(motion: Trajectory, system: System, q: Array) -> FloatArray:

@@ -25,7 +25,7 @@ def expected_accuracy(motion: Trajectory) -> float | None:
 
         (30 + 100 switches) rtol
 
-    >>> expected_accuracy(mg.simulate(model, [0.5], duration=1.0, rtol=1e-8, atol=1e-8))
+    >>> round(expected_accuracy(mg.simulate(model, [0.5], duration=1.0, rtol=1e-8, atol=1e-8)), 12)
     3e-07
     """
     if not isinstance(motion.scheme, DOP853):

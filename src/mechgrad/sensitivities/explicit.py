@@ -15,7 +15,7 @@ from mechgrad.dynamics.kernels import runge_kutta_tangent as _kernels
 from mechgrad.dynamics.kernels.runge_kutta_tangent import RungeKuttaBlocks, Settled
 from mechgrad.errors import InputError
 from mechgrad.integrators import dop853
-from mechgrad.integrators.explicit import RK4_A, RK4_B, RK4_C, fixed_states, numbers, steps_taken
+from mechgrad.integrators.explicit import RK4_A, RK4_B, RK4_C, fixed_states, held_steps, numbers
 from mechgrad.integrators.schemes import DOP853, RK4
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.model.joints.base import BALL
@@ -92,7 +92,7 @@ class ExplicitSteps:
         self.adaptive = isinstance(motion.scheme, DOP853)
         tables = (dop853.A, dop853.B, dop853.C) if self.adaptive else (RK4_A, RK4_B, RK4_C)
         self.A, self.B, self.C = (np.array(x) for x in tables)
-        self.path = steps_taken(motion) if self.adaptive else None
+        self.path = held_steps(motion) if self.adaptive else None
         n, m = self.model.n_v, self.system.n_constraints
         rows = int(self.system.T.ints[N_ALL])
         size = 8 * (5 * n * n + 4 * n * (n + m) + 4 * rows * n + 20 * n)

@@ -33,6 +33,7 @@ CROSSING, CROSSING_TOLERATED = 1e-13, 1e-3
 # weight of the error of the mean derivative while a contact with a broken exponent is young: with it, derivatives of
 # the motion by parameters become about as accurate as behind contacts with whole exponents, for a fifth more steps
 YOUNG_WEIGHT = 20.0
+STRIKES = 10  # trials that this error may refuse; beyond, it is rounding that no shorter step would cure
 
 
 @inlined
@@ -64,19 +65,25 @@ def _error(y, new, K, E3, E5, rtol, atol, step, n, like):
 
 
 @inner
-def _error_of_rates(K, E3, E5, rtol, atol, n, like):
-    """Estimated error of the mean derivative over a step beside the derivative's own size."""
+def _error_of_rates(K, E3, E5, rtol, n_q, n, like):
+    """Estimated error of the mean derivative over a step beside the derivative's own size: of velocities and of
+    accelerations, each component and at least a hundredth of the largest."""
+    largest_q, largest_v = 1e-300, 1e-300
+    for m in range(13):
+        for j in range(n_q):
+            largest_q = max(largest_q, abs(load(K, m * n + j, like)))
+        for j in range(n_q, n):
+            largest_v = max(largest_v, abs(load(K, m * n + j, like)))
     five, three = 0.0, 0.0
     for j in range(n):
-        x5, x3, size = like * 0.0, like * 0.0, 0.0
+        x5, x3, size = like * 0.0, like * 0.0, 0.01 * (largest_q if j < n_q else largest_v)
         for m in range(13):
             k = load(K, m * n + j, like)
             x5 = x5 + k * E5[m]
             x3 = x3 + k * E3[m]
             size = max(size, abs(k))
-        size = atol + rtol * size
-        five += (abs(x5) / size) ** 2
-        three += (abs(x3) / size) ** 2
+        five += (abs(x5) / (rtol * size)) ** 2
+        three += (abs(x3) / (rtol * size)) ** 2
     scale = five + 0.01 * three
     return five / np.sqrt(scale * n) if scale > 0.0 else 0.0
 
@@ -102,6 +109,8 @@ def _adaptive(
     # looking for a switch: whether; the step that was usual before; margin and sides of a trial; the next one; the
     # longest step that may cross, which grows while rounding hides on which side a contact is
     hunting, usual, margin, same, ahead, least, grain = False, h, 0.0, True, 0.0, 0.0, 1.0
+    across = False  # whether the step is to cross a switch that the one before ended at
+    strikes = 0  # trials that only the mean derivative refused
     while t < t1:
         if steps + rejected >= most:
             return out, TOO_MANY, steps, rejected, h, t, switched
@@ -129,9 +138,14 @@ def _adaptive(
                 else:
                     error = _error(y, new, K, E3, E5, rtol, atol, step, n, like)
                     if switching is not None:
-                        if young(T.ints, T.numbers, marks):
-                            error = max(error, YOUNG_WEIGHT * _error_of_rates(K, E3, E5, rtol, atol, n, like))
                         least = grain * max(CROSSING * max(abs(t), t1 - t0), CROSSING_TOLERATED * rtol * usual)
+                        short = error >= 1.0 or step <= 1e3 * least or strikes >= STRIKES
+                        if not short and young(T.ints, T.numbers, marks):
+                            rates = YOUNG_WEIGHT * _error_of_rates(K, E3, E5, max(rtol, 1e-12), n_q, n, like)
+                            error = max(error, rates)
+                            if rates >= 1.0:
+                                strikes += 1
+                                error = rates ** (16.0 / 3.0)  # it falls with the step to the power 1.5
                         mixed = not same and step > least and not (last and step <= 2e-12 * (t1 - t0))
                         hunting = hunting and (same or mixed)
                         if mixed or (hunting and error < 1.0):
@@ -227,20 +241,23 @@ def _adaptive(
         if switching is not None:
             before = switched
             switched = pass_on(T.ints, marks, steps, t, instants, switched)
-            if step <= least:
+            across = step <= least and (across or not same)
+            if across:
                 grain *= 10.0
             elif switched > before or not hunting:
                 grain = 1.0
+            if strikes < STRIKES or switched > before:
+                strikes = 0
         t = end
         steps += 1
         factor = GROW if error == 0.0 else min(growth, max(SHRINK, SAFETY * error ** (-0.125)))
         if switching is not None:
-            if hunting and search[AIMED] != 0.0:
-                h = least  # across
+            if across:
+                h, across = usual, False
+            elif hunting and search[AIMED] != 0.0:
+                h, across = least, True
             elif hunting:
                 h, usual = step * min(factor, 1.0), step * min(factor, 1.0)
-            elif step <= least:
-                h = usual
             elif not last:
                 h, usual = step * factor, step * factor
             hunting = False
