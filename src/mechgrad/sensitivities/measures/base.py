@@ -108,15 +108,20 @@ class Measure:
                 columns.append(slope(at._replace(states=at.states._replace(**{name: np.asarray(moved)}))))
             return np.stack(columns, axis=2)
 
-        by_p = None
-        if felt := self.felt(at, parameters):
-            size = int(np.prod(np.shape(self.values(at))[1:]))
-            by_p = np.zeros((nt, size, len(parameters)))
-            q = at.states.q + 0j
-            for k in felt:
-                by_p[:, :, k] = slope(at._replace(model=parameters.moved(k), states=at.states._replace(q=q)))
         by_lam = along("lam", at.states.lam.shape[1])
+        by_p = self.by_parameters(at, parameters, self.felt(at, parameters))
         return Partials(along("q", n), along("v", n), along("a", n), by_lam, by_p)
+
+    def by_parameters(self, at: Moments, parameters: Parameters, felt: Sequence[int]) -> FloatArray | None:
+        """Derivatives by some of the parameters, by complex steps, (nt, size, np); None if there are none."""
+        if not felt:
+            return None
+        nt, size = len(at.states.t), int(np.prod(np.shape(self.values(at))[1:]))
+        by_p, q = np.zeros((nt, size, len(parameters))), at.states.q + 0j
+        for k in felt:
+            moved = at._replace(model=parameters.moved(k), states=at.states._replace(q=q))
+            by_p[:, :, k] = np.asarray(self.values(moved)).imag.reshape(nt, -1) / STEP
+        return by_p
 
 
 def product(weights: FloatArray, part: FloatArray) -> FloatArray:
