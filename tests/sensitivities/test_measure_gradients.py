@@ -99,14 +99,21 @@ def test_energies(name):
     compare(motion_of(name), mg.PotentialEnergy(), influence="qp")
 
 
-FORCES = [("five-bar", "S1", "qp"), ("five-bar", "rub", "vp"), ("ball in the tree", "S1", "qvp"),
-          ("tree", "tyre", "qvp"), ("tree", "bushing", "qvp"), ("tree", "curve", "qvp"), ("tree", "wheel contact", "qvp")]  # fmt: skip
+FORCES = [
+    ("five-bar", "S1", "qp"), ("five-bar", "rub", "vp"), ("ball in the tree", "S1", "qvp"), ("tree", "tyre", "qvp"),
+    ("tree", "bushing", "qvp"), ("tree", "curve", "qvp"), ("tree", "wheel contact", "qvp"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "force", "influence"), FORCES)
 def test_efforts(name, force, influence):
     wrt = ["*"] if name != "tree" else [f"{force}.*", "*.com.x", "spring.*", "*.position.*"]
     compare(motion_of(name), mg.Effort(force), wrt, influence=influence)
+
+
+def test_distances():
+    compare(motion_of("five-bar"), mg.Distance("P1", "P3"), influence="qp")
+    compare(motion_of("tree"), mg.Distance("ball.com", "wheel.com"), ["*.com.*", "*.origin.*"], influence="qp")
 
 
 def test_knots_of_a_motor_at_once():
