@@ -35,13 +35,20 @@ def potential_energy(model: Model, q: Array) -> Array:
     return np.asarray(-np.einsum("b,tbk,k->t", weights, x, np.asarray(model.gravity)))
 
 
+def springs_of(system: System) -> tuple[list[int], list[int], Array]:
+    """Linear springs of a system: positions of their laws, of their rows, and the laws' numbers (stiffness first, free
+    value third)."""
+    T = system.T
+    laws = [k for k in range(int(T.ints[N_LAWS])) if T.ints[T.ints[AT_LAWS] + k * LAW + L_KIND] == SPRING]
+    rows = [int(T.ints[T.ints[AT_LAWS] + k * LAW + L_FIRST]) for k in laws]
+    numbers = np.array([T.numbers[T.ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS :][:3] for k in laws])
+    return laws, rows, numbers
+
+
 def spring_energy(system: System, q: Array, t: Array) -> Array:
     """Of linear springs, sum k (g - g0)^2 / 2, translational and rotational [J]."""
-    T = system.T
-    springs = [k for k in range(int(T.ints[N_LAWS])) if T.ints[T.ints[AT_LAWS] + k * LAW + L_KIND] == SPRING]
-    if not springs or not q.size:
+    laws, rows, numbers = springs_of(system)
+    if not laws or not q.size:
         return np.zeros(len(q))
-    rows = [int(T.ints[T.ints[AT_LAWS] + k * LAW + L_FIRST]) for k in springs]
-    numbers = np.array([T.numbers[T.ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS :][:3] for k in springs])
-    g = evaluate_rows(T, q, None, None, t, 0, system.n_rows).values[:, rows]
+    g = evaluate_rows(system.T, q, None, None, t, 0, system.n_rows).values[:, rows]
     return np.asarray((0.5 * numbers[:, 0] * (g - numbers[:, 2]) ** 2).sum(axis=1))

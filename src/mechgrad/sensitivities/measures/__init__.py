@@ -1,7 +1,8 @@
 """Measures: what objectives are made of."""
 
 from mechgrad.sensitivities.measures.base import Gradients, Measure, Moments, Partials
-from mechgrad.sensitivities.measures.forces import Effort, KineticEnergy, Multiplier, PotentialEnergy
+from mechgrad.sensitivities.measures.energies import KineticEnergy, PotentialEnergy
+from mechgrad.sensitivities.measures.forces import Effort, Multiplier
 from mechgrad.sensitivities.measures.joints import JointAcceleration, JointCoordinate, JointVelocity
 from mechgrad.sensitivities.measures.points import Angle, Distance, PointAcceleration, PointPosition, PointVelocity
 from mechgrad.sensitivities.measures.reactions import JointReaction

@@ -110,21 +110,25 @@ class Measure:
                 columns.append(slope(at._replace(states=at.states._replace(**{name: np.asarray(moved)}))))
             return np.stack(columns, axis=2)
 
-        by_p = None
-        felt = list(self.felt(at, parameters))
-        given = [k for k in parameters.acting if k not in parameters.in_model and parameters.on_motion(k)]
-        given = given if self.feels_forces else []
-        if felt or given:
-            size = int(np.prod(np.shape(self.values(at))[1:]))
-            by_p = np.zeros((nt, size, len(parameters)))
-            q = at.states.q + 0j
-            for k in felt:
-                by_p[:, :, k] = slope(at._replace(model=parameters.moved(k), states=at.states._replace(q=q)))
-            for k in given:
-                tau, loads = parameters.moved_forces(k)
-                by_p[:, :, k] = slope(at._replace(tau=tau, loads=loads, states=at.states._replace(q=q)))
         by_lam = along("lam", at.states.lam.shape[1])
+        felt = list(self.felt(at, parameters))
+        if self.feels_forces:
+            felt += [k for k in parameters.acting if k not in parameters.in_model and parameters.on_motion(k)]
+        by_p = self.by_parameters(at, parameters, felt)
         return Partials(along("q", n), along("v", n), along("a", n), by_lam, by_p)
+
+    def by_parameters(self, at: Moments, parameters: Parameters, felt: Sequence[int]) -> FloatArray | None:
+        """Derivatives by some of the parameters, by complex steps, (nt, size, np); None if there are none."""
+        if not felt:
+            return None
+        nt, size = len(at.states.t), int(np.prod(np.shape(self.values(at))[1:]))
+        by_p, q = np.zeros((nt, size, len(parameters))), at.states.q + 0j
+        for k in felt:
+            tau, loads = parameters.moved_forces(k) if self.feels_forces else (at.tau, at.loads)
+            model = parameters.moved(k) if k in parameters.in_model else at.model
+            moved = at._replace(model=model, tau=tau, loads=loads, states=at.states._replace(q=q))
+            by_p[:, :, k] = np.asarray(self.values(moved)).imag.reshape(nt, -1) / STEP
+        return by_p
 
 
 def product(weights: FloatArray, part: FloatArray) -> FloatArray:

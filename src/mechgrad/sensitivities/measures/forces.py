@@ -1,4 +1,4 @@
-"""Energies, multipliers and what force elements exert."""
+"""Multipliers of constraints, and what force elements exert."""
 
 from __future__ import annotations
 
@@ -9,43 +9,16 @@ from typing import ClassVar, final
 import numpy as np
 
 from mechgrad.dynamics.row_forces import row_forces
+from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.integrators.energies import kinetic_energy, potential_energy, spring_energy
-from mechgrad.kinematics.mechanism import elements_of
-from mechgrad.sensitivities.measures.base import Measure, Moments, Partials
+from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
+from mechgrad.model.columns import STEP
+from mechgrad.sensitivities.measures.base import Gradients, Measure, Moments, Partials, product
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.typing import Array
+from mechgrad.sensitivities.weights import TableGradient, Weights
+from mechgrad.typing import Array, FloatArray
 
-
-@final
-@dataclass(frozen=True)
-class KineticEnergy(Measure):
-    """v . M v / 2 over time, (nt,) [J].
-
-    >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
-    >>> mg.gradient(swing, mg.AtEnd(mg.KineticEnergy()), ["bob.mass"]).shape
-    (1, 1)
-    """
-
-    uses: ClassVar[str] = "q v"
-
-    def values(self, at: Moments) -> Array:
-        return kinetic_energy(at.model, at.states.q, at.states.v)
-
-
-@final
-@dataclass(frozen=True)
-class PotentialEnergy(Measure):
-    """Of gravity and of linear springs over time, (nt,) [J].
-
-    >>> PotentialEnergy()
-    PotentialEnergy()
-    """
-
-    uses: ClassVar[str] = "q"
-
-    def values(self, at: Moments) -> Array:
-        return potential_energy(at.model, at.states.q) + spring_energy(at.system(), at.states.q, at.states.t)
+MANY = 8  # knots of a spline: from there on all at once
 
 
 @final
@@ -91,16 +64,79 @@ class Effort(Measure):
     force: str
     uses: ClassVar[str] = "q v"
 
-    def values(self, at: Moments) -> Array:
-        q, v, a, lam, t = at.states
+    def _rows(self, at: Moments, system: System) -> list[int]:
+        """Its rows among those that act."""
         elements, names = elements_of(at.model), [force.name for force in at.model.forces]
         if self.force not in names:
             raise unknown_name("force", self.force, names, f"model {at.model.name!r}")
-        system = at.system()
-        m = elements.n_constraints
-        mine = [k for k, name in enumerate(elements.row_names[m:]) if name.split(": ")[0] == self.force]
+        labels = elements.row_names[elements.n_constraints :]
+        mine = [k + system.n_constraints for k, name in enumerate(labels) if name.split(": ")[0] == self.force]
         if not mine:
             raise InputError(f"force {self.force!r} of model {at.model.name!r} acts along no row.")
-        lam = np.zeros((len(t), system.n_constraints), system.dtype)
-        y, _ = row_forces(system, q, v, a, lam, t)
-        return np.asarray(y[:, system.n_constraints :][:, mine])
+        return mine
+
+    def values(self, at: Moments) -> Array:
+        q, v, a, _, t = at.states
+        system = at.system()
+        mine = self._rows(at, system)
+        y, _ = row_forces(system, q, v, a, np.zeros((len(t), system.n_constraints), system.dtype), t)
+        return np.asarray(y[:, mine])
+
+    def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
+        """Its own numbers, and what moves markers."""
+        own = f"{self.force}."
+
+        def acts(k: int) -> bool:
+            moved = (path for path, _ in at.model.path_derivative(parameters.names[k]))
+            return any(path.startswith(own) for path in moved) or (not parameters.pushes(k) and parameters.shapes(k))
+
+        return [k for k in parameters.in_model if acts(k)]
+
+    def gradients(self, at: Moments, parameters: Parameters, weights: FloatArray) -> Gradients:
+        knots = [k for positions, *_ in parameters.knots() for k in positions]
+        own = [k for k in knots if parameters.names[k].startswith(f"{self.force}.")]
+        if len(own) < MANY or (mu := self._reached(at, weights)) is None:
+            return super().gradients(at, parameters, weights)
+        tables = TableGradient(parameters.motion.system, weights.shape[1], parameters)
+        tables.add(Weights(at.states, mu))
+        by_p = np.zeros((weights.shape[1], len(parameters)))
+        by_p[:, own] = tables.by_parameters()[:, own]
+        others = self.by_parameters(at, parameters, sorted(set(self.felt(at, parameters)) - set(own)))
+        if others is not None:
+            by_p += np.tensordot(weights, others, ([0, 2], [0, 1]))
+        q, v = (product(weights, part) for part in self._by_states(at))
+        return Gradients(q, v, p=by_p)
+
+    def _reached(self, at: Moments, weights: FloatArray) -> FloatArray | None:
+        """Virtual velocities (k, nt, n_v) that its rows feel as these weights; None if they depend on each other.
+
+        Their product with the residual changes with the numbers of the force as the weighted effort does.
+        """
+        system = at.system()
+        J = evaluate_rows(system.T, at.states.q, None, None, at.states.t, 0, system.n_rows).J[:, self._rows(at, system)]
+        square = J @ J.swapaxes(1, 2)
+        if not np.all(np.linalg.cond(square) < 1e6):
+            return None
+        return np.ascontiguousarray((weights @ np.linalg.solve(square, J)).swapaxes(0, 1))
+
+    def partials(self, at: Moments, parameters: Parameters) -> Partials:
+        q, v = self._by_states(at)
+        return Partials(q, v, p=self.by_parameters(at, parameters, self.felt(at, parameters)))
+
+    def _by_states(self, at: Moments) -> tuple[FloatArray, FloatArray]:
+        """By q and v (nt, rows, n_v): complex steps along the few directions in which values and rates of its rows
+        change."""
+        q, v, _, _, t = at.states
+        system = at.system()
+        rows = self._rows(at, system)
+        found = evaluate_rows(system.T, q, v, None, t, 0, system.n_rows)
+        J, J_rate = found.J[:, rows], found.J_rate[:, rows]
+        by_q, by_v = (np.zeros((len(t), len(rows), at.model.n_v)) for _ in range(2))
+        for out, name, spanned in ((by_q, "q", np.concatenate([J, J_rate], axis=1)), (by_v, "v", J)):
+            ways = np.linalg.qr(spanned.swapaxes(1, 2)).Q  # (nt, n_v, few)
+            for way in np.moveaxis(ways, 2, 0):
+                step = 1j * STEP * way
+                moved = at.model.integrate(q + 0j, step) if name == "q" else v + step
+                y = self.values(at._replace(states=at.states._replace(**{name: np.asarray(moved)})))
+                out += (y.imag / STEP)[:, :, None] * way[:, None, :]
+        return by_q, by_v

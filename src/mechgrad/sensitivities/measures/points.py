@@ -116,6 +116,16 @@ class Distance(Measure):
     def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
         return moving(at, parameters, [self.first, self.second])
 
+    def partials(self, at: Moments, parameters: Parameters) -> Partials:
+        felt, both = self.felt(at, parameters), [self.first, self.second]
+        x = marker_motion(at.model, both, at.states.q).position
+        D = marker_derivatives(at.model, both, at.states.q, wrt=[parameters.names[k] for k in felt])
+        along = (x[:, 0] - x[:, 1]) / self.values(at)[:, None]
+        by_p = np.zeros((len(x), 1, len(parameters)))
+        if felt:
+            by_p[:, 0, felt] = np.einsum("ti,tip->tp", along, D.x_p[:, 0] - D.x_p[:, 1])
+        return Partials(q=along[:, None, :] @ (D.x_q[:, 0] - D.x_q[:, 1]), p=by_p)
+
 
 @final
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ from mechgrad.kinematics.mechanism import row_report
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.measures.base import Moments
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.states import States
+from mechgrad.sensitivities.states import States, slopes
 from mechgrad.sensitivities.weights import TableGradient, Weights
 from mechgrad.typing import FloatArray
+
+ROWS = ("values", "rates", "seconds")
 
 
 @final
@@ -45,14 +47,35 @@ class ProbedCase:
         felt = [k for k in parameters.acting if parameters.on_motion(k)]
         if felt:
             own = Parameters(cast(Any, self), [parameters.names[k] for k in felt])
-            tables = TableGradient(self.system, count, own)
-            for some in weights:
-                tables.add(some)
-            result[:, felt] = tables.by_parameters()
+            result[:, felt] = weighted(own, count, weights)
         return result
+
+
+def weighted(parameters: Parameters, count: int, weights: Sequence[Weights]) -> FloatArray:
+    """Gradients (count, np) of sums of weighted residuals and rows of the parameters' own mechanism.
+
+    By all tables at once where there are more parameters than sums, and parameter by parameter where there are not: the
+    kernels are those that the adjoint and the direct method need anyway.
+    """
+    if count < len(parameters.acting):
+        tables = TableGradient(parameters.motion.system, count, parameters)
+        for some in weights:
+            tables.add(some)
+        return tables.by_parameters()
+    result = np.zeros((count, len(parameters)))
+    for k in parameters.acting:
+        for some in weights:
+            T = parameters.record(k) if some.forced else parameters.unforced_record(k)
+            parts = {name: w for name, w in zip(ROWS, some[2:5], strict=True) if w is not None}
+            found = slopes(T, some.states, residual=some.mu is not None, rows=tuple(parts))
+            if some.mu is not None:
+                result[:, k] += np.einsum("kti,ti->k", some.mu, found.r)
+            for name, w in parts.items():
+                result[:, k] += np.einsum("kti,ti->k", w, getattr(found, name)[:, : w.shape[2]])
+    return result
 
 
 def chunks(count: int, model: Model) -> list[slice]:
     """Instants taken together, so that matrices of all of them stay within some megabytes."""
-    size = max(256, int(2e6 / max(1, (model.n_v + 6) ** 2)))
+    size = max(32, int(2e6 / max(1, (model.n_v + 6) ** 2)))
     return [slice(k, min(k + size, count)) for k in range(0, count, size)]
