@@ -70,8 +70,8 @@ class Dual(NDArrayOperatorsMixin):
     """An array (*shape) with slopes (directions, *shape).
 
     >>> x = Dual(np.array([3.0, -4.0]), np.eye(2))
-    >>> (np.abs(x) ** 2).slopes.tolist()
-    [[6.0, 0.0], [0.0, -8.0]]
+    >>> np.hypot(x[0], x[1]).slopes.tolist()
+    [0.6, -0.8]
     """
 
     __slots__ = ("slopes", "value")
