@@ -119,6 +119,8 @@ def _adaptive(
             step = held[steps, 1]
             for j in range(held.shape[1] - 2):
                 y[j] = y[j] + (held[steps, 2 + j] - y[j].real)
+            # a derivative that belongs to the state before this correction would make stiff motions unstable
+            fresh = fresh or held.shape[1] > 2
         elif not hunting:
             if h < 1e-14 * max(abs(t), t1 - t0):
                 return out, TOO_SMALL, steps, rejected, h, t, switched
