@@ -34,6 +34,7 @@ class Case(NamedTuple):
     still : patterns of numbers that change nothing there, each with the reason
     torn : patterns of numbers that loops cannot follow, each with the reason
     forces : tau and loads of `simulate`
+    of : whose numbers it is there for, besides start values, gravity, variables, tau and loads
     """
 
     model: mg.Model
@@ -42,6 +43,7 @@ class Case(NamedTuple):
     still: Mapping[str, str] = MappingProxyType({})
     torn: Mapping[str, str] = MappingProxyType({})
     forces: Mapping[str, Any] = MappingProxyType({})
+    of: tuple[str, ...] = ("bodies", "joints", "points", "vectors", "constraints", "forces")
     t0: float | None = None
     step: float = 2e-3
 
@@ -58,7 +60,7 @@ def held(model: mg.Model, q: np.ndarray, names: list[str]) -> list[str]:
 
 
 def assembled(model: mg.Model, q: np.ndarray, points: list[str], seed: int, t: float = 0.0) -> mg.State:
-    """A state near q: coordinates of points are held, and move."""
+    """A state near q: coordinates of points and vectors are held, and move."""
     chosen = held(model, q, [f"{name}.{axis}" for name in points for axis in "xyz"])
     where = {name: mg.marker_motion(model, [name[:-2]], q).position[0, "xyz".index(name[-1])] for name in chosen}
     rates = np.random.default_rng(seed).normal(size=len(chosen))
@@ -183,6 +185,8 @@ def constraints_assembled() -> Case:
         bodies.append(mg.Body(name, 1.0 + rng.random(), rng.uniform(-0.2, 0.2, 3), (0.2, 0.3, 0.4)))
         joints.append(mg.Floating(f"{name} free", "ground", name, at))
         points.append(mg.Point(f"P {name}", name, (0.3, 0.2, 0.5)))
+        points.append(mg.Point(f"Q {name}", name, (-0.4, 0.5, 0.1)))
+        points.append(mg.Point(f"R {name}", name, (0.2, -0.6, 0.4)))
         vectors.append(mg.Vector(f"U {name}", name, (0.4, 0.1, 0.9)))
 
     free("f", (14, 0, 0))
@@ -198,8 +202,9 @@ def constraints_assembled() -> Case:
     model = mg.Model("constrained", bodies, joints, points, vectors, constraints=constraints)
     t0 = 0.07
     q = mg.assemble(model, time=t0).q
-    start = assembled(model, q, [p.name for p in points if p.body != "ground"], 5, t0)
-    return Case(model, start, None, t0=t0)
+    start = assembled(model, q, [x.name for x in (*points, *vectors) if x.body != "ground"], 5, t0)
+    still = {"tau.third slide": "a driver moves it, whatever pushes", "tau.c plane.*": "a guided point, likewise"}
+    return Case(model, start, None, of=("constraints", "points", "vectors"), still=still, t0=t0)
 
 
 def rolling() -> Case:
@@ -228,8 +233,7 @@ def rolling() -> Case:
     spins = {"ball free.wx": 1.0, "ball free.wy": -2.0, "ball free.wz": 0.5}
     spins |= {"wheel free.wx": 0.2, "wheel free.wy": 3.0, "wheel free.wz": -0.4}
     start = mg.assemble(model, names, {**dict.fromkeys(names), **spins}, guess=q)
-    frames = ("* free.origin.*", "* free.orientation.*", "* free.child_origin.*")
-    return Case(model, start, None, still=dict.fromkeys(frames, "held points stay where they are, coordinates take it"))
+    return Case(model, start, None, of=("bodies", "constraints", "points", "vectors"))
 
 
 def held_positions(model, q):
@@ -260,7 +264,12 @@ def ring(kind) -> Callable[[], Case]:
     def make() -> Case:
         model = rings.mechanism(kind, False, 3, "tested")
         start = assembled(model, model.neutral(), rings.MARKERS, 6)
-        return Case(model, start, None)
+        still = dict.fromkeys(("first.orientation.*", "last.orientation.*"), "a ball turns it back")
+        if kind is mg.Planar:
+            still["tested.direction.*"] = "a cut joint has no coordinates that would begin there"
+        if kind is mg.Spherical:
+            still["tested.orientation.*"] = "a ball turns it back"
+        return Case(model, start, None, still=still)
 
     make.__name__ = f"cut_{kind.__name__.lower()}"
     return make
@@ -294,4 +303,4 @@ CASES: dict[Callable[[], Case], tuple[tuple[Any, str], ...]] = {
     driven_linkage: LOOPS[:3],
     **{ring(kind): (LOOPS[k % len(LOOPS)], LOOPS[(k + 2) % len(LOOPS)]) for k, kind in enumerate(rings.AXES)},
 }
-"""Mechanisms, and by which formulations and schemes they move."""
+"""Mechanisms, and by which formulations and schemes they move; Matrix R is to take what was held as its coordinates."""

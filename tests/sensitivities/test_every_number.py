@@ -50,6 +50,8 @@ class _Mixture(Measure):
 
 def moved(case, way):
     formulation, scheme = way
+    if isinstance(formulation, mg.MatrixR):
+        formulation = mg.MatrixR(tuple(case.start.held))
     how = {"samples": 3} if scheme == "dop853" else {"step": case.step}
     return mg.simulate(
         case.model, case.start, case.v0, duration=STEPS * case.step, formulation=formulation, scheme=scheme, t0=case.t0,
@@ -60,7 +62,12 @@ def moved(case, way):
 def numbers_of(case, motion):
     """Everything that can be asked for, less what loops cannot follow."""
     known = Parameters(motion, ["gravity.x"])
-    names = [p.path for p in case.model.parameters() if p.driver is None]
+    owners = {item.name for group in case.of for item in getattr(case.model, group)}
+    everyone = {item.name for group in every_number.Case._field_defaults["of"] for item in getattr(case.model, group)}
+    names = [
+        p.path for p in case.model.parameters()
+        if p.driver is None and case.model.locate(p.path)[0] not in everyone - owners
+    ]  # fmt: skip
     names += [*known._start_values, *known._given]
     return [name for name in names if not any(fnmatchcase(name, torn) for torn in case.torn)]
 

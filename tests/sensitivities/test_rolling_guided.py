@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mechgrad as mg
+from mechgrad.errors import AssemblyError
 
 RADIUS, ARM = 0.3, 0.8
 TIMES = np.linspace(0.0, 1.2, 7)
@@ -105,3 +106,19 @@ def test_along_a_circle(method):
 def test_a_driver_that_would_slip_is_refused():
     with pytest.raises(mg.AssemblyError, match="no velocities of model 'rolling' meet all constraints"):
         mg.kinematic_motion(straight(faster=1.01), TIMES)
+
+
+def test_a_radius_that_two_drivers_contradict_is_refused():
+    """Driven along and about its axle, a wheel of another radius would slip: no velocities follow."""
+    bodies = [mg.Body("w", 1.0, inertia=(0.1, 0.1, 0.1))]
+    points = [mg.Point("centre", "w"), mg.Point("floor", "ground")]
+    vectors = [mg.Vector("up", "ground", (0, 1, 0)), mg.Vector("axle", "w", (0, 0, 1))]
+    rolls = mg.Rolling("rolls", "centre", 0.3, "up", kind="wheel", axis="axle", contact=True, plane_point="floor")
+    model = mg.Model("wheel", bodies, [mg.Planar("p", "ground", "w")], points, vectors, constraints=[rolls])
+    turn = mg.kinematic_motion(
+        model, np.linspace(0.0, 1.0, 5), {"p.angle": mg.Polynomial((0.0, -2.0)), "p.x": mg.Polynomial((0.0, 0.6))},
+        guess=[0.0, 0.3, 0.0],
+    )  # fmt: skip
+    for method in ("direct", "adjoint", "complex"):
+        with pytest.raises(AssemblyError, match=r"'rolls\.radius' tears"):
+            mg.gradient(turn, mg.AtEnd(mg.JointVelocity("p.x")), ["rolls.radius"], method=method)

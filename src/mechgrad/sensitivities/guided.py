@@ -16,15 +16,16 @@ from typing import Any, ClassVar, cast, final
 import numpy as np
 
 from mechgrad.dynamics.system import System
-from mechgrad.errors import AssemblyError, InputError, unknown_name
+from mechgrad.errors import InputError, unknown_name
 from mechgrad.integrators.independent import named_rows
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.guided import GuidedMotion, kinematic_motion
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.measures import JointReaction, Moments, Multiplier
-from mechgrad.sensitivities.objectives import Objective, Sum
+from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.starts.base import MISS, torn
 from mechgrad.sensitivities.states import (
     StateGradients,
     States,
@@ -36,10 +37,10 @@ from mechgrad.sensitivities.states import (
     velocity_slopes,
 )
 from mechgrad.sensitivities.weights import TableGradient, Weights
-from mechgrad.typing import Array, FloatArray
+from mechgrad.typing import Array, FloatArray, IntArray
 
 RANK = 1e-9
-MISS = 1e-7  # relative: what the equations may miss by before a parameter counts as one that tears loops apart
+INSTANTS = 8  # at which adjoints look for parameters that redundant rows cannot follow
 METHODS = ("direct", "adjoint")
 
 
@@ -125,16 +126,28 @@ class GuidedSteps:
         """Derivatives of all states."""
         nt, count = len(self.states.t), len(parameters)
         out = StateSlopes(*(np.zeros((nt, count, k)) for k in (self.n, self.n, self.n, 0)))
+        everywhere = np.arange(nt)
         for k in parameters.in_model:
-            found = slopes(parameters.record(k), self.states, residual=False)
-            value, rate, second = (x[:, self.rows] for x in found[1:])
-            q = -_applied(self.position_inverse, value)
-            rate = rate + _applied(self.rate_q, q)
-            v = -_applied(self.inverse, rate)
+            q, v, second = self._followed(parameters, k, everywhere)
             second = second + _applied(self.second_q, q) + _applied(self.second_v, v)
             out.q[:, k], out.v[:, k], out.a[:, k] = q, v, -_applied(self.inverse, second)
-            self._check(parameters.names[k], q, value)
         return out
+
+    def _followed(self, parameters: Parameters, k: int, which: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """dq and dv by a parameter at some instants, and its part in second rates; raises where redundant rows cannot
+        follow it, in positions or in velocities."""
+        states = States(*(np.asarray(x)[which] for x in self.states))
+        found = slopes(parameters.record(k), states, residual=False)
+        value, rate, second = (x[:, self.rows] for x in found[1:])
+        q = -_applied(self.position_inverse[which], value)
+        rate = rate + _applied(self.rate_q[which], q)
+        v = -_applied(self.inverse[which], rate)
+        W, finite = self.W[which], self.finite
+        for left, change in ((_applied(W, q)[:, finite] + value[:, finite], value), (_applied(W, v) + rate, rate)):
+            miss, size = float(np.abs(left).max(initial=0.0)), float(np.abs(change).max(initial=0.0))
+            if miss > MISS * max(1.0, size):
+                raise torn(self.case.model, parameters.names[k], miss)
+        return q, v, second
 
     def adjoint(self, g: StateGradients) -> Weights:
         """The weights that parameters act with; g holds gradients of objectives by the states, (nt, no, .)."""
@@ -144,23 +157,12 @@ class GuidedSteps:
         return Weights(self.states, None, self._spread(-x0), self._spread(-x1), self._spread(-x2))
 
     def check(self, parameters: Parameters) -> None:
-        """Raise for a parameter that redundant rows cannot follow, as seen at the first instant."""
+        """Raise for a parameter that redundant rows cannot follow, as seen at some instants."""
         if len(self.rows) == self.n:
             return
-        first = self.states.rows(slice(0, 1))
+        some = np.unique(np.linspace(0, len(self.states.t) - 1, INSTANTS).astype(int))
         for k in parameters.in_model:
-            value = slopes(parameters.record(k), first, residual=False).values[:, self.rows]
-            self._check(parameters.names[k], -_applied(self.position_inverse[:1], value), value)
-
-    def _check(self, name: str, q: FloatArray, value: FloatArray) -> None:
-        left = _applied(self.W[: len(q), self.finite], q) + value[:, self.finite]
-        miss, size = float(np.abs(left).max(initial=0.0)), float(np.abs(value).max(initial=0.0))
-        if miss > MISS * max(1.0, size):
-            raise AssemblyError(
-                f"{name!r} tears a loop of model {self.case.model.name!r} apart: its constraints and drivers cannot "
-                f"follow ({miss:.3g} per unit), so the motion has no derivative by it. Link it with the numbers that "
-                "must change with it (DesignVariable)."
-            )
+            self._followed(parameters, k, some)
 
     def _spread(self, x: FloatArray) -> FloatArray:
         """Weights (no, nt, rows) among all rows."""
@@ -245,7 +247,6 @@ def check_measure(measure: object) -> None:
 
 def _check_measures(objectives: Sequence[Objective]) -> None:
     for objective in objectives:
-        if isinstance(objective, Sum):
-            _check_measures([part for _, part in objective.parts])
-        for measure in getattr(objective, "measures", ()):
-            check_measure(measure)
+        for _, term in objective.terms():
+            for measure in term.measures:
+                check_measure(measure)
