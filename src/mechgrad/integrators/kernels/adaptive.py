@@ -30,10 +30,10 @@ from mechgrad.model.mechanism import N_LAWS, N_Q
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 # the longest step that may cross a switch, beside the times of the march, and beside tolerance and usual step
 CROSSING, CROSSING_TOLERATED = 1e-13, 1e-3
-# weight of the error of the mean derivative while a contact with a broken exponent is young: with it, derivatives of
-# the motion by parameters become about as accurate as behind contacts with whole exponents, for a fifth more steps
+# weight of the error of the mean derivative while a contact with an exponent between 1 and 2 is young: with it,
+# derivatives of the motion by parameters are about as accurate as behind contacts with whole exponents
 YOUNG_WEIGHT = 20.0
-STRIKES = 10  # trials that this error may refuse; beyond, it is rounding that no shorter step would cure
+BLUR = 100.0  # steps that may cross: so short that what is left of that error is rounding
 
 
 @inlined
@@ -110,7 +110,7 @@ def _adaptive(
     # longest step that may cross, which grows while rounding hides on which side a contact is
     hunting, usual, margin, same, ahead, least, grain = False, h, 0.0, True, 0.0, 0.0, 1.0
     across = False  # whether the step is to cross a switch that the one before ended at
-    strikes = 0  # trials that only the mean derivative refused
+    blurred = False  # whether rounding hides the error of the mean derivative
     while t < t1:
         if steps + rejected >= most:
             return out, TOO_MANY, steps, rejected, h, t, switched
@@ -141,13 +141,12 @@ def _adaptive(
                     error = _error(y, new, K, E3, E5, rtol, atol, step, n, like)
                     if switching is not None:
                         least = grain * max(CROSSING * max(abs(t), t1 - t0), CROSSING_TOLERATED * rtol * usual)
-                        short = error >= 1.0 or step <= 1e3 * least or strikes >= STRIKES
-                        if not short and young(T.ints, T.numbers, marks):
+                        if error < 1.0 and step > least and not blurred and young(T.ints, T.numbers, marks):
                             rates = YOUNG_WEIGHT * _error_of_rates(K, E3, E5, max(rtol, 1e-12), n_q, n, like)
-                            error = max(error, rates)
-                            if rates >= 1.0:
-                                strikes += 1
-                                error = rates ** (16.0 / 3.0)  # it falls with the step to the power 1.5
+                            blurred = rates >= 1.0 and step <= BLUR * least
+                            if not blurred:
+                                # it falls with the step to the power 1.5
+                                error = max(error, rates if rates < 1.0 else rates ** (16.0 / 3.0))
                         mixed = not same and step > least and not (last and step <= 2e-12 * (t1 - t0))
                         hunting = hunting and (same or mixed)
                         if mixed or (hunting and error < 1.0):
@@ -248,8 +247,7 @@ def _adaptive(
                 grain *= 10.0
             elif switched > before or not hunting:
                 grain = 1.0
-            if strikes < STRIKES or switched > before:
-                strikes = 0
+            blurred = blurred and switched == before
         t = end
         steps += 1
         factor = GROW if error == 0.0 else min(growth, max(SHRINK, SAFETY * error ** (-0.125)))

@@ -13,7 +13,7 @@ sought for which the margin, the least distance of a contact to its switch, is z
 by false position with halved weights (Illinois), every trial a whole step from the same start. The step that is taken
 ends a little before, the next crosses within `least`, the third starts on the other side.
 
-Contacts whose exponent is not a whole number begin like d^1.5: smooth enough for the motion, which the error control
+Contacts with an exponent between 1 and 2 begin like d^1.5: smooth enough for the motion, which the error control
 follows, but less so for its derivatives (d^0.5). While such a depth is young, the mean derivative over a step is
 controlled too, beside the derivative's own size.
 """
@@ -70,12 +70,11 @@ def watch(ints, numbers, values, rates, stage, marks):
 
 @inner
 def young(ints, numbers, marks):
-    """Whether a contact with a broken exponent has just begun to push, or is about to cease."""
+    """Whether a contact with an exponent between 1 and 2 has just begun to push, or is about to cease."""
     for k in range(ints[N_LAWS]):
-        if is_contact(ints, k) and marks[k, START] > 0.0 and marks[k, LEAST] < YOUNG * marks[k, LARGEST]:
-            exponent = law_number(ints, numbers, k, 2).real
-            if exponent != math.floor(exponent):
-                return True
+        changes = marks[k, START] > 0.0 and marks[k, LEAST] < YOUNG * marks[k, LARGEST]
+        if changes and is_contact(ints, k) and 1.0 < law_number(ints, numbers, k, 2).real < 2.0:
+            return True
     return False
 
 
