@@ -176,7 +176,11 @@ def gradient(
         case.check_followed(parameters)
         array = (_complex_steps if method == "complex" else _differences)(case, parameters, terms)
     else:
-        array = case.gradient(terms, parameters, method, threads)
+        try:
+            array = case.gradient(terms, parameters, method, threads)
+        except InputError:
+            parameters.raise_pending()
+            raise
     return Gradient(
         values, array, labels, parameters.names, parameters.values(), method, choice, motion, terms,
         parameters.start.describe(), case.accuracy(),

@@ -226,6 +226,11 @@ class Parameters:
         )  # fmt: skip
         return T
 
+    def raise_pending(self) -> None:
+        """Raise what a user's law raised while one of its numbers was stepped, if anything."""
+        for laws in self._users.values():
+            laws.raise_pending()
+
     def unforced_record(self, k: int) -> Mechanism:
         """`record` without gravity, forces and loads."""
         if k not in self._unforced:
