@@ -76,11 +76,14 @@ def matching(name, patterns):
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-WAYS = [pytest.param(make, way, id=f"{make.__name__}-{k}") for make, ways in every_number.CASES.items()
-        for k, way in enumerate(ways)]  # fmt: skip
+def ways():
+    for make, all_ways in every_number.CASES.items():
+        quick = every_number.QUICK.get(make, range(len(all_ways)))
+        for k, way in enumerate(all_ways):
+            yield pytest.param(make, way, id=f"{make.__name__}-{k}", marks=[] if k in quick else [pytest.mark.slow])
 
 
-@pytest.mark.parametrize(("make", "way"), WAYS)
+@pytest.mark.parametrize(("make", "way"), ways())
 def test_direct_and_adjoint_by_every_number(make, way):
     case = make()
     motion = moved(case, way)

@@ -83,9 +83,9 @@ def test_numbers_of_users_laws_are_parameters(how):
         changed = model.with_values({"law.numbers.k": k})
         return mg.simulate(changed, [0.3, 0.9], [1.0, -2.0], t0=0.4, **(HOW | how)).markers(["tip"]).position[-1, 0]
 
-    compared(motion, TIP, wrt, value, 3.0)
-    effort = mg.AtEnd(mg.Effort("law"))
-    compared(motion, effort, wrt)
+    tolerance = 1e-7 if how else 1e-9  # complex steps go through Newton's iteration, which ends at 1e-10
+    compared(motion, TIP, wrt, value, 3.0, tolerance)
+    compared(motion, mg.AtEnd(mg.Effort("law")), wrt, tolerance=tolerance)
 
 
 def test_given_partials_of_laws_that_take_no_complex_numbers():
@@ -101,7 +101,7 @@ def test_given_partials_of_laws_that_take_no_complex_numbers():
     wrt = ["law.numbers.k", "law.numbers.c", "u.mass", "start.position.e"]
     exact = mg.gradient(plain, TIP, wrt).array
     for method in ("direct", "adjoint", "complex"):
-        np.testing.assert_allclose(mg.gradient(given, TIP, wrt, method=method).array, exact, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(mg.gradient(given, TIP, wrt, method=method).array, exact, rtol=1e-7, atol=1e-9)
     wrong = sprung(lambda *x, **more: (*partials(*x, **more)[:2], {"k": x[1] ** 3, "c": 2.0 * x[2]}), law)
     motion = mg.simulate(wrong, [0.3, 0.9], [1.0, -2.0], t0=0.4, **how)
     certificate = mg.gradient(motion, TIP, wrt).certify()

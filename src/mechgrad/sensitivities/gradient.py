@@ -181,6 +181,13 @@ def gradient(
         except InputError:
             parameters.raise_pending()
             raise
+    if not np.all(np.isfinite(array)):
+        parameters.raise_pending()
+        i, k = np.argwhere(~np.isfinite(array))[0]
+        raise InputError(
+            f"d({labels[i]}) / d({parameters.names[k]}) is {array[i, k]}: the motion, or what is asked of it, cannot be "
+            "differentiated there (an edge of a law, a length of zero?)."
+        )
     return Gradient(
         values, array, labels, parameters.names, parameters.values(), method, choice, motion, terms,
         parameters.start.describe(), case.accuracy(),
