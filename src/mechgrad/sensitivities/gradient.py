@@ -185,8 +185,8 @@ def gradient(
         parameters.raise_pending()
         i, k = np.argwhere(~np.isfinite(array))[0]
         raise InputError(
-            f"d({labels[i]}) / d({parameters.names[k]}) is {array[i, k]}: the motion, or what is asked of it, cannot be "
-            "differentiated there (an edge of a law, a length of zero?)."
+            f"d({labels[i]}) / d({parameters.names[k]}) is {array[i, k]}: the motion, or what is asked of it, cannot "
+            "be differentiated there (an edge of a law, a length of zero?)."
         )
     return Gradient(
         values, array, labels, parameters.names, parameters.values(), method, choice, motion, terms,
