@@ -20,7 +20,7 @@ from test_starts import arm, at_rest, reached
 import mechgrad as mg
 from mechgrad.dynamics import equilibrium as equilibria
 from mechgrad.model.functions import Spline
-from mechgrad.sensitivities import implicit, parameters
+from mechgrad.sensitivities import cases, explicit, implicit, objectives, parameters
 from mechgrad.sensitivities.starts.assembled import AssembledStart
 from mechgrad.sensitivities.starts.base import Rates
 from mechgrad.sensitivities.starts.rest import StaticEquations
@@ -49,6 +49,33 @@ def five_bar():
     motion = mg.simulate(model, start, duration=0.1, step=2e-3)
     goal = mg.Integral(lambda x: (x * x).sum(-1), mg.PointVelocity("P2"))
     return motion, goal, ["A1.mass", "L_A1", "S1.stiffness", "motor.torque.values.1", "motor.torque.values.3"]
+
+
+def stored_few():
+    """A motion that keeps every fifth of its steps; integrals see them all."""
+    motion = mg.simulate(arm(), [0.3, 0.4], [1.0, -2.0], duration=0.2, step=5e-3, samples=9)
+    return (
+        motion,
+        mg.Integral(lambda x: (x * x).sum(-1), mg.PointVelocity("tip")),
+        ["u.mass", "e.origin.x", "k1.stiffness"],
+    )
+
+
+def bouncing():
+    """A ball that touches the ground and leaves it again, with error control."""
+    floor = mg.SphereContact("floor", "centre", 0.1, "plane", "up", 2e3, 0.2, 1.5)
+    model = mg.Model(
+        "ball", [mg.Body("ball", 1.0)], [mg.Prismatic("z", "ground", "ball", axis=(0, 0, 1))],
+        [mg.Point("centre", "ball"), mg.Point("plane", "ground"), mg.Point("tip", "ball")],
+        [mg.Vector("up", "ground", (0, 0, 1))], forces=[floor],
+    )  # fmt: skip
+    motion = mg.simulate(model, [0.2], [-1.0], duration=0.4, samples=11, rtol=1e-8, atol=1e-8)
+    assert len(motion.events) >= 2
+    return (
+        motion,
+        mg.AtEnd(mg.JointVelocity("z")),
+        ["floor.stiffness", "floor.damping", "ball.mass", "start.position.z"],
+    )
 
 
 def no_slopes(self, given):
@@ -140,6 +167,44 @@ def loads_stay_behind(patch):
     patch.setattr(parameters.Parameters, "record_of", record_of)
 
 
+def quadrature_of_gradients_forgets_an_end(patch):
+    whole = objectives.Term.gradients_at
+
+    def gradients_at(self, at, given, w):
+        return whole(self, at, given, np.concatenate([[0.0], w[1:]]))
+
+    patch.setattr(objectives.Term, "gradients_at", gradients_at)
+
+
+def gradients_see_reported_instants_only(patch):
+    whole = cases.MotionCase.gradient
+
+    def gradient(self, *arguments):
+        blind = cases.MotionCase(self.motion)
+        blind._seen = self.motion
+        return whole(blind, *arguments)
+
+    patch.setattr(cases.MotionCase, "gradient", gradient)
+
+
+def steps_that_end_at_switches_are_forgotten(patch):
+    """Derivatives of steps of usual length, as if no contact had switched."""
+    whole = explicit.steps_taken
+
+    def taken(motion):
+        path = np.array(whole(motion))
+        first = int(np.argmin(path[:, 1]))
+        path[first, 1] = 50.0 * path[first - 1, 1]
+        return path
+
+    patch.setattr(explicit, "steps_taken", taken)
+
+
+def reports_within_steps_are_shifted(patch):
+    whole = explicit.report_weights
+    patch.setattr(explicit, "report_weights", lambda shares: whole(0.9 * shares))
+
+
 HOLES = [
     (assembled_arm, "direct", start_is_dropped),
     (assembled_arm, "adjoint", velocities_are_dropped),
@@ -154,10 +219,14 @@ HOLES = [
     (five_bar, "direct", projections_forget_parameters),
     (five_bar, "adjoint", knots_are_shifted),
     (five_bar, "adjoint", a_table_is_lost),
+    (five_bar, "adjoint", quadrature_of_gradients_forgets_an_end),
+    (stored_few, "direct", gradients_see_reported_instants_only),
+    (bouncing, "adjoint", steps_that_end_at_switches_are_forgotten),
+    (bouncing, "direct", reports_within_steps_are_shifted),
 ]
 
 
-@pytest.mark.parametrize("made", [assembled_arm, resting_arm, pushed_arm, five_bar])
+@pytest.mark.parametrize("made", [assembled_arm, resting_arm, pushed_arm, five_bar, stored_few, bouncing])
 def test_without_holes_it_passes(made):
     motion, objective, wrt = made()
     for method in ("direct", "adjoint"):

@@ -237,7 +237,7 @@ class Term(Objective):
 
 @dataclass(frozen=True, eq=False, init=False)
 class Integral(Term):
-    """Integral over the motion of a function of measures, by the reported instants:  psi = sum w_i g(y_i).
+    """Integral over the motion of a function of measures, by all of its steps:  psi = sum w_i g(y_i).
 
     Parameters
     ----------

@@ -66,7 +66,8 @@ def continuous_gradient(
 
         psi = integral g(q, v, a, lam, p) dt + Theta(q, v) at the end
 
-    They are discretised by the trapezoidal rule at the reported instants: an approximation of the derivative of the
+    They are discretised by the trapezoidal rule at the instants of the motion, which `gradient` refines to all of its
+    steps: an approximation of the derivative of the
     computed motion, whose error goes down with the square of the distance of the instants; for objectives of the
     multipliers of ALI3-P, which are of first order themselves, with the distance.
 

@@ -91,10 +91,8 @@ class AssembledStart(Start):
                 return q, np.array([numbers[VELOCITY + name] for name in model.v_names])
             return q, solve_velocities(model, q, rates, self.state.t)
         at = {name: numbers[POSITION + name] for name in self.state.held}
-        free: dict[str, Any] = {
-            name: None for name in at if name not in rates
-        }  # rates that the first assembly left free
-        return assemble(model, at, {**free, **rates}, guess=self.q, time=self.state.t), None
+        left_free: dict[str, Any] = {name: None for name in at if name not in rates}  # by the first assembly, too
+        return assemble(model, at, {**left_free, **rates}, guess=self.q, time=self.state.t), None
 
     def describe(self) -> str:
         if self.plain_rates:

@@ -56,11 +56,6 @@ class StaticEquations:
         self.saddle, self.inverse = static_inverse(here.K[0], G)
         self.n_holonomic = equations.n_holonomic
 
-    @property
-    def multiplier_names(self) -> tuple[str, ...]:
-        """Of the rows of constraints, then of held coordinates; a multiplier is minus the force that holds."""
-        return (*self.system.names, *self.held)
-
     def direct(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
         """dq/dp (np, n_v) and dy/dp (np, rows)."""
         right = self.check_balanced(parameters)
