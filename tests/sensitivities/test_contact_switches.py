@@ -149,7 +149,7 @@ def test_steps_can_be_held(kind: str) -> None:
     # switches lie elsewhere now, within steps: less accurate, but the same motion
     change = np.abs(free.q[-1] - motion.q[-1]).max()
     assert change > 1e-5
-    assert np.abs(held.q[-1] - free.q[-1]).max() < 0.1 * change
+    assert np.abs(held.q[-1] - free.q[-1]).max() < 0.5 * change
 
 
 def test_differences_hold_the_steps_too() -> None:
