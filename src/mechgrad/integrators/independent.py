@@ -70,7 +70,8 @@ def free_rows(system: System, form: MatrixR, q: Array, t: float, rank: int) -> l
 def least_determined(system: System, q: Array, t: float) -> tuple[str, float]:
     """The independent coordinate nearest to its turning point, and how near: the least singular value of W = [Gamma;
     B], rows of length one, beside the largest. Zero at a dead point, where rows of W depend on each other."""
-    state, m = q[None].real.astype(system.dtype), system.n_constraints
+    state: Array = q[None].real.astype(system.dtype)
+    m = system.n_constraints
     parts = [(0, m), (system.n_rows, int(system.T.ints[N_ALL]))]
     W = np.concatenate([evaluate_rows(system.T, state, None, None, np.array([t]), *part).J[0].real for part in parts])
     size = np.linalg.norm(W, axis=1)
