@@ -40,7 +40,7 @@ from support.exudyn_twins import Run, Solver
 
 import mechgrad as mg
 from mechgrad.gallery import chain
-from mechgrad.integrators.kernels import explicit, implicit
+from mechgrad.integrators.kernels import adaptive, explicit, implicit
 from mechgrad.integrators.simulate import simulate
 from mechgrad.integrators.trajectory import Trajectory
 
@@ -75,7 +75,7 @@ KERNELS = (
     (implicit, "march_independent"),
     (implicit, "march_fixed_point"),
     (explicit, "fixed_one"),
-    (explicit, "adaptive_one"),
+    (adaptive, "adaptive_one"),
 )
 
 

@@ -181,7 +181,7 @@ def test_chunks_join(samples, monkeypatch):
     whole, adjoints = case.direct(), case.steps.adjoint(case.gradients(), lambda _: None)
     monkeypatch.setattr(independent, "CHUNK_BYTES", 1)
     case.steps = IndependentSteps(case.motion)
-    assert len(list(case.steps._chunks(1))) > 4
+    assert len(list(case.steps.chunks(1))) > 4
     for x, y in zip(
         (*whole, *adjoints), (*case.direct(), *case.steps.adjoint(case.gradients(), lambda _: None)), strict=True
     ):
