@@ -171,6 +171,32 @@ def test_held_steps_of_a_loop() -> None:
         np.testing.assert_array_equal(again.q, motion.q)
 
 
+def test_a_loop_that_hits_the_floor() -> None:
+    """Projections after steps move a state a little: switches stay located, and repetitions on the steps."""
+    from mechgrad.gallery import five_bar, five_bar_start
+
+    plain, q = five_bar(), five_bar_start()
+    points = [*plain.points, mg.Point("low", "ground", (0, -2.35, 0))]
+    floor = mg.SphereContact("floor", "P2", 0.1, "low", "up", 2e4, 0.1, 1.0, 0.2, 0.05)
+    up = [mg.Vector("up", "ground", (0, 1, 0))]
+    model = mg.Model(
+        "hit", plain.bodies, plain.joints, points, up, gravity=plain.gravity, forces=[*plain.forces, floor]
+    )
+    start = mg.assemble(model, {"A": q[0], "1": q[1]}, guess=q)
+    wrt = ["floor.stiffness", "A1.mass", "1.origin.x", "start.position.A"]
+    found = []
+    for rtol in (1e-7, 1e-11):
+        motion = mg.simulate(model, start, duration=1.0, samples=5, rtol=rtol, atol=rtol)
+        assert len(motion.events) == 4
+        found.append(mg.gradient(motion, mg.AtEnd(mg.PointPosition("P2")), wrt))
+    assert found[0].certify(tolerance=1e-9).passed
+    size = np.abs(found[1].array).max(axis=0)
+    assert size.min() > 1e-7
+    expected = expected_accuracy(found[0].motion)
+    assert expected is not None
+    np.testing.assert_allclose(found[0].array / size, found[1].array / size, atol=expected)
+
+
 def gap_of_feet(model: mg.Model, q: np.ndarray) -> np.ndarray:
     return np.asarray(mg.marker_motion(model, ["foot 0", "foot 1"], q[None]).position[0, :, 2] - 0.05)
 
