@@ -309,5 +309,5 @@ CASES: dict[Callable[[], Case], tuple[tuple[Any, str], ...]] = {
 }
 """Mechanisms, and by which formulations and schemes they move; Matrix R is to take what was held as its coordinates."""
 
-QUICK = {constraints_assembled: (0, 2, 5), rolling: (0, 2), driven_linkage: (0,)}
+QUICK = {forces_given: (0,), constraints_assembled: (0, 2, 5), rolling: (0, 2), driven_linkage: (0,)}
 """Which of the ways are tried in seconds; all of them if nothing is said."""

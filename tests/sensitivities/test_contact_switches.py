@@ -111,21 +111,21 @@ def test_gradients_through_contact_are_those_of_the_steps(kind: str) -> None:
 @pytest.mark.parametrize("numbers", [(2e4, 0.3, 1.5), (2e4, 0.3, 1.0)], ids=["1.5", "1"])
 def test_gradients_are_as_good_as_the_motion(numbers: tuple[float, ...]) -> None:
     """Against central differences of motions with a ten thousandth of the tolerance: errors fall with the tolerance, as
-    is expected of them."""
+    is expected of them. Integrals are left out: how many instants they see depends on the steps."""
     model, q, v = hopper("sphere", *numbers)
     name, h = "floor.stiffness", 2.0
 
     def values(change: float) -> np.ndarray:
         other = model.with_values({name: numbers[0] + change})
         motion = mg.simulate(other, q, v, duration=0.35, scheme="dop853", samples=36, rtol=1e-13, atol=1e-13)
-        return mg.gradient(motion, GOALS, [name], method="direct").values
+        return mg.gradient(motion, GOALS[1:], [name], method="direct").values
 
     reference = (8 * (values(h) - values(-h)) - values(2 * h) + values(-2 * h)) / (12 * h)
     size = np.abs(reference).max()
     assert numbers[0] * size > 1e-3
     for rtol in (1e-5, 1e-7, 1e-9):
         motion = hop(rtol=rtol, numbers=numbers)
-        found = mg.gradient(motion, GOALS, [name], method="direct").array[:, 0]
+        found = mg.gradient(motion, GOALS[1:], [name], method="direct").array[:, 0]
         expected = expected_accuracy(motion)
         assert expected is not None
         assert 300 * rtol < expected < 3000 * rtol

@@ -83,7 +83,7 @@ def ways():
             yield pytest.param(make, way, id=f"{make.__name__}-{k}", marks=[] if k in quick else [pytest.mark.slow])
 
 
-@pytest.mark.parametrize(("make", "way"), ways())
+@pytest.mark.parametrize(("make", "way"), list(ways()))
 def test_direct_and_adjoint_by_every_number(make, way):
     case = make()
     motion = moved(case, way)

@@ -83,7 +83,7 @@ COORDINATES = {"elbow": 11, "reach": 12, "free.z": 2}
 def test_coordinates_behind_a_ball(method):
     """Four Euler parameters have three velocities: places of coordinates and of their velocities differ."""
     names = [name for name in V_NAMES if name.startswith(("free.v", "elbow", "reach", "ball"))]
-    positions = [f"start.position.{name}" for name in ("elbow", "reach", "free.vz")]
+    positions = [f"start.position.{name}" for name in ("elbow", "reach", "free.z")]
     velocities = [f"start.velocity.{name}" for name in names]
     goals = [mg.AtTime(0.0, mg.JointCoordinate(name)) for name in COORDINATES]
     goals += [mg.AtEnd(mg.JointCoordinate(name)) for name in COORDINATES]

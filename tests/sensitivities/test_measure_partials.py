@@ -17,6 +17,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import mechgrad as mg
+from mechgrad.sensitivities.starts.base import coordinate_names
 
 MODEL = by_hand.model(rope=False)
 POSITION_GOALS = {
@@ -162,7 +163,8 @@ def wanted():
 
 @cache
 def found(method):
-    starts = [f"start.{level}.{name}" for level in ("position", "velocity") for name in MODEL.v_names]
+    starts = [f"start.position.{name}" for name in coordinate_names(MODEL)[0]]
+    starts += [f"start.velocity.{name}" for name in MODEL.v_names]
     motion = mg.simulate(MODEL, *by_hand.start(), duration=4e-3, scheme="rk4", step=2e-3)
     goals = {name: mg.AtTime(0.0, measure) for name, measure in GOALS.items()}
     array = mg.gradient(motion, goals, [*starts, *NUMBERS], method=method).array

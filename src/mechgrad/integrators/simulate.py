@@ -125,10 +125,11 @@ def simulate_again(
     tau: ArrayLike | None = None,
     loads: Sequence[Load] | None = None,
     samples: int | None = None,
+    own_steps: bool = False,
 ) -> Trajectory:
     """The motion of a model that differs from that of `motion` by numbers, from another start, by the same steps.
 
-    tau, loads and samples are those of `motion` if they are left out.
+    tau, loads and samples are those of `motion` if they are left out; `own_steps` lets error control choose steps anew.
 
     Steps with error control (DOP853) are held as they were taken, and so are the independent coordinates and rows of
     Matrix R: what is left is a smooth function of numbers and start, whose derivative is that of `gradient`. Where
@@ -144,7 +145,7 @@ def simulate_again(
         model, start, v0, job.duration, job.formulation, job.scheme, job.step,
         job.samples if samples is None else samples, motion.tau if tau is None else tau,
         motion.loads if loads is None else loads, job.t0, "com" if motion.system.T.ints[REFERENCE] else "origin",
-        job.rtol, job.atol, None, False, motion,
+        job.rtol, job.atol, None, False, None if own_steps else motion,
     )  # fmt: skip
 
 

@@ -322,7 +322,8 @@ def linear_rates(equations: Equations, q: Array, v: Array | None, time: float, t
         )
     if np.iscomplexobj(misses):
         terms = (at.J @ x.real - b).imag
-        _check_imaginary(equations, misses.imag, float(np.abs(terms).max(initial=0.0)), list(equations.names), time)
+        size = float(np.abs(terms).max(initial=0.0))
+        _check_imaginary(equations, misses.imag, size, list(equations.names), time, q, target)
     return x, _largest(miss)
 
 
@@ -334,12 +335,15 @@ def _check_followed(equations: Equations, target: Array, attempt: Attempt, time:
     wanted = np.concatenate([np.zeros(equations.n_holonomic), target])
     torn = (equations.at(attempt.q.real.astype(complex), None, time).values[rows] - wanted).imag
     names = [equations.names[k] for k in rows]
-    _check_imaginary(equations, attempt.miss.imag, float(np.abs(torn).max(initial=0.0)), names, time)
+    _check_imaginary(equations, attempt.miss.imag, float(np.abs(torn).max(initial=0.0)), names, time, target)
 
 
-def _check_imaginary(equations: Equations, miss: Array, size: float, names: list[str], time: float) -> None:
-    """Raise where imaginary parts, changes of size `size`, leave more than rounding in some row."""
-    tables = (equations.T.atoms_f, equations.T.markers_f, equations.T.numbers)
+def _check_imaginary(
+    equations: Equations, miss: Array, size: float, names: list[str], time: float, *given: Array
+) -> None:
+    """Raise where imaginary parts, changes of size `size`, leave more than rounding in some row; `given`: what they may
+    come from besides the model."""
+    tables = (equations.T.atoms_f, equations.T.markers_f, equations.T.numbers, *given)
     step = max(float(np.abs(x.imag).max(initial=0.0)) for x in tables)
     if float(np.abs(miss).max(initial=0.0)) > max(IMAGINARY_MISS * size, IMAGINARY_ROUNDING * step):
         raise AssemblyError(

@@ -14,7 +14,7 @@ from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.assembly import State
 from mechgrad.kinematics.guided import GuidedMotion
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.accuracy import accuracy_note
+from mechgrad.sensitivities.accuracy import accuracy_note, expected_accuracy
 from mechgrad.sensitivities.continuous import continuous_gradient
 from mechgrad.sensitivities.guided import (
     GuidedCase,
@@ -84,6 +84,14 @@ class Case(ABC):
     def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
         """Derivatives of all its states."""
         raise InputError("histories belong to motions; of one state ask for its gradient.")
+
+    def differing(self, parameters: Parameters, values: Array) -> Case:
+        """As `repeated`, for real differences that are to see what a derivative may have left out."""
+        return self.repeated(parameters, values)
+
+    def expected_error(self) -> float:
+        """What derivatives may be off by beside differences of what is computed anew, relative; 0 if nothing."""
+        return 0.0
 
     def values(self, terms: Sequence[Objective]) -> list[Array]:
         """What each objective is."""
@@ -194,6 +202,13 @@ class MotionCase(Case):
 
     def repeated(self, parameters: Parameters, values: Array) -> Case:
         return MotionCase(repeated(self.motion, parameters, values))
+
+    def differing(self, parameters: Parameters, values: Array) -> Case:
+        # steps that end at switches of contacts have a kink there: real differences need steps of their own
+        return MotionCase(repeated(self.motion, parameters, values, own_steps=len(self.motion.events) > 0))
+
+    def expected_error(self) -> float:
+        return (expected_accuracy(self.motion) or 0.0) if len(self.motion.events) else 0.0
 
 
 class _Guided(Case):

@@ -29,6 +29,7 @@ class Direction(NamedTuple):
     direction : (n,)
     given, difference, uncertainty : (m,) f_x d, D, and what D may err by
     size : (m,) sum of the magnitudes that f_x d is made of
+    slack : share of the size that both may differ by besides
     """
 
     direction: FloatArray
@@ -36,11 +37,12 @@ class Direction(NamedTuple):
     difference: FloatArray
     uncertainty: FloatArray
     size: FloatArray
+    slack: float
 
     @property
     def excess(self) -> FloatArray:
         """|f_x d - D| in units of what is accepted; above 1 both contradict each other. NaN where D is."""
-        limit = SAFETY * self.uncertainty + ROUNDING * self.size
+        limit = SAFETY * self.uncertainty + (ROUNDING + self.slack) * self.size
         return np.abs(self.given - self.difference) / np.where(limit > 0.0, limit, np.finfo(float).tiny)
 
     @property
@@ -54,11 +56,13 @@ class Direction(NamedTuple):
         if np.any(self.excess > 1.0):
             return "contradicts"
         scale = np.maximum(self.size, np.abs(self.difference))
-        vague = ~(SAFETY * self.uncertainty <= VAGUE * scale) & (scale > 0.0)
+        vague = ~(SAFETY * self.uncertainty <= (VAGUE + self.slack) * scale) & (scale > 0.0)
         return "uncertain" if vague.any() else "agrees"
 
 
-def along_random_direction(function: Function, x: FloatArray, jacobian: FloatArray, seed: int = 0) -> Direction:
+def along_random_direction(
+    function: Function, x: FloatArray, jacobian: FloatArray, slack: float = 0.0, seed: int = 0
+) -> Direction:
     """Differences of a function along a random direction, beside its Jacobian (m, n) at x (n,)."""
     scales = column_scales(None, x)
     effects = np.abs(np.where(np.isfinite(jacobian), jacobian, 0.0)) * scales
@@ -74,4 +78,4 @@ def along_random_direction(function: Function, x: FloatArray, jacobian: FloatArr
     found = numeric.differences()
     assert found is not None
     size = np.abs(jacobian * direction).sum(axis=1)
-    return Direction(direction, jacobian @ direction, found.values[:, 0], found.errors[:, 0], size)
+    return Direction(direction, jacobian @ direction, found.values[:, 0], found.errors[:, 0], size, slack)

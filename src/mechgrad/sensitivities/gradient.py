@@ -92,11 +92,13 @@ class Gradient:
         known = case.parameters(names)
 
         def function(x: Array) -> Array:
-            return np.concatenate(case.repeated(known, np.asarray(x)).values(self.terms))
+            again = case.repeated if np.iscomplexobj(x) else case.differing
+            return np.concatenate(again(known, np.asarray(x)).values(self.terms))
 
         return certify(
             function, self.parameter_values, self.array, names=self.parameters, outputs=self.objectives, steps=steps,
-            tolerance=tolerance, direction=True, title=f"gradient of {self.motion.model.name!r}, {self.method}",
+            tolerance=tolerance, direction=True, slack=case.expected_error(),
+            title=f"gradient of {self.motion.model.name!r}, {self.method}",
         )  # fmt: skip
 
     def plot(self, *, relative: bool = False) -> Any:

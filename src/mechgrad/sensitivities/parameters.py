@@ -76,7 +76,7 @@ class Parameters:
         self.of_start = [k for k in range(len(self.names)) if self.is_start(k)]
         self._records: dict[int, Mechanism] = {}
         self._unforced: dict[int, Mechanism] = {}
-        self._users: dict[int, UserLaws] = {}
+        self._users: list[UserLaws] = []  # kept here: records hold addresses only
 
     def _given_numbers(self) -> dict[str, _Given]:
         """Numbers of tau and loads by name."""
@@ -207,9 +207,8 @@ class Parameters:
         loads = compile_loads(model, tree_of(model), forces.loads, 1, complex)
         addresses = system.users.addresses
         if self.by_user(k):
-            # kept here: the record holds addresses only
-            self._users[k] = UserLaws(elements_of(model).user)
-            addresses = self._users[k].addresses
+            self._users.append(UserLaws(elements_of(model).user))
+            addresses = self._users[-1].addresses
         return mechanism_of(
             model, rows=system.rows, free=named_rows(model, system.free), tau=forces.tau,
             loads=(loads.indices, loads.rows(slice(0, 1))), users=addresses, dtype=complex,
@@ -219,7 +218,7 @@ class Parameters:
     def user_record(self, k: int) -> Mechanism:
         """The mechanism of the motion where only the laws of users have a step along parameter k."""
         system, laws = self.motion.system, UserLaws(elements_of(self.moved(k)).user)
-        self._users[k] = laws
+        self._users.append(laws)
         T = mechanism_of(
             self.model, rows=system.rows, free=named_rows(self.model, system.free), tau=system.tau,
             loads=(system.T.loads_i, system.T.loads_f), users=laws.addresses, dtype=complex,
@@ -228,7 +227,7 @@ class Parameters:
 
     def raise_pending(self) -> None:
         """Raise what a user's law raised while one of its numbers was stepped, if anything."""
-        for laws in self._users.values():
+        for laws in self._users:
             laws.raise_pending()
 
     def unforced_record(self, k: int) -> Mechanism:

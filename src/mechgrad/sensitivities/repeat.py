@@ -36,10 +36,10 @@ def refined(motion: Trajectory, per_step: int) -> Trajectory:
     return simulate_again(motion, motion.model, start, v0, samples=wanted + 1)
 
 
-def repeated(motion: Trajectory, parameters: Parameters, values: Array) -> Trajectory:
-    """The motion with other values of its parameters, complex ones too."""
+def repeated(motion: Trajectory, parameters: Parameters, values: Array, *, own_steps: bool = False) -> Trajectory:
+    """The motion with other values of its parameters, complex ones too; by the same steps, or by steps of its own."""
     if motion.ended == "stop":
         raise InputError("the motion ended at a stop condition; where it ends depends on parameters.")
     model, forces, start_forces, numbers = parameters.changed(values)
     start, v0 = parameters.start.again(model, numbers, start_forces)
-    return simulate_again(motion, model, start, v0, tau=forces.tau, loads=forces.loads)
+    return simulate_again(motion, model, start, v0, tau=forces.tau, loads=forces.loads, own_steps=own_steps)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+import numpy as np
+
 from mechgrad.errors import ShapeError, ValueRangeError
 from mechgrad.model.attached import Where
 from mechgrad.model.fields import named_numbers
@@ -54,10 +56,12 @@ class UserForce(Force):
     function: Callable[..., Any]
     partials: Callable[..., Any] | None = field(default=None)
     numbers: Any = field(default=None, metadata=named_numbers("user force"))
-    number_names: tuple[str, ...] = field(default=(), init=False)
+    number_names: tuple[str, ...] = field(default=(), repr=False)  # follow from `numbers`
 
     def __post_init__(self) -> None:
         given = {} if self.numbers is None else self.numbers
+        if isinstance(given, np.ndarray) and len(given) == len(self.number_names):  # a copy of another force
+            given = dict(zip(self.number_names, given.tolist(), strict=True))
         if not isinstance(given, Mapping):
             raise ShapeError(f"force {self.name!r}: numbers = {given!r} must be a mapping from names to numbers.")
         for name in given:
