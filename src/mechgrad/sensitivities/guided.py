@@ -215,8 +215,7 @@ def guided_gradient(
 
 def repeated_guided(motion: GuidedMotion, parameters: Parameters, values: Array) -> GuidedMotion:
     """The motion with other values of its parameters, complex ones too."""
-    changed = {parameters.names[k]: values[k] for k in parameters.in_model}
-    return kinematic_motion(motion.model._moved(changed), motion.t, motion.at, guess=motion.q[0])
+    return kinematic_motion(parameters.changed(values)[0], motion.t, motion.at, guess=motion.q[0])
 
 
 def guided_sensitivities(motion: GuidedMotion, wrt: str | Sequence[str]) -> tuple[StateSlopes, Parameters]:
