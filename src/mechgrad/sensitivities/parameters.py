@@ -29,6 +29,7 @@ from mechgrad.kinematics.mechanism import elements_of, mechanism_of, row_report
 from mechgrad.model.columns import STEP, expand_paths
 from mechgrad.model.fields import entry, table
 from mechgrad.model.functions import Spline
+from mechgrad.model.layout import Slot
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, PIECE, REFERENCE, Mechanism
 from mechgrad.model.model import Model
 from mechgrad.model.parameters import resolve
@@ -39,6 +40,7 @@ from mechgrad.sensitivities.starts.base import MOTION, START, Forces
 from mechgrad.sensitivities.states import unforced
 from mechgrad.typing import Array, FloatArray
 
+REMEMBERED = 64  # changed models: the start, loops and equations of motion ask for the same ones
 TABLES = ("atoms_f", "markers_f", "loads_f", "numbers")
 
 
@@ -74,6 +76,7 @@ class Parameters:
         self.in_model = [k for k, slot in enumerate(self._slots) if slot is not None]
         self.acting = [k for k in range(len(self.names)) if not self.is_start(k)]
         self.of_start = [k for k in range(len(self.names)) if self.is_start(k)]
+        self._moved: dict[int, Model] = {}
         self._records: dict[int, Mechanism] = {}
         self._unforced: dict[int, Mechanism] = {}
         self._users: list[UserLaws] = []  # kept here: records hold addresses only
@@ -179,10 +182,14 @@ class Parameters:
     def _forces(self, role: str) -> Forces:
         return self.forces if role == MOTION else self.start.forces or self.forces
 
-    def moved(self, k: int, step: complex = 1j * STEP) -> Model:
-        """The model with a step along parameter k, a number of the model."""
-        model = self.model._moved({self.names[k]: self.model.value(self.names[k]) + step})
+    def moved(self, k: int) -> Model:
+        """The model with an imaginary step along parameter k, a number of the model; remembered for a few of them."""
+        if k in self._moved:
+            return self._moved[k]
+        model = self.model._moved({self.names[k]: self.model.value(self.names[k]) + 1j * STEP})
         model.cached("row report", lambda _: row_report(self.model))  # the same rows act
+        if len(self._moved) < REMEMBERED:
+            self._moved[k] = model
         return model
 
     def moved_forces(self, k: int, role: str = MOTION, step: complex = 1j * STEP) -> Forces:
@@ -245,19 +252,19 @@ class Parameters:
 
     def places(self, k: int) -> bool:
         """Whether parameter k can move joints, points or vectors, or is a number of a constraint."""
-        if self._slots[k] is None:
-            return False
-        layout, groups = self.model._layout, self.model._groups
-        moved = (resolve(layout, groups, path) for path, _ in self.model.path_derivative(self.names[k]))
-        return any(slot.group in ("joints", "points", "vectors", "constraints") for slot in moved)
+        return any(slot.group in ("joints", "points", "vectors", "constraints") for slot in self._targets(k))
 
     def by_user(self, k: int) -> bool:
         """Whether parameter k is a number that a user's force law receives: no table of the mechanism holds it."""
-        if self._slots[k] is None:
-            return False
+        return any(slot.group == "forces" and slot.field == "numbers" for slot in self._targets(k))
+
+    def _targets(self, k: int) -> tuple[Slot, ...]:
+        """The numbers of the model that parameter k is, or drives."""
+        slot = self._slots[k]
+        if slot is None or slot.group != "variables":
+            return () if slot is None else (slot,)
         layout, groups = self.model._layout, self.model._groups
-        moved = (resolve(layout, groups, path) for path, _ in self.model.path_derivative(self.names[k]))
-        return any(slot.group == "forces" and slot.field == "numbers" for slot in moved)
+        return tuple(resolve(layout, groups, path) for path, _ in self.model.path_derivative(self.names[k]))
 
     def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
         """Values of splines, by function: positions of the parameters, where its pieces begin among the numbers of the
