@@ -19,6 +19,7 @@ from mechgrad.typing import FloatArray
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6)
 SAFETY = 10.0  # a difference may be wrong by so many of its own error estimates
 ROUNDING = 1e-8  # of the size of the sum: what both sides may differ by besides
+FLOOR = 1e-12  # of the largest sum: smaller rows are rounding
 VAGUE = 1e-3  # of the size of the sum: a difference that is less certain proves nothing
 FAINT = 1e-4  # weakest effect of a column, as a part of the strongest, that the others are stepped down to
 
@@ -42,8 +43,13 @@ class Direction(NamedTuple):
     @property
     def excess(self) -> FloatArray:
         """|f_x d - D| in units of what is accepted; above 1 both contradict each other. NaN where D is."""
-        limit = SAFETY * self.uncertainty + (ROUNDING + self.slack) * self.size
+        limit = SAFETY * self.uncertainty + (ROUNDING + self.slack) * self.size + self._floor
         return np.abs(self.given - self.difference) / np.where(limit > 0.0, limit, np.finfo(float).tiny)
+
+    @property
+    def _floor(self) -> float:
+        """Rounding of the largest row, which rows that are zero feel."""
+        return FLOOR * float(self.size.max(initial=0.0))
 
     @property
     def worst(self) -> int:
@@ -56,7 +62,7 @@ class Direction(NamedTuple):
         if np.any(self.excess > 1.0):
             return "contradicts"
         scale = np.maximum(self.size, np.abs(self.difference))
-        vague = ~(SAFETY * self.uncertainty <= (VAGUE + self.slack) * scale) & (scale > 0.0)
+        vague = ~(SAFETY * self.uncertainty <= (VAGUE + self.slack) * scale) & (scale > self._floor)
         return "uncertain" if vague.any() else "agrees"
 
 
@@ -66,7 +72,8 @@ def along_random_direction(
     """Differences of a function along a random direction, beside its Jacobian (m, n) at x (n,)."""
     scales = column_scales(None, x)
     effects = np.abs(np.where(np.isfinite(jacobian), jacobian, 0.0)) * scales
-    effects /= np.where((largest := effects.max(axis=1, keepdims=True)) > 0.0, largest, 1.0)
+    largest = effects.max(axis=1, keepdims=True)
+    effects /= np.where(largest > FLOOR * largest.max(initial=0.0), largest, np.inf)  # rows of rounding say nothing
     strength = effects.max(axis=0)
     felt = strength[strength > 0.0]
     goal = max(float(felt.min(initial=1.0)), FAINT)
