@@ -19,6 +19,7 @@ import gradient_mechanisms as mechanisms
 import test_cut_joints as rings
 
 import mechgrad as mg
+from mechgrad.dynamics.system import System
 
 TREES = (("fully-recursive", "rk4"), ("fully-recursive", "dop853"), ("semi-recursive", "trapezoidal"))
 LOOPS = (
@@ -50,8 +51,6 @@ class Case(NamedTuple):
 
 def held(model: mg.Model, q: np.ndarray, names: list[str]) -> list[str]:
     """As many of some point coordinates as there are degrees of freedom, those that determine q best."""
-    from mechgrad.dynamics.system import System
-
     J = System(model).constraints(q[None]).J[0]
     free = np.linalg.svd(J)[2][np.linalg.matrix_rank(J, tol=1e-8) :].T if J.size else np.eye(model.n_v)
     rows = np.stack([mg.marker_jacobian(model, [name[:-2]], q)[0]["xyz".index(name[-1])] for name in names])
@@ -241,10 +240,9 @@ def rolling() -> Case:
 
 
 def held_positions(model, q):
+    """Coordinates of points that fix ball and wheel on the ground: for each of them five, those that do it best."""
     chosen = []
     for body, points in (("ball", ["P ball", "centre"]), ("wheel", ["P wheel", "hub"])):
-        from mechgrad.dynamics.system import System
-
         system = System(model)
         J = system.constraints(q[None]).J[0][: system.n_holonomic]
         columns = list(range(model.v_slice(f"{body} free").start, model.v_slice(f"{body} free").stop))
