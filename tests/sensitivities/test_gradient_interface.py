@@ -218,6 +218,8 @@ def test_guided_motion():
     assert np.abs(g.array).min() > 1e-6
     exact = mg.gradient(motion, g.terms, g.parameters, method="complex")
     np.testing.assert_allclose(g.array, exact.array, rtol=1e-9)
+    assert "held: A, 1 as driven" in str(g)
+    assert g.certify().passed
 
 
 def test_knots_of_splines_at_once():

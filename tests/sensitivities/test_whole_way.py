@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_starts import TIP, arm, compared, differences
 
 import mechgrad as mg
-from mechgrad.errors import InputError, ShapeError, ValueRangeError
+from mechgrad.errors import InputError, ShapeError, UnknownNameError, ValueRangeError
 from mechgrad.gallery import double_pendulum
 
 HOW = {"duration": 0.2, "step": 5e-3}
@@ -152,6 +152,8 @@ def test_data_at_the_reported_instants_are_taken_there_and_said_so():
     g = mg.gradient(motion, mg.Integral(lambda x: (x - data) ** 2, mg.JointCoordinate("shoulder")), ["upper.mass"])
     assert "6 reported instants only" in str(g)
     assert g.certify().passed
+    goal = mg.Integral(lambda x: (x - data) ** 2, mg.JointCoordinate("shoulder"))
+    assert mg.gradient(motion, goal, ["upper.mass"], method="continuous-adjoint").shape == (1, 1)
     with pytest.raises(ValueError, match="broadcast"):
         mg.gradient(motion, mg.Integral(lambda x: x - np.zeros(7), mg.JointCoordinate("shoulder")), ["upper.mass"])
 
@@ -186,6 +188,13 @@ def test_what_is_no_list_of_names_is_refused(wrt):
 def test_what_is_no_objective_is_refused(objective):
     with pytest.raises(InputError, match=r"objective|AtEnd"):
         mg.gradient(swing(step=0.01), objective, ["upper.mass"])
+
+
+def test_unknown_forces_are_refused_with_those_that_are_known():
+    motion = mg.simulate(arm(), [0.3, 0.4], loads=[PUSH], **HOW)
+    for name, known in (("tau.elbow", r"tau\.e"), ("push.forces.x", r"push\.force\.x"), ("pull.force.x", "unknown")):
+        with pytest.raises(UnknownNameError, match=known):
+            mg.gradient(motion, TIP, [name])
 
 
 def test_differences_of_the_whole_way_agree_with_every_method():

@@ -77,6 +77,10 @@ class Case(ABC):
     def repeated(self, parameters: Parameters, values: Array) -> Case:
         """The same made once more from the beginning, with other values of its parameters, complex ones too."""
 
+    def held(self, parameters: Parameters) -> str:
+        """What stays when parameters change, in words."""
+        return f"held at the start: {parameters.start.describe()}."
+
     def accuracy(self) -> str:
         """How accurate its derivatives are, in words."""
         return self.note
@@ -181,7 +185,8 @@ class MotionCase(Case):
 
     def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
         if method in CONTINUOUS:
-            motion = refined(self.motion, ADJOINT_INSTANTS)
+            reported_only = self.seen(terms) is self.motion and self.note
+            motion = self.motion if reported_only else refined(self.motion, ADJOINT_INSTANTS)
             return continuous_gradient(motion, terms, parameters, CONTINUOUS[method])
         by_states, explicit = collected(terms, self.moments(terms), parameters)
         steps = self.steps(self.seen(terms), threads)
@@ -225,6 +230,10 @@ class _Guided(Case):
 
     def moments(self, terms: Sequence[Objective]) -> Moments:
         return self.case.moments()
+
+    def held(self, parameters: Parameters) -> str:
+        driven = ", ".join(self.motion.held)
+        return f"held: {f'{driven} as driven, and ' if driven else ''}the drivers' functions; everything else follows."
 
     def check_followed(self, parameters: Parameters) -> None:
         GuidedSteps(self.case).check(parameters)

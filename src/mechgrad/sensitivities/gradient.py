@@ -115,7 +115,7 @@ class Gradient:
             f"{name:{width}}  " + "  ".join(f"{x:14.7g}" for x in column)
             for name, column in zip(self.parameters, self.array.T, strict=True)
         ]
-        lines += [self.choice, f"held at the start: {self.held}."]
+        lines += [self.choice, self.held]
         return "\n".join([*lines, self.note] if self.note else lines)
 
 
@@ -192,7 +192,7 @@ def gradient(
         )
     return Gradient(
         values, array, labels, parameters.names, parameters.values(), method, choice, motion, terms,
-        parameters.start.describe(), case.accuracy(),
+        case.held(parameters), case.accuracy(),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from mechgrad.dynamics.laws import UserLaws
 from mechgrad.dynamics.system import System
-from mechgrad.errors import InputError, unknown_name
+from mechgrad.errors import InputError, UnknownNameError, unknown_name
 from mechgrad.integrators.independent import named_rows
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.inverse.loads import Load, compile_loads
@@ -104,7 +104,7 @@ class Parameters:
         chosen: list[str] = []
         for item in [wrt] if isinstance(wrt, str) else wrt:
             if not item.startswith("start."):
-                chosen += expand_paths(self.model, [item], list(self._given))
+                chosen += self._found(item)
                 continue
             known = [*self._start_values, *(name for name in self._given if name.startswith("start."))]
             found = [name for name in known if fnmatchcase(name, item)] if any(c in item for c in "*?[") else [item]
@@ -113,6 +113,16 @@ class Parameters:
                     raise unknown_name("start value", name, known, f"the start of model {self.model.name!r}")
             chosen += found
         return chosen
+
+    def _found(self, item: str) -> tuple[str, ...]:
+        """Paths of the model, of tau and of loads that a name or a pattern means."""
+        try:
+            return expand_paths(self.model, [item], list(self._given))
+        except UnknownNameError:
+            near = [path for path in self._given if path.split(".")[0] == item.split(".")[0]]
+            if not near:
+                raise
+            raise unknown_name("force of the motion", item, near, f"model {self.model.name!r}") from None
 
     def __len__(self) -> int:
         return len(self.names)
