@@ -47,7 +47,7 @@ class ALI3P(Formulation):
     """
 
     name: ClassVar[str] = "ALI3-P"
-    penalty: float = 1e9
+    penalty: float = 1e7
     scaling: float = 1.0
     projection: str | None = "augmented"
     accelerations: bool = True
@@ -74,5 +74,6 @@ class ALI3P(Formulation):
             project_above=self.project_above,
             tolerance=self.tolerance,
             most_iterations=self.most_iterations,
-            **newton_numbers(self.tangent, self.reuse, size),
+            watch=self.projection is None or not self.accelerations,
+            **newton_numbers(self.tangent, self.reuse, 0),
         )

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from mechgrad.dynamics.kernels.solver import Settings
 from mechgrad.errors import InputError
 
@@ -52,14 +54,17 @@ def implicit_settings(numbers: tuple[float, float, float, float], **given: Any) 
         "beta": beta, "gamma": gamma, "alpha_m": alpha_m, "alpha_f": alpha_f,
         "weight_0": 1.0, "weight_1": 0.0, "weight_2": 0.0, "alpha": 1e9, "compliant": 0.0, "carry": 1.0,
         "projection": 0.0, "project_accelerations": False, "passes": 1, "project_above": 0.0,
-        "tolerance": 1e-10, "most_iterations": 50, "exact": True, "reuse": False,
+        "tolerance": 1e-10, "most_iterations": 50, "exact": True, "reuse": False, "watch": False,
+        "scales": np.ones(0),
     }  # fmt: skip
     values |= given
     return Settings(**{name: cast(values[name]) for name, cast in _CASTS.items()})
 
 
+# annotations of a NamedTuple are forward references
 _CASTS: Mapping[str, Any] = {
-    name: {"int": int, "bool": bool}.get(str(kind), float) for name, kind in Settings.__annotations__.items()
+    name: {"int": int, "bool": bool, "float": float, "np.ndarray": np.asarray}[kind.__forward_arg__]
+    for name, kind in Settings.__annotations__.items()
 }
 
 

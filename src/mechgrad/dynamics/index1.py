@@ -61,7 +61,8 @@ class Index1(Formulation):
             project_accelerations=self.projection,
             tolerance=self.tolerance,
             most_iterations=self.most_iterations,
-            **newton_numbers(self.tangent, self.reuse, size),
+            watch=True,
+            **newton_numbers(self.tangent, self.reuse, 0),
         )
 
     def explicit(self) -> Explicit:

@@ -56,7 +56,8 @@ class Penalty(Formulation):
             compliant=1.0,
             tolerance=self.tolerance,
             most_iterations=self.most_iterations,
-            **newton_numbers(self.tangent, self.reuse, size),
+            watch=True,
+            **newton_numbers(self.tangent, self.reuse, 0),
         )
 
     def explicit(self) -> Explicit:

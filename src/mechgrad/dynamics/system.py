@@ -15,14 +15,17 @@ from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows, mechanism_of, row_report
+from mechgrad.model.joints import PRISMATIC
 from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
 from mechgrad.model.rows import Row
+from mechgrad.model.tree import KIND, V_AT
 from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 RANK = 1e-9  # relative size of a singular value of Gamma that counts as zero
+SURROUNDINGS = 6  # configurations from which the scales of rows are taken
 INDEX_1 = np.array([REGULAR, 0.0, 0.0, 0.0])
 
 
@@ -102,6 +105,28 @@ class System:
         row, reason = _kernels.state_accelerations(self.T, numbers, q, v, np.array(t, float), a, lam)
         self.users.raise_pending()
         return a, lam, row, reason
+
+    def row_scales(self, q: Array, t: float = 0.0) -> FloatArray:
+        """Inverse masses that the constraint rows feel, (m,): diagonal of Gamma M^-1 Gamma^T, roughly, about q.
+
+        The largest of a few configurations that differ by random turns: where a row has no influence at q itself (a
+        linkage on one line), or little, its scale is that of its surroundings. An order of magnitude: numbers that
+        keep equations regular are measured with it.
+        """
+        m, model = self.n_constraints, self.model
+        if not m:
+            return np.ones(0)
+        atoms = self.T.atoms_i
+        turns = np.random.default_rng(7).normal(size=(SURROUNDINGS, model.n_v))
+        turns[:, atoms[atoms[:, KIND] == PRISMATIC, V_AT]] = 0.0
+        turns[0] = 0.0
+        here = np.array(q, self.dtype)
+        around = np.ascontiguousarray(model.integrate(np.tile(here, (SURROUNDINGS, 1)), turns), dtype=self.dtype)
+        found = np.empty((SURROUNDINGS, m))
+        _kernels.row_scales(self.T, around, float(t), found)
+        found = np.nan_to_num(found, nan=0.0, posinf=0.0)
+        scales = np.asarray(found.max(axis=0))
+        return np.where(scales > 0.0, scales, 1.0)
 
     def redundant(self, q: Array, t: float = 0.0) -> tuple[str, ...]:
         """Names of constraint rows that depend on others in this configuration."""

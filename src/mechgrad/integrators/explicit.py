@@ -12,7 +12,7 @@ import numpy as np
 from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER
 from mechgrad.errors import InputError
 from mechgrad.integrators import dop853
-from mechgrad.integrators.job import DONE, MOST_STEPS, REASONS, Job, bisected, crossing
+from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing
 from mechgrad.integrators.kernels import adaptive as _adaptive
 from mechgrad.integrators.kernels import explicit as _kernels
 from mechgrad.integrators.trajectory import Trajectory
@@ -122,6 +122,8 @@ def adaptive(job: Job) -> Trajectory:
         )
         done, steps, rejected, events = done + got, steps + s, rejected + r, np.append(events, switches)
         if reason != DONE:
+            if reason == CHANGE_POINT:  # noticed when it had been passed
+                done = max(1, done - 1)
             partial = job.trajectory(
                 t[:done], Q[:done], V[:done], steps=steps, rejected=rejected, ended=REASONS[reason], events=events
             )
@@ -217,6 +219,8 @@ def fixed(job: Job) -> Trajectory:
         finite = reason == DONE and bool(np.all(np.isfinite(V[end - 1])))
         if not finite:
             reason = BAD_NUMBER if reason == DONE else reason
+            if reason == CHANGE_POINT:  # noticed one step later
+                end = max(1, end - (2 if every == 1 else 1))
             whole = end if job.single else 0
             clean = bool(np.all(np.isfinite(V[:whole])))
             partial = job.trajectory(

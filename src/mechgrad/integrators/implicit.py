@@ -10,7 +10,7 @@ from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
 from mechgrad.integrators.explicit import first_step
-from mechgrad.integrators.job import DONE, MOST_STEPS, REASONS, Job, bisected, crossing
+from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing
 from mechgrad.integrators.kernels import implicit as _kernels
 from mechgrad.integrators.schemes import NewmarkFamily
 from mechgrad.integrators.trajectory import Trace, Trajectory
@@ -31,11 +31,11 @@ class _Run:
         redundant = bool(system.redundant(job.q[0], job.t0))
         settings = job.formulation.settings(job.scheme.numbers, n + m, redundant)
         assert settings is not None
-        self.settings = settings
+        self.settings = settings._replace(scales=system.row_scales(job.q[0], job.t0))
         dtype = job.q.dtype
         self.arrays: list[Array] = [np.empty((outputs, job.q.shape[1]), dtype)]
         self.arrays += [np.empty((outputs, k), dtype) for k in (n, n, n, m, n)]
-        self.arrays += [np.zeros((outputs, 4)), np.zeros(outputs, np.int64)]
+        self.arrays += [np.zeros((outputs, 5)), np.zeros(outputs, np.int64)]
         Q, V, A, X, L, S, norms, _ = self.arrays
         Q[0], V[0] = job.q[0], job.v[0]
         A[0], L[0] = self._start()
@@ -113,6 +113,8 @@ def fixed(job: Job) -> Trajectory:
         got, reason, at = run.advance(first, last, t, every, h)
         end = first + got
         if reason != DONE:
+            if reason == CHANGE_POINT:  # noticed when it had been passed
+                end = max(1, int(np.sum(t[:end] < at - 0.5 * h)))
             partial = run.trajectory(t, end, (end - 1) * every, 0, REASONS[reason])
             raise job.failed(reason, at, partial, "Take a shorter step, or look at what happens there.")
         if job.stop is not None:
@@ -136,11 +138,17 @@ def controlled(job: Job) -> Trajectory:
         raise InputError(f"samples is {samples}; give at least 2.")
     run = _Run(job, samples)
     t = job.t0 + np.linspace(0.0, job.duration, samples)
-    h = first_step(job, INDEX_1)
-    got, reason, at, steps, rejected, _ = _kernels.march_controlled(
-        job.system.T, run.settings, h, job.t0, job.t0 + job.duration, job.rtol, job.atol, MOST_STEPS, t[1:], *run.arrays
-    )
-    if reason != DONE:
-        partial = run.trajectory(t, got, steps, rejected, REASONS[reason])
-        raise job.failed(reason, at, partial, "Loosen rtol and atol, or look at what happens there.")
+    march = _kernels.Controlled(
+        job.system.T, run.settings, first_step(job, INDEX_1), job.t0, job.t0 + job.duration, job.rtol, job.atol,
+        MOST_STEPS, t[1:], run.arrays,
+    )  # fmt: skip
+    for first, last in job.parts(samples):
+        got, reason = march.advance(first, last)
+        at, steps, rejected = march.state
+        if reason != DONE:
+            if reason == CHANGE_POINT:  # noticed when it had been passed
+                got = max(1, int(np.sum(t[:got] < at - march.step_before)))
+            partial = run.trajectory(t, got, steps, rejected, REASONS[reason])
+            raise job.failed(reason, at, partial, "Loosen rtol and atol, or look at what happens there.")
+        job.report(last / (samples - 1), at)
     return run.trajectory(t, samples, steps, rejected, "duration")

@@ -14,6 +14,7 @@ from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.kernels.accelerations import (
     BAD_NUMBER,
+    CHANGE_POINT,
     DEAD_POINT,
     DONE,
     NOT_CONVERGED,
@@ -42,6 +43,7 @@ REASONS = {
     TOO_SMALL: "the step became too small for the tolerance",
     TOO_MANY: f"more than {MOST_STEPS} steps",
     NOT_CONVERGED: "the iteration of a step did not converge",
+    CHANGE_POINT: "the constraints lose their rank there (a change point, where several motions meet)",
     DEAD_POINT: "the independent coordinates pass a dead point, where they cease to determine the motion",
 }
 
@@ -133,12 +135,19 @@ class Job:
         self.system.users.raise_pending()
         if isinstance(self.formulation, MatrixR) and reason in (DEAD_POINT, NOT_CONVERGED, SINGULAR):
             hint = self._dead_point(trajectory)
+        elif reason == CHANGE_POINT:
+            hint = (
+                f"{self.formulation.name} does not follow one of them in every case; ALI3P() with any implicit scheme "
+                "and Index1() with explicit ones do."
+            )
         elif reason == NOT_CONVERGED:
             hint = "Take a shorter step, another start, or look for a lock-up or a hard impact there."
+            if self.system.n_constraints:
+                hint += " Index1() without a step (DOP853) tells what happens."
         elif reason == SINGULAR and self.system.n_constraints:
             hint = (
-                "mg.mobility(model, q) names the constraints that depend on each other there. ALI3P steps over many "
-                "singular configurations; with MatrixR choose other independent coordinates."
+                "mg.mobility(model, q) names the constraints that depend on each other there. ALI3P() with a step and "
+                "Index1() without one pass such configurations."
             )
         return StepFailed(
             f"the motion of {self.system.model.name!r} ends at t = {t:.6g} s: {REASONS[reason]}. {hint} The motion "
@@ -201,4 +210,4 @@ def bisected(stop: Stop, t: Array, q: Array, v: Array, k: int, advance: Callable
     return (low, best) if best is not None else (start, None)
 
 
-__all__ = ["DONE", "MOST_STEPS", "REASONS", "Job", "Stop", "bisected", "crossing", "signs"]
+__all__ = ["CHANGE_POINT", "DONE", "MOST_STEPS", "REASONS", "Job", "Stop", "bisected", "crossing", "signs"]

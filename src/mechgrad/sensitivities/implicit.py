@@ -96,7 +96,7 @@ class ImplicitSteps:
         self.regular = regular, passes
         self.numbers = StepNumbers(
             self.h, scale, cv, ca, 1.0 / (p.alpha * scale) if p.compliant else regular, 0 if p.compliant else passes,
-            1.0 / p.projection if once else regular, 0 if once else passes,
+            p.scales / p.projection if once else np.full(m, regular), 0 if once else passes,
         )  # fmt: skip
         self.holonomic = not late.any()
         self.rated = bool(np.any(self.w1) or np.any(self.w2))
@@ -137,7 +137,7 @@ class ImplicitSteps:
         motion, trace, every = self.motion, self.trace, self.every
         start = [motion.q, motion.v, motion.a, trace.memory, motion.multipliers, trace.solved]
         arrays = [np.repeat(np.asarray(x)[k : k + 1], every + 1, axis=0) for x in start]
-        norms, iterations = np.zeros((every + 1, 4)), np.zeros(every + 1, np.int64)
+        norms, iterations = np.zeros((every + 1, 5)), np.zeros(every + 1, np.int64)
         t = motion.t[k] + self.h * np.arange(every + 1)
         arguments: tuple[Any, ...] = (self.h, float(motion.t[k]), 1, *arrays, norms, iterations)
         march = _marches.march_fixed_point if motion.trace.job.formulation.fixed_point else _marches.march

@@ -39,8 +39,11 @@ from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_CONSTRAINTS, 
 # convergence is linear: iteration ends when the increment still to come is far below the tolerance. With an exact new
 # matrix it is quadratic: an increment well below the root of the tolerance is the last that matters.
 SHRINKS_ENOUGH, BELOW, BELOW_ROOT = 0.05, 1e-4, 1e-3
-ROUNDING = 1e-16  # increments below this change nothing
+ROUNDING = 1e-16  # increments below this, beside the coordinates, change nothing
+STALLS, NOISE = 0.3, 1e3  # increments that shrink by no more are noise if they are no larger than that
 PENALTY_PASSES = 6
+KEPT_PASSES = 3
+DEFECT = 1e-14  # of rates and second rates: smaller ones are rounding
 
 
 @inlined
@@ -84,7 +87,7 @@ def newton_matrix(T, w, s, p, h, q, v, a, like):
     for k in range(m):
         w0, w1, w2 = weights(T.ints, p, k)
         total = w0 + w1 * cv + w2 * ca
-        s.eps_newton[k] = 1.0 / (p.alpha * scale * total)
+        s.eps_newton[k] = 1.0 / (p.alpha * scale * total) if p.compliant else p.scales[k] / p.alpha
         for j in range(n):
             entry = J[k * n + j]
             if rated and p.exact:
@@ -134,7 +137,8 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     """From (q0, v0, a0, x0) to q, v, a, x, lam at time t; x and lam enter as first guesses.
 
     Returns (reason, iterations, 1 if the factors in s serve the next step, else 0). norms: of constraint values, rates
-    and second rates afterwards, and 1 where the step was projected; solved: x as Newton left it, before projections.
+    and second rates afterwards, 1 where the step was projected, and the share of defects that this left; solved: x as
+    Newton left it, before projections.
     """
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     scale = p.beta * h * h
@@ -172,24 +176,29 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
             size += abs(s.x[j]) ** 2
             x[j] = x[j] + s.x[j] / scale
         for k in range(m):
-            change = s.x[n + k] / scale
-            lam[k] = lam[k] + change
-            left = max(left, abs(change))
+            lam[k] = lam[k] + s.x[n + k] / scale
+            left = max(left, s.eps_newton[k] * abs(s.x[n + k]))
         size = math.sqrt(size)
         iterations += 1
         scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
+        moved = min(1.0, _norm(d, n))
+        floor = ROUNDING * (1.0 + _norm(q, q.size))
         if not size < 1.0e12:
             return NOT_CONVERGED, iterations, 0
         shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
         if quadratic:
-            converged = size < max(p.tolerance, BELOW_ROOT * math.sqrt(p.tolerance))
-            # The penalty leaves values of (change of lam) / alpha to the next iterations; a few take them away, unless
-            # the constraints lose their rank, where multipliers go on changing without an effect on the motion.
+            converged = size < max(BELOW_ROOT * math.sqrt(p.tolerance * moved), floor)
+            # eps leaves values of eps (change of lam) to the next iteration; a few take them away, unless the
+            # constraints lose their rank, where multipliers go on changing without an effect on the motion
             if iterations < PENALTY_PASSES:
-                converged = converged and p.weight_0 * (1.0 - p.compliant) * left / p.alpha < p.tolerance
+                converged = converged and p.weight_0 * (1.0 - p.compliant) * left < p.tolerance * moved
         else:
-            converged = size * shrinks < max(BELOW * p.tolerance, ROUNDING)
-        if iterations > 1 and shrinks > SHRINKS_ENOUGH:
+            converged = size * shrinks < max(BELOW * p.tolerance * moved, floor)
+        # what rounding leaves is not taken away by going on
+        converged = converged or (iterations > 2 and shrinks > STALLS and size < NOISE * floor)
+        # kept factors are renewed where they shrink increments slowly, or took many: near convergence, where increments
+        # are rounding, that they do not shrink says nothing
+        if iterations > 1 and (shrinks > SHRINKS_ENOUGH if not converged else iterations > KEPT_PASSES):
             factored = 0
         before = size
     for j in range(n):
@@ -213,22 +222,31 @@ def project(T, w, s, p, t, q, v, a, norms, has_mass, like):
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     place(T, w, q, v, a, like * 0.0 + t, m, like)
     norms[0] = _norm(w.values, T.ints[N_HOLONOMIC])
-    norms[1], norms[2], norms[3] = _norm(w.rates, m), _norm(w.seconds, m), 0.0
+    norms[1], norms[2], norms[3], norms[4] = _norm(w.rates, m), _norm(w.seconds, m), 0.0, 0.0
     if p.projection == 0.0 or max(norms[1], norms[2] if p.project_accelerations else 0.0) <= p.project_above:
         return DONE
     row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
     if not has_mass:
         mass(T, w, q, v, a, s.M, like)
     for k in range(m):
-        s.eps_newton[k] = 1.0 / p.projection
+        s.eps_newton[k] = p.scales[k] / p.projection
     if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):
         return SINGULAR
-    _nearest(T, w, s, p, w.rates, v)
+    before = norms[1]
+    norms[4] = _left(_nearest(T, w, s, p, w.rates, v), before)
     place(T, w, q, v, a, like * 0.0 + t, m, like)
     norms[1], norms[2], norms[3] = _norm(w.rates, m), _norm(w.seconds, m), 1.0
     if p.project_accelerations:
+        before = norms[2]
         norms[2] = _nearest(T, w, s, p, w.seconds, a)
+        norms[4] = max(norms[4], _left(norms[2], before))
     return DONE
+
+
+@inlined
+def _left(after, before):
+    """The share of defects that a projection left, or 0 where they were rounding."""
+    return after / before if after > DEFECT else 0.0
 
 
 @inner

@@ -19,12 +19,11 @@ transposed.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.saddle import saddle_factor
+from mechgrad.dynamics.kernels.saddle import log_root_det, saddle_factor
 from mechgrad.dynamics.kernels.turning import carry, spread, spread_matrix
 from mechgrad.kernels.columns import add_product, add_transposed, refined_columns
 from mechgrad.kernels.jit import caller, inner, kernel, plain
@@ -68,7 +67,7 @@ class StepNumbers(NamedTuple):
     ca: float
     eps: float  # of the second block of Newton's matrix, times the total weight of its row
     passes: int
-    eps_projection: float
+    eps_projection: np.ndarray  # (m,)
     passes_projection: int
 
 
@@ -89,15 +88,6 @@ def stage_matrix(atoms_i, d, K, C, M, gamma, c_q, c_v, total, w2, eps, scale, cv
             at = k * n + j
             low[at] = (low[at] + cv * c_v[at] + ca * w2[k] * gamma[at]) / total[k]
     return saddle_factor(A, gamma, low, eps, n, m, S, pivots)
-
-
-@inner
-def log_root_det(S, size):
-    """Half the logarithm of |det S|, from factors."""
-    total = 0.0
-    for j in range(size):
-        total += math.log(abs(S[j * size + j]))
-    return 0.5 * total
 
 
 @inner
@@ -137,7 +127,7 @@ def _make_room(n, m, count, eps_projection):
         np.empty(n * n), np.empty(m * n), np.empty(size * size), np.empty(size * size), np.empty(size, np.int64),
         np.empty(size, np.int64), np.empty((size, count)), np.empty((m, count)), np.empty((size, count)),
         np.empty((n, count)), np.empty((n, count)), np.empty((n, count)), np.empty((n, count)), np.empty(m),
-        np.full(m, eps_projection),
+        eps_projection,
     )  # fmt: skip
 
 

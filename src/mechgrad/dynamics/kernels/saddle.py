@@ -10,9 +10,12 @@ remaining defect c - Gamma x (the augmented Lagrangian) takes the influence of e
 
 from __future__ import annotations
 
-from mechgrad.kernels.jit import inner
+import math
+
+from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lu import lu_factor, lu_solve
 
+LOW = math.log(1.6)
 # defects below this, beside the right-hand side, are not worth a repetition
 ROUNDING = 1e-13
 
@@ -62,3 +65,23 @@ def saddle_refine(S, pivots, J, c, x, n, m, passes, work):
         lu_solve(S, pivots, work, size)
         for i in range(size):
             x[i] += work[i]
+
+
+@inner
+def log_root_det(S, size):
+    """Half the logarithm of |det S|, from factors: that of s, the product of the singular values of the rows, and a
+    constant."""
+    total = 0.0
+    for j in range(size):
+        total += math.log(abs(S[j * size + j]))
+    return 0.5 * total
+
+
+@inlined
+def touches_zero(older, before, here):
+    """Whether s, given by logarithms at three steps, falls to zero near the middle one and rises again.
+
+    In steps of one length s = |x|, |x + 1|, ..: next to the smallest is one at least three times as large, or sqrt(3)
+    times where matrices hold s of two neighbours (those of second rates). Steps that follow the motion change s by
+    less elsewhere."""
+    return before <= older and before <= here and LOW + before < max(older, here)

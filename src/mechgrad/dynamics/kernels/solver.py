@@ -22,10 +22,10 @@ class Settings(NamedTuple):
     weight_0: float
     weight_1: float
     weight_2: float
-    alpha: float  # penalty of the Newton matrix
+    alpha: float  # penalty of the Newton matrix; beside 1 / scales, unless constraints are compliant
     compliant: float  # 1 where the penalty stays in the equations, 0 where multipliers take its place
     carry: float  # share of the multipliers with which the next step starts
-    projection: float  # penalty of the projections; 0: none
+    projection: float  # penalty of the projections, beside 1 / scales; 0: none
     project_accelerations: bool
     passes: int  # repetitions of a projection (augmented Lagrangian)
     project_above: float  # conditional projection: only where a rate exceeds this
@@ -33,6 +33,8 @@ class Settings(NamedTuple):
     most_iterations: int
     exact: bool  # derivatives of inertia and gradients in the Newton matrix
     reuse: bool  # keep the factors while they serve
+    watch: bool  # end where rows lose their rank: the formulation cannot tell how the motion goes on
+    scales: np.ndarray  # (m,) inverse masses that rows feel, `states.row_scales`
 
 
 class Solver(NamedTuple):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from mechgrad.dynamics.kernels.accelerations import DONE, saddle_accelerations, tree_accelerations
 from mechgrad.dynamics.kernels.solver import make_solver
-from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, place, push_rows
+from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, mass, place, push_rows
 from mechgrad.inverse.kernels.wrenches import WRENCH
 from mechgrad.kernels.jit import caller, kernel, plain
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.records import refer
+from mechgrad.kinematics.kernels.rows import row_columns
 from mechgrad.model.mechanism import N_CONSTRAINTS, N_ROWS
 
 
@@ -38,6 +39,32 @@ def state_accelerations(T, f, Q, V, t, A, L):
     s = make_solver(T, *f[:3], compliant=f[3] != 0.0)
     kind = (None, 1) if T.ints[N_CONSTRAINTS] else (1, None)
     return _state_accelerations(T, make_work(T), s, *kind, Q, V, t, A, L)
+
+
+@kernel
+def _row_scales(T, w, s, Q, t, scales):
+    T, w, s = refer(T), refer(w), refer(s)
+    like = T.atoms_f[0, 0] * 0.0
+    begin(T, w, like)
+    n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
+    for i in range(Q.shape[0]):
+        place(T, w, Q[i], w.zero, w.zero, like + t, m, like)
+        mass(T, w, Q[i], w.zero, w.zero, s.M, like)
+        row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
+        for k in range(m):
+            total = 0.0
+            for j in range(n):
+                inertia = abs(s.M[j * n + j])
+                if inertia > 0.0:
+                    total += abs(w.J[k * n + j]) ** 2 / inertia
+            scales[i, k] = total
+
+
+@caller
+def row_scales(T, Q, t, scales):
+    """Inverse masses that constraint rows feel in rows of q, into rows of `scales`: the sum of Gamma_kj^2 / M_jj, about
+    the diagonal of Gamma M^-1 Gamma^T."""
+    _row_scales(T, make_work(T), make_solver(T), Q, t, scales)
 
 
 @kernel

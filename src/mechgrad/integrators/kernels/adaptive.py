@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import DONE, TOO_MANY, TOO_SMALL
+from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT, DONE, TOO_MANY, TOO_SMALL
+from mechgrad.dynamics.kernels.saddle import log_root_det, touches_zero
 from mechgrad.dynamics.kernels.system import begin
 from mechgrad.integrators.kernels.explicit import derivative, make_march_room, normalise, settle
 from mechgrad.integrators.kernels.switches import (
@@ -103,6 +104,7 @@ def _adaptive(
     for j in range(n_v):
         y[n_q + j] = v0[j]
     t, out, steps, rejected, switched = t0, 0, 0, 0, 0
+    older, before_last, here, ended = np.nan, np.nan, np.nan, np.nan  # log s at the last steps, and at this one's end
     fresh, growth = True, GROW  # whether the first derivative must be computed; no growth right after a rejection
     last, step, facing = False, h, 0.0
     given = held.shape[0] > 0
@@ -178,6 +180,8 @@ def _adaptive(
                 break
             if dependent is not None and facing == 0.0:
                 facing = z[z.size - 1].real
+            if loops is not None and settles is None and i == 12:
+                ended = log_root_det(s.P, n_v + lam.size)
             if switching is not None and i <= 12:
                 margin, beside = watch(T.ints, T.numbers, w.values, w.rates, i, marks)
                 same = same and beside
@@ -239,6 +243,10 @@ def _adaptive(
         else:
             for j in range(n):
                 store(K, j, load(K, 12 * n + j, like))
+        if loops is not None and settles is None:
+            older, before_last, here = before_last, here, ended
+            if touches_zero(older, before_last, here):
+                return out, CHANGE_POINT, steps, rejected, h, t, switched
         if switching is not None:
             before = switched
             switched = pass_on(T.ints, marks, steps, t, instants, switched)

@@ -16,11 +16,13 @@ Slots of a state y: q (n_q), then v (n_v). Kernels return how far they came and 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from mechgrad.dynamics.kernels.accelerations import (
+    CHANGE_POINT,
     DEAD_POINT,
     DONE,
     saddle_accelerations,
@@ -28,6 +30,7 @@ from mechgrad.dynamics.kernels.accelerations import (
 )
 from mechgrad.dynamics.kernels.matrix_r import independent, orientation, place_free
 from mechgrad.dynamics.kernels.projection import project_state
+from mechgrad.dynamics.kernels.saddle import log_root_det, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.host import LANES
@@ -171,6 +174,7 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
         gather(Q[0], row, y, 0, like)
         gather(V[0], row, y, n_q, like)
         step, facing = 0, 0.0
+        older, before, here = math.nan, math.nan, math.nan  # log s at the last three steps
         for out in range(1, Q.shape[0]):
             for _ in range(every):
                 t = t0 + step * h
@@ -186,6 +190,10 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                         return out, reason
                     if dependent is not None and facing == 0.0:
                         facing = z[z.size - 1].real
+                    if loops is not None and settles is None and i == 0:
+                        older, before, here = before, here, log_root_det(s.P, v.size + lam.size)
+                        if touches_zero(older, before, here):
+                            return out, CHANGE_POINT
                 for j in range(n):
                     x = load(y, j, like)
                     for i in range(n_stages):

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import DEAD_POINT, DONE, NOT_CONVERGED, SINGULAR, TOO_MANY, TOO_SMALL
+from mechgrad.dynamics.kernels.accelerations import (
+    CHANGE_POINT,
+    DEAD_POINT,
+    DONE,
+    NOT_CONVERGED,
+    SINGULAR,
+    TOO_MANY,
+    TOO_SMALL,
+)
 from mechgrad.dynamics.kernels.fixed_point import fixed_point_step
 from mechgrad.dynamics.kernels.implicit import implicit_step
 from mechgrad.dynamics.kernels.matrix_r import factor_W, independent_step, orientation, place_free
 from mechgrad.dynamics.kernels.motion import displace
+from mechgrad.dynamics.kernels.saddle import log_root_det, saddle_factor, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.columns import put_row
-from mechgrad.kernels.jit import caller, inlined, kernel, plain
+from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
+from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.records import refer
-from mechgrad.model.mechanism import N_ALL, N_ROWS
+from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_ROWS
 
 # step control: safety, and by how much a step may shrink or grow
 SAFETY, SHRINK, GROW = 0.9, 0.2, 3.0
+NEARLY_LOST = 1e-3  # share of a defect that a projection leaves, from which on steps are held
+NEARLY_NOTHING = 1e-13  # beside the scales of rows: keeps factors regular where rows depend on each other
 
 
 @inlined
@@ -65,7 +78,7 @@ def _make_room(T, Q, V, A, X, L):
     z = np.empty(6 * int(T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)
     return Room(
         q.copy(), v.copy(), a.copy(), x.copy(), lam.copy(), q.copy(), v.copy(), a.copy(), x.copy(), v.copy(), x.copy(),
-        x.copy(), x.copy(), np.zeros(4), v.copy(), lam.copy(), z,
+        x.copy(), x.copy(), np.zeros(5), v.copy(), lam.copy(), z,
     )  # fmt: skip
 
 
@@ -88,6 +101,7 @@ def _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     begin(T, w, like)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
     factored, step = plain(0), plain(0)
+    older, before, here = math.nan, math.nan, math.nan  # log s at the last three steps
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
@@ -98,6 +112,10 @@ def _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
             )
             if reason != DONE:
                 return out, reason, t0 + step * h
+            if p.watch and o.lam.size:
+                older, before, here = before, here, log_root_det(s.S, o.v.size + o.lam.size)
+                if touches_zero(older, before, here):
+                    return out, CHANGE_POINT, t0 + (step - 1) * h
             count += passes
             q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
         _report(out, o, q0, v0, a0, x0, Q, V, A, X, L, S, norms)
@@ -153,20 +171,71 @@ def march_independent(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     return _march_independent(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
 
 
+@inlined
+def _errors(p, step, before, a0, a, a_before, e_q, e_v):
+    """Local errors of a step into e_q and e_v; a' and a'' are differences of accelerations.
+
+    The memory of the scheme stands for accelerations at instants shifted by `shift` steps:
+
+        e_q = h^3 a' (shift / 2 + beta - 1/6)
+        e_v = h^2 a' (shift + gamma - 1/2)  +  h^3 a'' ((1 - gamma) shift^2 + gamma (1 + shift)^2 - 1/3) / 2
+    """
+    shift = p.alpha_m - p.alpha_f
+    of_q, of_v = 0.5 * shift + p.beta - 1.0 / 6.0, shift + p.gamma - 0.5
+    of_bend = 0.5 * ((1.0 - p.gamma) * shift * shift + p.gamma * (1.0 + shift) ** 2 - 1.0 / 3.0)
+    for j in range(a.size):
+        slope = (a[j] - a0[j]) / step
+        bend = 2.0 * (slope - (a0[j] - a_before[j]) / before) / (step + before) if before > 0.0 else 0.0
+        e_q[j] = of_q * step**3 * slope
+        e_v[j] = of_v * step * step * slope + of_bend * step**3 * bend
+
+
+@inlined
+def _worst(e_q, e_v, v0, v, d, rtol, atol):
+    """The largest error beside its tolerance."""
+    worst = 0.0
+    for j in range(v.size):
+        worst = max(worst, abs(e_q[j]) / (atol + rtol * max(abs(d[j]), 1.0)))
+        worst = max(worst, abs(e_v[j]) / (atol + rtol * max(abs(v0[j]), abs(v[j]))))
+    return worst
+
+
+@inner
+def _keep_tangential(T, w, s, p, e):
+    """Take from e what constraints will take away: the nearest vector, by the mass matrix, along which they hold.
+
+    Near a configuration where rows lose their rank accelerations across them are rounding divided by little; that is
+    no error of the motion."""
+    n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
+    for j in range(n):
+        total = 0.0 * e[0]
+        for i in range(n):
+            total += s.M[j * n + i] * e[i]
+        s.x[j] = total
+    for k in range(m):
+        s.x[n + k] = 0.0
+    lu_solve(s.S, s.pivots_S, s.x, n + m)
+    for j in range(n):
+        e[j] = s.x[j]
+
+
 @kernel
-def _march_controlled(T, w, s, p, o, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S, norms, iterations):
+def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V, A, X, L, S, norms, iterations):
     T, w, s, p, o = refer(T), refer(w), refer(s), refer(p), refer(o)
     like = T.atoms_f[0, 0] * 0.0
     begin(T, w, like)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
-    d, part, lam, lam1 = o.d, o.spare, o.lam, o.lam1
-    n = V.shape[1]
-    t, out, steps, rejected, growth = t0, 0, 0, 0, GROW
+    d, part, lam, lam1, solved = o.d, o.spare, o.lam, o.lam1, o.solved
+    t0, t, h, before, steps, rejected, growth, count = c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
+    n, out, reason = V.shape[1], first, DONE
+    older, ended, here = math.nan, math.nan, math.nan  # log s at the last three steps
     while out < t_out.size:
         if steps + rejected >= most:
-            return out + 1, TOO_MANY, t, steps, rejected, h
+            reason = TOO_MANY
+            break
         if h < 1e-13 * max(abs(t), t1 - t0):
-            return out + 1, TOO_SMALL, t, steps, rejected, h
+            reason = TOO_SMALL
+            break
         last = t + h >= t1 - 1e-12 * (t1 - t0)
         step = t1 - t if last else h
         for k in range(lam.size):
@@ -174,23 +243,36 @@ def _march_controlled(T, w, s, p, o, h, t0, t1, rtol, atol, most, t_out, Q, V, A
         for j in range(x.size):
             x[j] = x0[j]
         reason, passes, _ = implicit_step(
-            T, w, s, p, step, t + step, q0, v0, a0, x0, q, v, a, x, lam1, d, part, o.norms, plain(0), like
+            T, w, s, p, step, t + step, q0, v0, a0, x0, q, v, a, x, lam1, d, solved, o.norms, plain(0), like
         )
+        count += passes
         if reason != DONE:
             if reason != NOT_CONVERGED and reason != SINGULAR:
-                return out + 1, reason, t, steps, rejected, h
+                break
+            reason = DONE
             h, growth, rejected = step * SHRINK, 1.0, rejected + 1
             continue
-        error = 0.0
-        for j in range(n):
-            change = step * step * abs(a[j] - a0[j]) / 12.0
-            error = max(error, change / (atol + rtol * max(abs(d[j]), 1.0)))
-            error = max(error, change / (atol + rtol * max(abs(v0[j]), abs(v[j]))))
-        if error > 1.0:
-            h, growth, rejected = step * max(SHRINK, SAFETY * error ** (-1.0 / 3.0)), 1.0, rejected + 1
+        share = step / (t1 - t0)
+        _errors(p, step, before, a0, a, o.before, part, o.older)
+        error = _worst(part, o.older, v0, v, d, rtol, atol) / share
+        if error > 1.0 and p.projection != 0.0 and lam.size:
+            for k in range(lam.size):
+                s.eps_newton[k] = NEARLY_NOTHING * p.scales[k]
+            if saddle_factor(s.M, w.J, w.J, s.eps_newton, n, lam.size, s.S, s.pivots_S):
+                _keep_tangential(T, w, s, p, part)
+                _keep_tangential(T, w, s, p, o.older)
+                error = _worst(part, o.older, v0, v, d, rtol, atol) / share
+        held = o.norms[4] > NEARLY_LOST ** (p.passes + 1)
+        if error > 1.0 and not held:
+            h, growth, rejected = step * max(SHRINK, SAFETY * error**-0.5), 1.0, rejected + 1
             continue
         end = t1 if last else t + step
         steps += 1
+        if p.watch and lam.size:
+            older, ended, here = ended, here, log_root_det(s.S, n + lam.size)
+            if touches_zero(older, ended, here):
+                reason = CHANGE_POINT
+                break
         while out < t_out.size and t_out[out] <= end:
             u = (t_out[out] - t) / step
             for j in range(n):
@@ -208,27 +290,57 @@ def _march_controlled(T, w, s, p, o, h, t0, t1, rtol, atol, most, t_out, Q, V, A
             for k in range(lam.size):
                 L[out + 1, k] = lam[k] + (lam1[k] - lam[k]) * u
             put_row(norms, out + 1, o.norms)
-            iterations[out + 1] = passes
+            iterations[out + 1] = int(count)
+            count = 0.0
             out += 1
         for k in range(lam.size):
             lam[k] = lam1[k]
+        for j in range(n):
+            o.before[j] = a0[j]
+        before = step
         q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
         t = end
         if not last:
-            h = step * min(growth, GROW if error == 0.0 else max(SHRINK, SAFETY * error ** (-1.0 / 3.0)))
+            # where rows nearly lose their rank, steps stay as they were: accelerations across these rows are rounding
+            # divided by little, and by the square of the step; the motion is as smooth as before
+            growth = 1.0 if held else growth
+            h = step * min(growth, GROW if error == 0.0 else max(1.0 if held else SHRINK, SAFETY * error**-0.5))
         growth = GROW
-    return out + 1, DONE, t, steps, rejected, h
+    c[1], c[2], c[3], c[4], c[5], c[6], c[7] = t, h, before, steps, rejected, growth, count
+    for j in range(o.q0.size):
+        o.q0[j] = q0[j]
+    for j in range(n):
+        o.v0[j], o.a0[j], o.x0[j] = v0[j], a0[j], x0[j]
+    return out + 1, reason
 
 
-@caller
-def march_controlled(T, p, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S, norms, iterations):
-    """Steps whose local error, h^2 (a1 - a0) / 12 and its counterpart of the velocities, stays within tolerance.
+class Controlled:
+    """A march whose steps keep their local error, in proportion to their length, within tolerance.
 
-    From row 0 of Q, V, A, X, L to rows 1, 2, .. at the instants t_out (sorted), by cubic interpolation.
-    Returns (rows written, reason, time, steps, rejected, next step).
+    From row 0 of Q, V, A, X, L to rows 1, 2, .. at the instants t_out (sorted), by cubic interpolation; in parts, so
+    that there is time to say how far it has come.
     """
-    w, s, o = make_work(T), make_solver(T), _make_room(T, Q, V, A, X, L)
-    return _march_controlled(T, w, s, p, o, h, t0, t1, rtol, atol, most, t_out, Q, V, A, X, L, S, norms, iterations)
+
+    def __init__(self, T, p, h, t0, t1, rtol, atol, most, t_out, arrays):
+        self._room = make_work(T), make_solver(T), p, _make_room(T, *arrays[:5])
+        # t0, time, step, step before, steps, rejected, largest growth, iterations since the last output
+        self._numbers = np.array([t0, t0, h, 0.0, 0, 0, GROW, 0.0])
+        self._fixed, self._t_out, self._arrays = (T, (t1, rtol, atol, most)), t_out, arrays
+
+    def advance(self, first, last):
+        """Rows after `first` up to `last`: (rows written in all, reason)."""
+        T, rest = self._fixed
+        return _march_controlled(T, *self._room, self._numbers, *rest, self._t_out[:last], first, *self._arrays)
+
+    @property
+    def step_before(self):
+        """Length of the last step."""
+        return float(self._numbers[3])
+
+    @property
+    def state(self):
+        """(time, steps, rejected)"""
+        return float(self._numbers[1]), int(self._numbers[4]), int(self._numbers[5])
 
 
 @kernel
