@@ -6,14 +6,15 @@ line, where Gamma loses rank and the linkage could go on as an open or as a cros
     r = a e(x) - d,      rho^2 = |r|^2,      c e(y) = r (rho^2 + c^2 - b^2 + i S) / (2 rho^2)
     S^2 = (rho^2 - (b - c)^2) ((b + c)^2 - rho^2)
 
-is the rocker's angle y. One factor of S^2 is a square there, 4 a d sin(x/2)^2 if bars fold at x = 0 and 4 a d cos(x/2)^2
-at x = pi: its root with a sign goes smoothly through zero, and so does the motion that has no reason to turn a corner.
+is the rocker's angle y. One factor of S^2 is a square there, 4 a d sin(x/2)^2 if bars fold at x = 0, 4 a d cos(x/2)^2
+at x = pi: its root with a sign goes smoothly through zero, and so does the motion, which has no cause to turn a corner.
 Nothing here knows joints, constraints or accelerations: the motion follows from x'^2 = 2 (E - V(x)) / J(x).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.integrate import quad, solve_ivp
@@ -113,11 +114,15 @@ class Linkage:
     """
 
     def __init__(self, seed, kind, loops=1, spring=False, weightless=False, meet=False, steps=160):
+        self.drawn_by = (seed, kind, loops, spring, weightless, meet, steps)
         rng = np.random.default_rng([seed, KINDS.index(kind), loops])
         while not self._draw(rng, kind, loops, spring, weightless):
             pass
         self._time(rng, steps, meet)
         self._build(rng)
+
+    def __repr__(self):
+        return f"Linkage{self.drawn_by}"
 
     # ---- geometry
 
@@ -147,7 +152,9 @@ class Linkage:
         self.wall, self.hook = np.r_[rng.uniform(-1, 1, 2), 0.7], rng.uniform(-0.5, 0.5, 2)  # off the plane: never zero
         potential = self._potential(x)
         at_fold = self._inertia(np.array([fold]))[0] * rng.uniform(2.0, 5.0) ** 2 / 2
-        self.energy = max(self._potential(np.array([fold]))[0] + at_fold, potential.max() + 0.4 * at_fold)
+        weight = self._potential(np.array([fold]))[0]
+        self.energy = max(weight + at_fold, potential.max() + 0.4 * at_fold)
+        self.kinetic_at_fold = self.energy - weight
         return True
 
     def _regular(self, x):
@@ -222,18 +229,38 @@ class Linkage:
             step = self.folds_at / round(self.folds_at / step)
         self.step, self.duration = step, step * round(duration / step)
 
+    @cached_property
+    def _path(self):
+        span, close = (0.0, self.duration), {"rtol": 1e-12, "atol": 1e-12, "dense_output": True}
+        return solve_ivp(lambda _, x: self.sense * self._pace(x), span, [self.first], "DOP853", **close).sol
+
     def crank(self, t):
         """The crank's angle at times t."""
-        if t[-1] == 0.0:
-            return np.full(len(t), self.first)
-        span, close = (0.0, float(t[-1])), {"rtol": 1e-12, "atol": 1e-12}
-        path = solve_ivp(lambda _, x: self.sense * self._pace(x), span, [self.first], "DOP853", t, **close)
-        return path.y[0]
+        return self._path(np.minimum(t, self.duration))[0]
 
     def directions(self, t):
         """Directions of all links at times t, (nt, links, 2)."""
         angle = self.links(self.crank(t))[0]
         return np.stack([np.cos(angle), np.sin(angle)], axis=-1).swapaxes(0, 1)
+
+    def sides(self, t):
+        """Numbers that change sign where a four-bar folds, (nt, four-bars)."""
+        angle = self.links(self.crank(t))[0]
+        return np.stack([four.folded(angle[2 * k]) for k, four in enumerate(self.bars)], axis=1)
+
+    def rank_left(self, t):
+        """The smallest singular value at an instant, over all loops, of the 2 x 3 directions that close each.
+
+        They are what Gamma is made of: the sines of the angles between the bars, less a common factor.
+        """
+        angle = self.links(self.crank(np.array([t])))[0][:, 0]
+        loops = [angle[2 * k : 2 * k + 3] for k in range(len(self.bars))]
+        return min(np.linalg.svd([np.cos(x), np.sin(x)], compute_uv=False)[-1] for x in loops)
+
+    def fastest(self):
+        """The largest angular velocity of any link [rad/s]."""
+        x = np.linspace(self.first, self.last, 100)
+        return float((np.abs(self.links(x)[1]) * self._pace(x)).max())
 
     # ---- the mechanism
 
