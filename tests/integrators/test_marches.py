@@ -153,6 +153,21 @@ def test_a_motion_that_blows_up_keeps_what_it_was():
         assert np.isfinite(kept.q[0, 0])
 
 
+def test_a_loop_that_blows_up_keeps_what_it_was():
+    """Beyond 1e100 m/s squares overflow, and constraints could not be measured any more: the motion ends before."""
+    away = mg.TorsionSpring("away", "x", stiffness=-1e6)
+    sliders = [mg.Prismatic("x", "ground", "a"), mg.Prismatic("y", "ground", "b")]
+    gear = mg.Gear("gear", "x", "y", ratio=-0.4)
+    model = mg.Model("away", [mg.Body("a", 1.0), mg.Body("b", 1.0)], sliders, constraints=[gear], forces=[away])
+    for formulation in (mg.Index1(projection=False), mg.Penalty()):
+        with pytest.raises(StepFailed, match=r"ends at t = \d.*not finite.*shorter step") as caught:
+            simulate(model, [-0.4, 1.0], duration=10.0, step=1e-2, scheme="rk4", formulation=formulation)
+        kept = caught.value.trajectory
+        assert 10 < len(kept.t) < 1001
+        assert 1e20 < np.abs(kept.v).max() < 1e100
+        assert np.all(np.isfinite(np.hstack([kept.q, kept.v, kept.a, kept.norms])))
+
+
 # ---- the numbers of a scheme
 
 

@@ -29,6 +29,7 @@ for _table in (RK4_A, RK4_B, RK4_C):
 
 
 SWITCHES = 1024  # of contacts, that a march first makes room for
+BEYOND = 1e100  # velocities [rad/s, m/s] whose squares would soon overflow: an unstable march, no motion
 
 
 class Kind(NamedTuple):
@@ -193,6 +194,12 @@ def stopped(
     return job.trajectory(times, q, v, steps=steps, rejected=rejected, ended="stop", events=events)
 
 
+def _moving(V: Array) -> int:
+    """How many instants, the start included, there are before velocities are beyond all motion or no numbers."""
+    beyond = ~(np.abs(V[1:]).max(axis=tuple(range(1, V.ndim)), initial=0.0) < BEYOND)
+    return int(np.argmax(beyond)) + 1 if beyond.any() else len(V)
+
+
 def fixed(job: Job) -> Trajectory:
     """The classical method of order four; batches of mechanisms without constraints run in SIMD lanes."""
     f, kind = numbers(job)
@@ -216,18 +223,17 @@ def fixed(job: Job) -> Trajectory:
         here = slice(first, last + 1)
         got, reason = kernel(h, t[first], Q[here], V[here])
         end = first + got
-        finite = reason == DONE and bool(np.all(np.isfinite(V[end - 1])))
-        if not finite:
-            reason = BAD_NUMBER if reason == DONE else reason
+        moving = _moving(V[:end])
+        if reason != DONE or moving < end:
+            reason = reason if moving == end else BAD_NUMBER
             if reason == CHANGE_POINT:  # noticed one step later
-                end = max(1, end - (2 if every == 1 else 1))
-            whole = end if job.single else 0
-            clean = bool(np.all(np.isfinite(V[:whole])))
+                moving = max(1, moving - (2 if every == 1 else 1))
+            whole = moving if job.single else 0
             partial = job.trajectory(
                 t[:whole], *_shaped(Q[:whole], V[:whole], job.single), steps=whole * every, rejected=0,
-                ended=REASONS[reason], finite=clean,
+                ended=REASONS[reason],
             )  # fmt: skip
-            raise job.failed(reason, t[min(end, outputs - 1)], partial, "Take a shorter step, or scheme='dop853'.")
+            raise job.failed(reason, t[min(moving, outputs - 1)], partial, "Take a shorter step, or scheme='dop853'.")
         if job.stop is not None:
             crossed = crossing(job.stop, t[here], Q[here, 0], V[here, 0])
             if crossed is not None:

@@ -100,14 +100,14 @@ class Job:
             sys.stdout.write(f"\r  {100 * share:3.0f} %  t = {t:.4g} s" + ("\n" if share >= 1 else ""))
             sys.stdout.flush()
 
-    def trajectory(self, t: Array, q: Array, v: Array, *, ended: str, finite: bool = True, **more: Any) -> Trajectory:
+    def trajectory(self, t: Array, q: Array, v: Array, *, ended: str, **more: Any) -> Trajectory:
         """The result; accelerations and multipliers are computed here unless they are given."""
         system = self.system
         if "a" not in more:
             flat_q, flat_v = q.reshape(-1, q.shape[-1]), v.reshape(-1, v.shape[-1])
             a = np.full((len(flat_q), system.model.n_v), np.nan, q.dtype)
             lam = np.full((len(flat_q), system.n_constraints), np.nan, q.dtype)
-            if len(flat_q) and finite:
+            if len(flat_q):
                 explicit = self.formulation.explicit()
                 assert explicit is not None
                 times = np.broadcast_to(t, q.shape[:-1]).ravel()

@@ -7,6 +7,22 @@ Kruskal with coordinates as costs: joints are kept from the cheapest to the dear
     welds, then hinges and slides, then joints with more coordinates, then balls (4); earlier ones before later ones
 
 Balls are thus the first to be cut: their closure is three rows, and no Euler parameters are left to normalise.
+
+The motion does not depend on the choice, its error does. Every possible cut in 24 motions of 16 loops (a slider-crank,
+four-bars slow and fast with equal and unequal masses, 5, 6 and 8 hinges in a plane, 7 in space, Bennett's linkage, a
+wheel suspension), DOP853 at tolerances about 1e-9, largest error of bodies' positions and directions over the motion:
+
+    largest beside smallest over all cuts, at one tolerance                               median 3.4, at most 24
+    the same cut, nine tolerances from 0.7e-9 to 1.4e-9: how errors happen to cancel      median 2.4, at most 29
+    over all cuts, each by the geometric mean over these tolerances                       median 2.3, at most 21
+
+Looser tolerances and longer motions gave more: 110 for that slider-crank at 1e-8, over 1000 for Bennett's at 1e-7 and
+3 at 1e-10; which cut was best then changed with the motion. That slider-crank is better by 2 to 21 with its ball cut,
+the one of the gallery by nothing. For single loops of hinges, 67 random ones, five numbers were compared with the
+error of each cut: depth of the tree, sum of depths, conditions of M and of Gamma M^-1 Gamma^T at the start, largest
+speed. No rank correlation exceeds 0.5 (five hinges, depth), and none 0.2 for seven and eight hinges. Cutting where
+Gamma M^-1 Gamma^T is best conditioned would change errors by 0.8 on average, less than another tolerance does, and asks
+for a closed configuration, which a model need not know. So what is known decides: coordinates, then order.
 """
 
 from __future__ import annotations

@@ -1,0 +1,119 @@
+"""Linkages that pass change points, by every formulation and scheme: the smooth motion, or a clear end.
+
+Where all bars of a loop lie on one line, its constraints lose rank and another motion could begin. The smooth one is
+known in closed form (`random_linkages`), and so is its energy. A motion that goes on must be there; one that cannot
+must say when it ends, and be right until then.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from random_linkages import KINDS, Linkage
+
+import mechgrad as mg
+from mechgrad.integrators.trajectory import StepFailed
+
+# formulation, scheme, tolerance of the error control or None for fixed steps
+WAYS = {
+    "ali3p, trapezoidal": ("ali3p", "trapezoidal", None),
+    "ali3p, generalized-alpha": ("ali3p", "generalized-alpha", None),
+    "ali3p, adaptive": ("ali3p", "trapezoidal", 1e-6),
+    "index1, dop853": ("index1", "dop853", 1e-9),
+    "index1, rk4": ("index1", "rk4", None),
+    "index1, trapezoidal": ("index1", "trapezoidal", None),
+    "index1, adaptive": ("index1", "trapezoidal", 1e-6),
+    "penalty, dop853": ("penalty", "dop853", 1e-9),
+    "penalty, rk4": ("penalty", "rk4", None),
+    "penalty, trapezoidal": ("penalty", "trapezoidal", None),
+    "penalty, adaptive": ("penalty", "trapezoidal", 1e-6),
+    "matrix-r, trapezoidal": ("matrix-r", "trapezoidal", None),
+    "matrix-r, rk4": ("matrix-r", "rk4", None),
+    "matrix-r, dop853": ("matrix-r", "dop853", 1e-9),
+}
+
+
+known = cache(Linkage)  # all ways are given the same ones
+
+
+@st.composite
+def linkages(draw):
+    """One to three four-bars in a row that fold together; one in two starts meets the fold with the end of a step."""
+    seed, kind, loops = draw(st.integers(0, 100_000)), draw(st.sampled_from(KINDS)), draw(st.integers(1, 3))
+    return known(seed, kind, loops, draw(st.booleans()), draw(st.booleans()), draw(st.booleans()))
+
+
+def bounds(linkage, tolerance):
+    """Errors that are granted: of directions [rad], and of the energy beside the kinetic one.
+
+    Fixed steps: the trapezoidal rule leaves h^2 / 12 times the third derivative in each unit of time; with w the speed
+    of the fastest link that is (w h)^2 / 12 w T over the motion. Before the fold these linkages stay below 0.4 of it in
+    position and 1.3 in energy. Thirty times as much is granted to all schemes: at the fold rows are as small as w h,
+    and what a step leaves weighs as much more.
+
+    Error control: before the fold the trapezoidal rule leaves up to 200 times its tolerance, and 1000 are granted.
+    DOP853 leaves up to 10; at the fold Index1 adds what its regularisation by 1e-6 does to accelerations, about 1e-6
+    in position and 5e-6 in energy at any tolerance, of which ten and twenty times are granted.
+
+    On a wrong branch errors are 0.01 to 2.
+    """
+    if tolerance is not None:
+        return (1e-5, 1e-4) if tolerance < 1e-7 else (1e3 * tolerance, 1e3 * tolerance)
+    fastest = linkage.fastest()
+    one = 30 * (fastest * linkage.step) ** 2 * fastest * linkage.duration / 12
+    return one, one
+
+
+def moved(linkage, way):
+    """The motion until its end, or as far as it came, and what was said then."""
+    formulation, scheme, tolerance = WAYS[way]
+    how = {"step": linkage.step} if tolerance is None else {"rtol": tolerance, "atol": tolerance}
+    arguments = (linkage.model, linkage.q, linkage.v, linkage.duration)
+    try:
+        return mg.simulate(*arguments, formulation=formulation, scheme=scheme, **how), ""
+    except StepFailed as error:
+        return error.trajectory, str(error)
+
+
+def judged(linkage, way):
+    """Right, or right until a clear end."""
+    # the test is not empty: rows lose rank within the motion, and every loop is on its other side at the end
+    assert 0.15 * linkage.duration < linkage.folds_at < 0.9 * linkage.duration
+    assert linkage.rank_left(linkage.folds_at) < 1e-6 < 1e-3 < linkage.rank_left(0.0)
+    first, last = linkage.sides(np.array([0.0, linkage.duration]))
+    assert np.all(first * last < 0.0)
+
+    motion, said = moved(linkage, way)
+    if motion.ended == "duration":
+        assert motion.t[-1] == pytest.approx(linkage.duration)
+    else:
+        assert f"the motion of '{linkage.model.name}' ends at t = " in said
+        assert motion.ended in said
+    position, energy = bounds(linkage, WAYS[way][2])
+    wrong = np.abs(motion.markers(linkage.names).position[:, :, :2] - linkage.directions(motion.t)).max(axis=(1, 2))
+    lost = np.abs(motion.energy() - linkage.energy) / linkage.kinetic_at_fold
+    when = f"{motion.ended} at {motion.t[-1]:.4f} s, fold at {linkage.folds_at:.4f} s, step {linkage.step:.5f} s"
+    assert wrong.max() <= position, f"{when}: directions are off by {wrong.max():.1e}, granted {position:.1e}"
+    assert lost.max() <= energy, f"{when}: energy is off by {lost.max():.1e} of the kinetic, granted {energy:.1e}"
+    assert motion.norms[:, 0].max() <= max(position, 1e-8), f"{when}: loops open by {motion.norms[:, 0].max():.1e} m"
+
+
+def property_test(examples):
+    @pytest.mark.parametrize("way", WAYS)
+    @settings(
+        max_examples=examples, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],  # a smaller seed is no simpler linkage
+    )  # fmt: skip
+    @given(linkage=linkages())
+    def test(way, linkage):
+        judged(linkage, way)
+
+    return test
+
+
+test_some_linkages = property_test(50)
+test_many_linkages = pytest.mark.slow(property_test(1000))
