@@ -47,7 +47,7 @@ class ALI3P(Formulation):
     """
 
     name: ClassVar[str] = "ALI3-P"
-    penalty: float = 1e7
+    penalty: float = 1e9
     scaling: float = 1.0
     projection: str | None = "augmented"
     accelerations: bool = True

@@ -33,7 +33,9 @@ from mechgrad.kernels.jit import inlined, inner, plain, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kinematics.kernels.rows import row_columns, row_rate_columns
+from mechgrad.model.joints.base import BALL, REVOLUTE
 from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_CONSTRAINTS, N_HOLONOMIC, N_LAWS, N_ROWS, REFERENCE
+from mechgrad.model.tree import KIND, V_AT
 
 # A kept Newton matrix is renewed when increments shrink by less than this. With it, or with an approximate one,
 # convergence is linear: iteration ends when the increment still to come is far below the tolerance. With an exact new
@@ -41,7 +43,8 @@ from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_CONSTRAINTS, 
 SHRINKS_ENOUGH, BELOW, BELOW_ROOT = 0.05, 1e-4, 1e-3
 ROUNDING = 1e-16  # increments below this, beside the coordinates, change nothing
 STALLS, NOISE = 0.3, 1e3  # increments that shrink by no more are noise if they are no larger than that
-PENALTY_PASSES = 6
+TURNS = 0.5  # share of the largest turn of a step below which singular values of rows are left to the motion
+PASSES = 2  # that take the influence of eps away
 KEPT_PASSES = 3
 DEFECT = 1e-14  # of rates and second rates: smaller ones are rounding
 
@@ -52,6 +55,19 @@ def weights(ints, p, k):
     if k < ints[N_HOLONOMIC]:
         return p.weight_0, p.weight_1, p.weight_2
     return 0.0, (1.0 if p.weight_2 == 0.0 else p.weight_1), p.weight_2
+
+
+@inlined
+def largest_turn(atoms_i, d):
+    """The largest rotation among the coordinates of a step [rad]."""
+    most = 0.0
+    for i in range(atoms_i.shape[0]):
+        kind, j = atoms_i[i, KIND], atoms_i[i, V_AT]
+        if kind == REVOLUTE:
+            most = max(most, abs(d[j]))
+        elif kind == BALL:
+            most = max(most, abs(d[j]), abs(d[j + 1]), abs(d[j + 2]))
+    return most
 
 
 @inner
@@ -66,7 +82,7 @@ def scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d):
 
 
 @inner
-def newton_matrix(T, w, s, p, h, q, v, a, like):
+def newton_matrix(T, w, s, p, h, q, v, a, loose, like):
     """Factors of the Newton matrix in the placed state; fills s.r too. Returns False where it is singular."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     scale = p.beta * h * h
@@ -87,7 +103,7 @@ def newton_matrix(T, w, s, p, h, q, v, a, like):
     for k in range(m):
         w0, w1, w2 = weights(T.ints, p, k)
         total = w0 + w1 * cv + w2 * ca
-        s.eps_newton[k] = 1.0 / (p.alpha * scale * total) if p.compliant else p.scales[k] / p.alpha
+        s.eps_newton[k] = 1.0 / (p.alpha * scale * total) if p.compliant else loose * p.scales[k]
         for j in range(n):
             entry = J[k * n + j]
             if rated and p.exact:
@@ -145,8 +161,10 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
     for k in range(m):
         lam[k] = lam[k] * p.carry
+        s.c[k] = lam[k] * (1.0 - p.compliant)
     scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
-    before, converged, quadratic, fresh, iterations = math.inf, False, False, False, 0
+    loose = max(1.0 / p.alpha, (TURNS * largest_turn(T.atoms_i, d)) ** 2)
+    before, converged, quadratic, fresh, iterations, passes = math.inf, False, False, False, 0, 0
     while not converged:
         if iterations >= p.most_iterations:
             return NOT_CONVERGED, iterations, 0
@@ -161,15 +179,15 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
         if factored != 0:
             residual(T, w, q, v, a, s.r, like)
         else:
-            if not newton_matrix(T, w, s, p, h, q, v, a, like):
+            if not newton_matrix(T, w, s, p, h, q, v, a, loose, like):
                 return why_singular(s.r), iterations, 0
             factored = 1 if p.reuse else 0
         for j in range(n):
             s.x[j] = -scale * s.r[j]
         for k in range(m):
             w0, w1, w2 = weights(T.ints, p, k)
-            defect = w0 * w.values[k] + w1 * w.rates[k] + w2 * w.seconds[k] - p.compliant * lam[k] / p.alpha
-            s.x[n + k] = -defect / (w0 + w1 * cv + w2 * ca)
+            defect = (w0 * w.values[k] + w1 * w.rates[k] + w2 * w.seconds[k]) / (w0 + w1 * cv + w2 * ca)
+            s.x[n + k] = s.eps_newton[k] * scale * (lam[k] - s.c[k]) - defect
         lu_solve(s.S, s.pivots_S, s.x, n + m)
         size, left = 0.0, 0.0
         for j in range(n):
@@ -177,7 +195,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
             x[j] = x[j] + s.x[j] / scale
         for k in range(m):
             lam[k] = lam[k] + s.x[n + k] / scale
-            left = max(left, s.eps_newton[k] * abs(s.x[n + k]))
+            left = max(left, s.eps_newton[k] * scale * abs(lam[k] - s.c[k]))
         size = math.sqrt(size)
         iterations += 1
         scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
@@ -188,14 +206,16 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
         shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
         if quadratic:
             converged = size < max(BELOW_ROOT * math.sqrt(p.tolerance * moved), floor)
-            # eps leaves values of eps (change of lam) to the next iteration; a few take them away, unless the
-            # constraints lose their rank, where multipliers go on changing without an effect on the motion
-            if iterations < PENALTY_PASSES:
-                converged = converged and p.weight_0 * (1.0 - p.compliant) * left < p.tolerance * moved
         else:
             converged = size * shrinks < max(BELOW * p.tolerance * moved, floor)
         # what rounding leaves is not taken away by going on
         converged = converged or (iterations > 2 and shrinks > STALLS and size < NOISE * floor)
+        # What eps left of the constraints is taken away by another pass, with the multipliers found as those that eps
+        # counts from; once or twice, so that directions without rank are left to the motion.
+        if converged and p.compliant == 0.0 and passes < PASSES and left > 10.0 * p.tolerance * moved:
+            converged, passes = False, passes + 1
+            for k in range(m):
+                s.c[k] = lam[k]
         # kept factors are renewed where they shrink increments slowly, or took many: near convergence, where increments
         # are rounding, that they do not shrink says nothing
         if iterations > 1 and (shrinks > SHRINKS_ENOUGH if not converged else iterations > KEPT_PASSES):
@@ -206,7 +226,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     reason = DONE
     if m:
         # the mass matrix of a fresh linearisation is that of this state but for the last increment: a good metric
-        reason = project(T, w, s, p, t, q, v, a, norms, fresh, like)
+        reason = project(T, w, s, p, t, q, v, a, norms, fresh, loose, like)
     if p.alpha_m == 0.0 and p.alpha_f == 0.0:
         for j in range(n):
             x[j] = a[j]
@@ -217,7 +237,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
 
 
 @inner
-def project(T, w, s, p, t, q, v, a, norms, has_mass, like):
+def project(T, w, s, p, t, q, v, a, norms, has_mass, loose, like):
     """Project velocities, then accelerations; note the norms that remain. Returns DONE or SINGULAR."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     place(T, w, q, v, a, like * 0.0 + t, m, like)
@@ -229,7 +249,7 @@ def project(T, w, s, p, t, q, v, a, norms, has_mass, like):
     if not has_mass:
         mass(T, w, q, v, a, s.M, like)
     for k in range(m):
-        s.eps_newton[k] = p.scales[k] / p.projection
+        s.eps_newton[k] = p.scales[k] * (loose if p.passes > 0 else 1.0 / p.projection)
     if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):
         return SINGULAR
     before = norms[1]
