@@ -5,13 +5,18 @@
 N is the unit matrix but for Euler parameters e of a ball, e' = (0, w) e / 2 with the angular velocity w in parent axes.
 Euler parameters are given length one after every step, which no result feels: rotations do not depend on it.
 
+Of a ball the method carries the angular velocity in child axes, u = R(e)^T w with u' = R^T w', so that a body that
+spins about one of its own axes has a constant u. With w itself an error of the rotation is one of u times the spin,
+which a body near its separatrix blows up: a thousand times the error at the same tolerance. All else (starts, results,
+constraints, forces) has w in parent axes.
+
 What a march does about constraints is said by arguments that are None or 1, since a branch on `None` vanishes before
 types are looked at: a march compiles only what its kind needs.
 
 With constraints, what the steps leave of their values and rates can be projected away, mass-orthogonally, after every
 step; or (Matrix R) every stage takes only its independent coordinates from the method and solves for the others.
 
-Slots of a state y: q (n_q), then v (n_v). Kernels return how far they came and why they ended.
+Slots of a state y: q (n_q), then v (n_v) with u in place of w. Kernels return how far they came and why they ended.
 """
 
 from __future__ import annotations
@@ -30,8 +35,9 @@ from mechgrad.dynamics.kernels.matrix_r import independent, orientation, place_f
 from mechgrad.dynamics.kernels.projection import project_state
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
+from mechgrad.kernels.elementary import reciprocal
 from mechgrad.kernels.host import LANES
-from mechgrad.kernels.jit import caller, inlined, inner, kernel, spliced
+from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain, spliced
 from mechgrad.kernels.lanes import gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.records import refer
 from mechgrad.model.joints.base import BALL, FIXED
@@ -70,6 +76,24 @@ def normalise(atoms_i, y, like):
 
 
 @inner
+def turn_balls(balls, q, x, at, way, like):
+    """Vectors of balls in the slots of x from `at` on, in place: from child into parent axes (way 1), or back (-1).
+
+    balls: (count, 2), where Euler parameters and angular velocities begin. R(e) = R(e / |e|).
+    """
+    for i in range(balls.shape[0]):
+        k, j = balls[i, 0], at + balls[i, 1]
+        e0, e1, e2, e3 = load(q, k, like), load(q, k + 1, like), load(q, k + 2, like), load(q, k + 3, like)
+        x1, x2, x3 = load(x, j, like), load(x, j + 1, like), load(x, j + 2, like)
+        f = reciprocal(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3) * 2.0
+        c1, c2, c3 = (e2 * x3 - e3 * x2) * f, (e3 * x1 - e1 * x3) * f, (e1 * x2 - e2 * x1) * f
+        e0 = e0 * way
+        store(x, j, x1 + e0 * c1 + (e2 * c3 - e3 * c2))
+        store(x, j + 1, x2 + e0 * c2 + (e3 * c1 - e1 * c3))
+        store(x, j + 2, x3 + e0 * c3 + (e1 * c2 - e2 * c1))
+
+
+@inner
 def dependent_state(T, w, s, q, v, t, z, like):
     """Solve for the dependent coordinates; z: room for values and rates of the independent ones, and for the
     orientation of W, which the last solution leaves there."""
@@ -84,28 +108,30 @@ def dependent_state(T, w, s, q, v, t, z, like):
 
 
 @inner
-def _split(y, n_q, q, v, like):
+def split(y, balls, n_q, q, v, like):
     """q and v of a state."""
     for j in range(n_q):
         store(q, j, load(y, j, like))
     for j in range(v.size // width(like)):
         store(v, j, load(y, n_q + j, like))
+    turn_balls(balls, q, v, plain(0), 1.0, like)
 
 
 @inner
-def _joined(atoms_i, q, v, a, n_q, K, stage, like):
-    """q' and v' = a into stage `stage` of K."""
+def joined(atoms_i, balls, q, v, a, n_q, K, stage, like):
+    """The derivative of a state with accelerations a, into stage `stage` of K."""
     n_v = v.size // width(like)
     at = stage * (n_q + n_v)
     rates(atoms_i, q, v, K, at, like)
     for j in range(n_v):
         store(K, at + n_q + j, load(a, j, like))
+    turn_balls(balls, q, K, at + n_q, -1.0, like)
 
 
 @spliced
-def derivative(T, w, s, y, q, v, a, lam, z, t, trees, loops, dependent, K, stage, like):
+def derivative(T, w, s, y, balls, q, v, a, lam, z, t, trees, loops, dependent, K, stage, like):
     """y' at y into stage `stage` of K. Returns DONE or a reason to end."""
-    _split(y, T.ints[N_Q], q, v, like)
+    split(y, balls, T.ints[N_Q], q, v, like)
     reason = DONE
     if dependent is not None:
         reason = dependent_state(T, w, s, q, v, t, z, like)
@@ -113,14 +139,14 @@ def derivative(T, w, s, y, q, v, a, lam, z, t, trees, loops, dependent, K, stage
         reason = tree_accelerations(T, w, q, v, like * 0.0 + t, a, like)
     if loops is not None and reason == DONE:
         reason = saddle_accelerations(T, w, s, q, v, like * 0.0 + t, a, lam, like)
-    _joined(T.atoms_i, q, v, a, T.ints[N_Q], K, stage, like)
+    joined(T.atoms_i, balls, q, v, a, T.ints[N_Q], K, stage, like)
     return reason
 
 
 @inner
-def settle(T, w, s, y, q, v, z, t, facing, projected, dependent, like):
+def settle(T, w, s, y, balls, q, v, z, t, facing, projected, dependent, like):
     """Bring the state y at the end of a step back to the constraints; facing: the orientation of W before."""
-    _split(y, T.ints[N_Q], q, v, like)
+    split(y, balls, T.ints[N_Q], q, v, like)
     reason = DONE
     if projected is not None:
         reason = project_state(T, w, s, q, v, t, like)
@@ -132,12 +158,14 @@ def settle(T, w, s, y, q, v, z, t, facing, projected, dependent, like):
         store(y, j, load(q, j, like))
     for j in range(T.columns_i.shape[0]):
         store(y, T.ints[N_Q] + j, load(v, j, like))
+    turn_balls(balls, q, y, T.ints[N_Q], -1.0, like)
     return reason
 
 
 class Room(NamedTuple):
-    """Room of a march: states, derivatives of all stages, what accelerations need."""
+    """Room of a march: where balls are, states, derivatives of all stages, what accelerations need."""
 
+    balls: np.ndarray
     y: np.ndarray
     at: np.ndarray
     new: np.ndarray
@@ -150,13 +178,19 @@ class Room(NamedTuple):
     z: np.ndarray
 
 
+def balls_of(T):
+    """Where Euler parameters and angular velocities of each ball begin in q and v (count, 2)."""
+    return np.ascontiguousarray(T.atoms_i[T.atoms_i[:, KIND] == BALL][:, [Q_AT, V_AT]])
+
+
 def _make_room(T, stages, dtype, n):
     n_q, n_v = int(T.ints[N_Q]), T.columns_i.shape[0]
     m, free = int(T.ints[N_CONSTRAINTS]), int(T.ints[N_ALL] - T.ints[N_ROWS])
     size = (n_q + n_v) * n
     return Room(
-        np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype), np.empty(stages * size, dtype),
-        np.empty(7 * size, dtype), np.empty(n_q * n, dtype), np.empty(n_v * n, dtype), np.empty(n_v * n, dtype),
+        balls_of(T), np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype),
+        np.empty(stages * size, dtype), np.empty(7 * size, dtype), np.empty(n_q * n, dtype), np.empty(n_v * n, dtype),
+        np.empty(n_v * n, dtype),
         np.zeros(m, dtype), np.ones(2 * free + 1, dtype),
     )  # fmt: skip
 
@@ -164,12 +198,13 @@ def _make_room(T, stages, dtype, n):
 def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, like):
     T, w, s, o = refer(T), refer(w), refer(s), refer(o)
     begin(T, w, like)
-    y, at, K, q, v, a, lam, z = o.y, o.at, o.K, o.q, o.v, o.a, o.lam, o.z
+    balls, y, at, K, q, v, a, lam, z = o.balls, o.y, o.at, o.K, o.q, o.v, o.a, o.lam, o.z
     lanes, n_q, n_stages = width(like), T.ints[N_Q], B.size
     n = n_q + T.columns_i.shape[0]
     for row in range(0, Q.shape[1], lanes):
         gather(Q[0], row, y, 0, like)
         gather(V[0], row, y, n_q, like)
+        turn_balls(balls, y, y, n_q, -1.0, like)
         step, facing = 0, 0.0
         for out in range(1, Q.shape[0]):
             for _ in range(every):
@@ -181,7 +216,9 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                             if A[i, m] != 0.0:
                                 x = x + load(K, m * n + j, like) * (h * A[i, m])
                         store(at, j, x)
-                    reason = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * h, trees, loops, dependent, K, i, like)
+                    reason = derivative(
+                        T, w, s, at, balls, q, v, a, lam, z, t + C[i] * h, trees, loops, dependent, K, i, like
+                    )  # fmt: skip
                     if reason != DONE:
                         return out, reason
                     if dependent is not None and facing == 0.0:
@@ -194,11 +231,12 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                 normalise(T.atoms_i, y, like)
                 step += 1
                 if settles is not None:
-                    reason = settle(T, w, s, y, q, v, z, t0 + step * h, facing, projected, dependent, like)
+                    reason = settle(T, w, s, y, balls, q, v, z, t0 + step * h, facing, projected, dependent, like)
                     if reason != DONE:
                         return out, reason
-            scatter(y, 0, Q[out], row, like)
-            scatter(y, n_q, V[out], row, like)
+            split(y, balls, n_q, q, v, like)
+            scatter(q, 0, Q[out], row, like)
+            scatter(v, 0, V[out], row, like)
     return Q.shape[0], DONE
 
 
