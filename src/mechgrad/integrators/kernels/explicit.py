@@ -35,7 +35,7 @@ from mechgrad.dynamics.kernels.matrix_r import independent, orientation, place_f
 from mechgrad.dynamics.kernels.projection import project_state
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
-from mechgrad.kernels.elementary import reciprocal
+from mechgrad.kernels.elementary import reciprocal, square_root
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain, spliced
 from mechgrad.kernels.lanes import gather, lane_zero, load, scatter, store, width
@@ -68,7 +68,7 @@ def normalise(atoms_i, y, like):
         if atoms_i[i, KIND] == BALL:
             j = atoms_i[i, Q_AT]
             e0, e1, e2, e3 = load(y, j, like), load(y, j + 1, like), load(y, j + 2, like), load(y, j + 3, like)
-            f = 1.5 - (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3) * 0.5  # 1 / length, near one
+            f = reciprocal(square_root(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3))
             store(y, j, e0 * f)
             store(y, j + 1, e1 * f)
             store(y, j + 2, e2 * f)
