@@ -16,7 +16,6 @@ from mechgrad.dynamics.kernels.runge_kutta_tangent import RungeKuttaBlocks, Sett
 from mechgrad.errors import InputError
 from mechgrad.integrators import dop853
 from mechgrad.integrators.explicit import RK4_A, RK4_B, RK4_C, fixed_states, held_steps, numbers
-from mechgrad.integrators.kernels.explicit import balls_of
 from mechgrad.integrators.schemes import DOP853, RK4
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.model.joints.base import BALL
@@ -90,7 +89,8 @@ class ExplicitSteps:
         self.motion, self.job = motion, motion.trace.job
         self.model, self.system = motion.model, motion.system
         self.f, self.kind = numbers(self.job)
-        self.balls = balls_of(self.system.T)
+        layout = self.model._layout
+        self.balls = np.stack([layout.ball_q[:, 0], layout.ball_v[:, 0]], axis=1)
         self.mechanics = Mechanics.of(self.system, self.f)
         self.adaptive = isinstance(motion.scheme, DOP853)
         tables = (dop853.A, dop853.B, dop853.C) if self.adaptive else (RK4_A, RK4_B, RK4_C)

@@ -95,14 +95,14 @@ def _adaptive(
 ):  # fmt: skip
     T, w, s, o = refer(T), refer(w), refer(s), refer(o)
     begin(T, w, like)
-    balls, y, at, new, K, F, q, v, a, lam, z = o.balls, o.y, o.at, o.new, o.K, o.F, o.q, o.v, o.a, o.lam, o.z
+    y, at, new, K, F, q, v, a, lam, z = o.y, o.at, o.new, o.K, o.F, o.q, o.v, o.a, o.lam, o.z
     n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
     n = n_q + n_v
     for j in range(n_q):
         y[j] = q0[j]
     for j in range(n_v):
         y[n_q + j] = v0[j]
-    turn_balls(balls, y, y, n_q, -1.0, like)
+    turn_balls(T.atoms_i, n_q - n_v, y, y, n_q, -1.0, like)
     t, out, steps, rejected, switched = t0, 0, 0, 0, 0
     fresh, growth = True, GROW  # whether the first derivative must be computed; no growth right after a rejection
     last, step, facing = False, h, 0.0
@@ -174,7 +174,7 @@ def _adaptive(
                     store(at, j, x)
             else:
                 _stage(y, K, A, i, i, n, step, at, like)
-            bad = derivative(T, w, s, at, balls, q, v, a, lam, z, t + C[i] * step, trees, loops, dependent, K, i, like)
+            bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, trees, loops, dependent, K, i, like)
             if bad != DONE:
                 break
             if dependent is not None and facing == 0.0:
@@ -219,8 +219,8 @@ def _adaptive(
                     store(at, j, x + load(y, j, like))
                 normalise(T.atoms_i, at, like)
                 if settles is not None:
-                    settle(T, w, s, at, balls, q, v, z, t_out[out], 0.0, projected, dependent, like)
-                turn_balls(balls, at, at, n_q, 1.0, like)
+                    settle(T, w, s, at, q, v, z, t_out[out], 0.0, projected, dependent, like)
+                turn_balls(T.atoms_i, n_q - n_v, at, at, n_q, 1.0, like)
                 for j in range(n_q):
                     Q[out, j] = load(at, j, like)
                 for j in range(n_v):
@@ -234,7 +234,7 @@ def _adaptive(
             store(y, j, load(new, j, like))
         normalise(T.atoms_i, y, like)
         if settles is not None:
-            bad = settle(T, w, s, y, balls, q, v, z, end, facing, projected, dependent, like)
+            bad = settle(T, w, s, y, q, v, z, end, facing, projected, dependent, like)
             if bad != DONE:
                 return out, bad, steps, rejected, h, t, switched
             fresh = True

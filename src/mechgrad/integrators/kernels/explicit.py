@@ -76,21 +76,26 @@ def normalise(atoms_i, y, like):
 
 
 @inner
-def turn_balls(balls, q, x, at, way, like):
+def turn_balls(atoms_i, balls, q, x, at, way, like):
     """Vectors of balls in the slots of x from `at` on, in place: from child into parent axes (way 1), or back (-1).
 
-    balls: (count, 2), where Euler parameters and angular velocities begin. R(e) = R(e / |e|).
+    balls: how many there are, n_q - n_v; without any this is nothing. R(e) = R(e / |e|).
     """
-    for i in range(balls.shape[0]):
-        k, j = balls[i, 0], at + balls[i, 1]
+    i = 0
+    while balls > 0:
+        while atoms_i[i, KIND] != BALL:
+            i += 1
+        k, j = atoms_i[i, Q_AT], at + atoms_i[i, V_AT]
+        i, balls = i + 1, balls - 1
         e0, e1, e2, e3 = load(q, k, like), load(q, k + 1, like), load(q, k + 2, like), load(q, k + 3, like)
         x1, x2, x3 = load(x, j, like), load(x, j + 1, like), load(x, j + 2, like)
         f = reciprocal(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3) * 2.0
-        c1, c2, c3 = (e2 * x3 - e3 * x2) * f, (e3 * x1 - e1 * x3) * f, (e1 * x2 - e2 * x1) * f
         e0 = e0 * way
-        store(x, j, x1 + e0 * c1 + (e2 * c3 - e3 * c2))
-        store(x, j + 1, x2 + e0 * c2 + (e3 * c1 - e1 * c3))
-        store(x, j + 2, x3 + e0 * c3 + (e1 * c2 - e2 * c1))
+        c1, c2, c3 = e2 * x3 - e3 * x2, e3 * x1 - e1 * x3, e1 * x2 - e2 * x1
+        # the division runs beside all products: it comes last
+        store(x, j, x1 + f * (e0 * c1 + (e2 * c3 - e3 * c2)))
+        store(x, j + 1, x2 + f * (e0 * c2 + (e3 * c1 - e1 * c3)))
+        store(x, j + 2, x3 + f * (e0 * c3 + (e1 * c2 - e2 * c1)))
 
 
 @inner
@@ -108,30 +113,31 @@ def dependent_state(T, w, s, q, v, t, z, like):
 
 
 @inner
-def split(y, balls, n_q, q, v, like):
+def split(atoms_i, y, n_q, q, v, like):
     """q and v of a state."""
+    n_v = v.size // width(like)
     for j in range(n_q):
         store(q, j, load(y, j, like))
-    for j in range(v.size // width(like)):
+    for j in range(n_v):
         store(v, j, load(y, n_q + j, like))
-    turn_balls(balls, q, v, plain(0), 1.0, like)
+    turn_balls(atoms_i, n_q - n_v, q, v, plain(0), 1.0, like)
 
 
 @inner
-def joined(atoms_i, balls, q, v, a, n_q, K, stage, like):
+def joined(atoms_i, q, v, a, n_q, K, stage, like):
     """The derivative of a state with accelerations a, into stage `stage` of K."""
     n_v = v.size // width(like)
     at = stage * (n_q + n_v)
     rates(atoms_i, q, v, K, at, like)
     for j in range(n_v):
         store(K, at + n_q + j, load(a, j, like))
-    turn_balls(balls, q, K, at + n_q, -1.0, like)
+    turn_balls(atoms_i, n_q - n_v, q, K, at + n_q, -1.0, like)
 
 
 @spliced
-def derivative(T, w, s, y, balls, q, v, a, lam, z, t, trees, loops, dependent, K, stage, like):
+def derivative(T, w, s, y, q, v, a, lam, z, t, trees, loops, dependent, K, stage, like):
     """y' at y into stage `stage` of K. Returns DONE or a reason to end."""
-    split(y, balls, T.ints[N_Q], q, v, like)
+    split(T.atoms_i, y, T.ints[N_Q], q, v, like)
     reason = DONE
     if dependent is not None:
         reason = dependent_state(T, w, s, q, v, t, z, like)
@@ -139,14 +145,14 @@ def derivative(T, w, s, y, balls, q, v, a, lam, z, t, trees, loops, dependent, K
         reason = tree_accelerations(T, w, q, v, like * 0.0 + t, a, like)
     if loops is not None and reason == DONE:
         reason = saddle_accelerations(T, w, s, q, v, like * 0.0 + t, a, lam, like)
-    joined(T.atoms_i, balls, q, v, a, T.ints[N_Q], K, stage, like)
+    joined(T.atoms_i, q, v, a, T.ints[N_Q], K, stage, like)
     return reason
 
 
 @inner
-def settle(T, w, s, y, balls, q, v, z, t, facing, projected, dependent, like):
+def settle(T, w, s, y, q, v, z, t, facing, projected, dependent, like):
     """Bring the state y at the end of a step back to the constraints; facing: the orientation of W before."""
-    split(y, balls, T.ints[N_Q], q, v, like)
+    split(T.atoms_i, y, T.ints[N_Q], q, v, like)
     reason = DONE
     if projected is not None:
         reason = project_state(T, w, s, q, v, t, like)
@@ -154,18 +160,18 @@ def settle(T, w, s, y, balls, q, v, z, t, facing, projected, dependent, like):
         reason = dependent_state(T, w, s, q, v, t, z, like)
         if reason == DONE and z[z.size - 1].real * facing < 0.0:
             reason = DEAD_POINT
-    for j in range(T.ints[N_Q]):
+    n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
+    for j in range(n_q):
         store(y, j, load(q, j, like))
-    for j in range(T.columns_i.shape[0]):
-        store(y, T.ints[N_Q] + j, load(v, j, like))
-    turn_balls(balls, q, y, T.ints[N_Q], -1.0, like)
+    for j in range(n_v):
+        store(y, n_q + j, load(v, j, like))
+    turn_balls(T.atoms_i, n_q - n_v, q, y, n_q, -1.0, like)
     return reason
 
 
 class Room(NamedTuple):
-    """Room of a march: where balls are, states, derivatives of all stages, what accelerations need."""
+    """Room of a march: states, derivatives of all stages, what accelerations need."""
 
-    balls: np.ndarray
     y: np.ndarray
     at: np.ndarray
     new: np.ndarray
@@ -178,19 +184,13 @@ class Room(NamedTuple):
     z: np.ndarray
 
 
-def balls_of(T):
-    """Where Euler parameters and angular velocities of each ball begin in q and v (count, 2)."""
-    return np.ascontiguousarray(T.atoms_i[T.atoms_i[:, KIND] == BALL][:, [Q_AT, V_AT]])
-
-
 def _make_room(T, stages, dtype, n):
     n_q, n_v = int(T.ints[N_Q]), T.columns_i.shape[0]
     m, free = int(T.ints[N_CONSTRAINTS]), int(T.ints[N_ALL] - T.ints[N_ROWS])
     size = (n_q + n_v) * n
     return Room(
-        balls_of(T), np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype),
-        np.empty(stages * size, dtype), np.empty(7 * size, dtype), np.empty(n_q * n, dtype), np.empty(n_v * n, dtype),
-        np.empty(n_v * n, dtype),
+        np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype), np.empty(stages * size, dtype),
+        np.empty(7 * size, dtype), np.empty(n_q * n, dtype), np.empty(n_v * n, dtype), np.empty(n_v * n, dtype),
         np.zeros(m, dtype), np.ones(2 * free + 1, dtype),
     )  # fmt: skip
 
@@ -198,13 +198,13 @@ def _make_room(T, stages, dtype, n):
 def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, like):
     T, w, s, o = refer(T), refer(w), refer(s), refer(o)
     begin(T, w, like)
-    balls, y, at, K, q, v, a, lam, z = o.balls, o.y, o.at, o.K, o.q, o.v, o.a, o.lam, o.z
+    y, at, K, q, v, a, lam, z = o.y, o.at, o.K, o.q, o.v, o.a, o.lam, o.z
     lanes, n_q, n_stages = width(like), T.ints[N_Q], B.size
     n = n_q + T.columns_i.shape[0]
     for row in range(0, Q.shape[1], lanes):
         gather(Q[0], row, y, 0, like)
         gather(V[0], row, y, n_q, like)
-        turn_balls(balls, y, y, n_q, -1.0, like)
+        turn_balls(T.atoms_i, 2 * n_q - n, y, y, n_q, -1.0, like)
         step, facing = 0, 0.0
         for out in range(1, Q.shape[0]):
             for _ in range(every):
@@ -216,9 +216,7 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                             if A[i, m] != 0.0:
                                 x = x + load(K, m * n + j, like) * (h * A[i, m])
                         store(at, j, x)
-                    reason = derivative(
-                        T, w, s, at, balls, q, v, a, lam, z, t + C[i] * h, trees, loops, dependent, K, i, like
-                    )  # fmt: skip
+                    reason = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * h, trees, loops, dependent, K, i, like)
                     if reason != DONE:
                         return out, reason
                     if dependent is not None and facing == 0.0:
@@ -231,10 +229,10 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                 normalise(T.atoms_i, y, like)
                 step += 1
                 if settles is not None:
-                    reason = settle(T, w, s, y, balls, q, v, z, t0 + step * h, facing, projected, dependent, like)
+                    reason = settle(T, w, s, y, q, v, z, t0 + step * h, facing, projected, dependent, like)
                     if reason != DONE:
                         return out, reason
-            split(y, balls, n_q, q, v, like)
+            split(T.atoms_i, y, n_q, q, v, like)
             scatter(q, 0, Q[out], row, like)
             scatter(v, 0, V[out], row, like)
     return Q.shape[0], DONE

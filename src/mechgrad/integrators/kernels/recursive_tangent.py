@@ -11,7 +11,7 @@ import numpy as np
 
 from mechgrad.dynamics.kernels.accelerations import DONE, tree_accelerations
 from mechgrad.dynamics.kernels.system import begin, make_work
-from mechgrad.integrators.kernels.explicit import balls_of, joined, normalise, split, turn_balls
+from mechgrad.integrators.kernels.explicit import joined, normalise, split, turn_balls
 from mechgrad.kernels.dual_lanes import dual_zero
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import caller, kernel
@@ -21,7 +21,7 @@ from mechgrad.model.mechanism import N_Q
 
 
 @kernel
-def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, balls, y, at, K, q, v, a, push):
+def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, at, K, q, v, a, push):
     like = dual_zero()
     T, w = refer(T), refer(w)
     begin(T, w, like)
@@ -30,7 +30,7 @@ def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, balls, y, at, K, q, v, a, 
     for row in range(0, Q.shape[1], lanes):
         gather(Q[0], row, y, 0, like)
         gather(V[0], row, y, n_q, like)
-        turn_balls(balls, y, y, n_q, -1.0, like)
+        turn_balls(T.atoms_i, n_q - n_v, y, y, n_q, -1.0, like)
         step = 0
         for out in range(1, Q.shape[0]):
             for _ in range(every):
@@ -41,14 +41,14 @@ def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, balls, y, at, K, q, v, a, 
                             if A[i, m] != 0.0:
                                 x = x + load(K, m * n + j, like) * (h * A[i, m])
                         store(at, j, x)
-                    split(at, balls, n_q, q, v, like)
+                    split(T.atoms_i, at, n_q, q, v, like)
                     reason = tree_accelerations(T, w, q, v, like * 0.0 + (t0 + (step + C[i]) * h), a, like)
                     if reason != DONE:
                         return out, reason
                     gather(pushes[step * stages + i], row, push, 0, like)
                     for j in range(n_v):
                         store(a, j, load(a, j, like) + load(push, j, like))
-                    joined(T.atoms_i, balls, q, v, a, n_q, K, i, like)
+                    joined(T.atoms_i, q, v, a, n_q, K, i, like)
                 for j in range(n):
                     x = load(y, j, like)
                     for i in range(stages):
@@ -56,7 +56,7 @@ def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, balls, y, at, K, q, v, a, 
                     store(y, j, x)
                 normalise(T.atoms_i, y, like)
                 step += 1
-            split(y, balls, n_q, q, v, like)
+            split(T.atoms_i, y, n_q, q, v, like)
             scatter(q, 0, Q[out], row, like)
             scatter(v, 0, V[out], row, like)
     return Q.shape[0], DONE
@@ -79,4 +79,4 @@ def recursive_tangents(T, A, B, C, h, t0, every, pushes, Q, V):
         np.empty(n_q * lanes, dtype), np.empty(n_v * lanes, dtype), np.empty(n_v * lanes, dtype),
         np.empty(n_v * lanes, dtype),
     )  # fmt: skip
-    return _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, balls_of(T), y, at, K, q, v, a, push)
+    return _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, at, K, q, v, a, push)
