@@ -197,11 +197,11 @@ class ExplicitSteps:
         first = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])
         out_first = np.searchsorted(owner, np.arange(N + 1))
         F_q, F_v = (np.ascontiguousarray(x[:, :n].reshape(len(x), -1)) for x in (stages.by_q, stages.by_v))
+        start_q, start_v = (_rows(x) for x in self._split(y))
         blocks = RungeKuttaBlocks(
-            self.A, self.B, np.array(span.h), *(np.array(x, order="C") for x in (*self._split(y), end_q, end_v)), first,
-            q[taken], v[taken], a[taken], before[taken], raw_v[taken], F_q, F_v, _matrices(corrected, n),
-            _matrices(settled, n), out_first, weights, *(np.array(x, order="C") for x in (out_q, out_v)),
-            _matrices(reported, n),
+            self.A, self.B, np.array(span.h), start_q, start_v, _rows(end_q), _rows(end_v), first, q[taken], v[taken],
+            a[taken], before[taken], raw_v[taken], F_q, F_v, _matrices(corrected, n), _matrices(settled, n), out_first,
+            weights, _rows(out_q), _rows(out_v), _matrices(reported, n),
         )  # fmt: skip
         return _Prepared(blocks, stages, corrected, settled, reported)
 
@@ -274,6 +274,11 @@ class ExplicitSteps:
         out = np.zeros((N, *pulls.shape[1:]))
         out[ends[:, 0]] = pulls[ends[:, 1]]
         return out
+
+
+def _rows(x: FloatArray) -> FloatArray:
+    """A copy as kernels take it."""
+    return np.array(x, order="C")
 
 
 def _matrices(settling: Settling | None, n: int) -> Settled:
