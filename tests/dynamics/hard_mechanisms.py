@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 import mechgrad as mg
+from mechgrad.gallery import four_bars, four_bars_angle  # noqa: F401, with the other mechanisms of these tests
 
 TIGHT = {"rtol": 1e-11, "atol": 1e-11}
 UP = mg.Vector("up", "ground", (0, 0, 1))
@@ -37,40 +37,6 @@ def bennett(a=0.6, alpha=0.7, beta=1.2, start=1.0):
     model = mg.Model("Bennett", bodies, joints, [mg.Point("P", "bar 2", (b, 0, 0))], gravity=(3, -5, -6), cut=["4"])
     second = 2 * np.arctan(np.sin((beta + alpha) / 2) / np.sin((beta - alpha) / 2) / np.tan(start / 2))
     return model, np.array([start, second, -start])
-
-
-def four_bars(n):
-    """n parallelograms in a row: n + 1 upright bars on the ground, n bars across; all of 1 m and 1 kg.
-
-    Returns the model, and q and v with all upright bars at `angle` from x and turning at `speed`.
-    """
-
-    def bar(name):
-        return mg.Body(name, 1.0, (0.5, 0, 0), (1e-4, 1 / 12, 1 / 12))
-
-    bodies = [bar(f"upright {i}") for i in range(n + 1)] + [bar(f"across {i}") for i in range(1, n + 1)]
-    joints = [mg.Revolute(f"A{i}", "ground", f"upright {i}", (i, 0, 0)) for i in range(n + 1)]
-    joints += [mg.Revolute(f"B{i}", f"upright {i - 1}", f"across {i}", (1, 0, 0)) for i in range(1, n + 1)]
-    joints += [
-        mg.Revolute(f"C{i}", f"upright {i}", f"across {i}", (1, 0, 0), child_origin=(1, 0, 0)) for i in range(1, n + 1)
-    ]
-    cut = [f"C{i}" for i in range(1, n + 1)]
-    model = mg.Model("four-bars", bodies, joints, gravity=(0, -9.81, 0), cut=cut)
-
-    def state(angle, speed):
-        return np.r_[np.full(n + 1, angle), np.full(n, -angle)], np.r_[np.full(n + 1, speed), np.full(n, -speed)]
-
-    return model, state
-
-
-def four_bars_angle(n, angle, speed, times):
-    """The common angle: one pendulum, ((n + 1) / 3 + n) x'' = -g ((n + 1) / 2 + n) cos x."""
-    ratio = 9.81 * ((n + 1) / 2 + n) / ((n + 1) / 3 + n)
-
-    def slope(_, y):
-        return [y[1], -ratio * np.cos(y[0])]
-
-    return solve_ivp(slope, (0, times[-1]), [angle, speed], "DOP853", times, rtol=1e-12, atol=1e-12).y[0]
 
 
 def slider(mass=2.0, forces=(), gravity=(0, 0, 0)):

@@ -250,6 +250,27 @@ def test_an_inertia_that_breaks_the_triangle_inequality_is_refused_with_the_exce
         Body("N", 1, inertia=(1, 2.5, 1))
 
 
+@pytest.mark.parametrize("axis", range(3))
+def test_a_planar_body_with_one_moment_is_told_what_to_write(axis):
+    moment = 1 / 12 + 1e-7
+    given = np.zeros(3)
+    given[axis] = moment
+    with pytest.raises(errors.InertiaError, match="about the others, which that motion does not feel") as caught:
+        Body("bar", 1.0, (0.5, 0, 0), given)
+    assert f"in a plane across {'xyz'[axis]} and" in str(caught.value)
+    # the numbers are those to write: copied from the message they make a body with this moment
+    text = str(caught.value).split("inertia=(")[1].split(")")[0]
+    written = [float(number) for number in text.split(", ")]
+    assert written == [moment if k == axis else moment / 2 for k in range(3)]
+    assert Body("bar", 1.0, (0.5, 0, 0), written).inertia[axis, axis] == moment
+
+
+def test_other_impossible_inertias_are_not_taken_for_planar_ones():
+    for inertia in ((0.1, 0, 1), [[1, 1, 0], [1, 1, 0], [0, 0, 0]]):
+        with pytest.raises(errors.InertiaError, match="Check units"):
+            Body("N", 1, inertia=inertia)
+
+
 @pytest.mark.parametrize(
     ("make", "texts"),
     [

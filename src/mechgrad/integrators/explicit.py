@@ -138,7 +138,10 @@ def adaptive(job: Job) -> Trajectory:
 
 
 def steps_taken(motion: Trajectory) -> Array:
-    """Time, length and start (q, v) of every step of a motion of order eight (steps, 2 + n_q + n_v), taken again."""
+    """Time, length and start of every step of a motion of order eight (steps, 2 + n_q + n_v), taken again.
+
+    Starts are as the march carries them: q, and v with the angular velocities of balls in child axes.
+    """
     job, t = motion.trace.job, motion.t
     path = np.empty((motion.steps, 2 + motion.q.shape[1] + motion.v.shape[1]), job.system.dtype)
     h, march, steps = _first(job), _marching(job), 0

@@ -27,6 +27,7 @@ from mechgrad.kinematics.assembly import State
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import elements_of, row_report
 from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.model.configuration import unit
 from mechgrad.model.mechanism import R_FUNCTION, REFERENCE
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
@@ -69,7 +70,8 @@ def simulate(
     Parameters
     ----------
     start : State of `assemble`, Equilibrium of `equilibrium`, or q (n_q,)
-        (batch, n_q) for many starts at once (trees, scheme "rk4", in SIMD lanes).
+        (batch, n_q) for many starts at once (trees, scheme "rk4", in SIMD lanes). Euler parameters may have any length
+        but zero; those of the motion, its start included, have length one.
     v0 : (n_v,) or (batch, n_v), zero if left out; not beside a State or an Equilibrium, which have their velocities
     duration : float [s]
     formulation : ALI3P, Index1, Penalty, MatrixR, SemiRecursive, FullyRecursive, or a name of these
@@ -333,7 +335,7 @@ def _state(
         if bad.size:
             names = model.q_names if name == "q0" else model.v_names
             raise InputError(f"{name} of {names[bad[0, 1]]!r} is {x[tuple(bad[0])]}; finite numbers are needed.")
-        rows.append(x)
+        rows.append(unit(model._layout, x) if name == "q0" else x)
     if len(rows[0]) != len(rows[1]):
         raise InputError(f"q0 has {len(rows[0])} starts and v0 {len(rows[1])}.")
     return rows[0], rows[1], single

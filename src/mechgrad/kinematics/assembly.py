@@ -19,6 +19,7 @@ import numpy as np
 
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.kinematics.held import Equations, Quantity, checked_state, find_values, finite_number
+from mechgrad.model.configuration import unit
 from mechgrad.typing import Array, ArrayLike, Number
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def assemble(
         wheel is put in its place by `at`, and its spin alone says how fast it moves.
     guess : (n_q,), optional
         Where the search starts, `model.neutral()` if left out; coordinates in `at` start with their value. Of
-        several ways to put the mechanism together it decides which one is found.
+        several ways to put the mechanism together it decides which one is found. Euler parameters may have any length
+        but zero, and are given length one.
     time : float
         [s], for drivers.
     tolerance : float
@@ -116,6 +118,7 @@ def assemble(
     held = find_values(model, at)
     values = [finite_number(value, f"at[{name!r}]") for name, (_, value) in held.items()]
     start = model.neutral() if guess is None else checked_state(model, "guess", guess, model.n_q)
+    start = unit(model._layout, start)
     equations = Equations.of(model, (quantity for quantity, _ in held.values()), start, *values)
     target: Array = np.array(values, equations.dtype)
     attempt = find_positions(equations, target, start, time, tolerance, STARTS)

@@ -45,6 +45,7 @@ class Body:
     inertia : (3, 3) array
         About the centre of mass, in body axes [kg m^2]; also given as the diagonal (3,) or as 0.
         Products enter with the tensor's sign: `xy` = - integral of x y dm.
+        No moment exceeds the sum of the others: a body known in the plane across z only takes (I/2, I/2, I).
         Paths `name.inertia.xx`, `yy`, `zz`, `xy`, `xz`, `yz`.
 
     >>> Body("arm", mass=2, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1)).inertia.tolist()
@@ -122,5 +123,19 @@ def _check_inertia(body: Body) -> None:
         raise InertiaError(
             f"body {body.name!r}: no mass distribution has the principal moments {text} kg m^2: "
             f"the largest exceeds the sum of the others by {moments[2] - moments[1] - moments[0]:.6g}. "
-            "Check units, and that the inertia is about the centre of mass."
+            + _advice(matrix, moments)
         )
+
+
+def _advice(matrix: Array, moments: Array) -> str:
+    """What to write instead of an impossible inertia; one moment alone is that of a body known in its plane only."""
+    axes = np.flatnonzero(matrix.diagonal())
+    if len(axes) != 1 or moments[1] != 0.0:
+        return "Check units, and that the inertia is about the centre of mass."
+    k, largest = axes[0], float(moments[2])
+    # halves are exact, and so are all digits: rounded ones could miss the inequality again
+    text = ", ".join(repr(largest if i == k else largest / 2) for i in range(3))
+    return (
+        f"If the body moves in a plane across {'xyz'[k]} and only its moment I about that axis is known, give it I/2 "
+        f"about the others, which that motion does not feel: inertia=({text})."
+    )

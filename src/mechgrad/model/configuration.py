@@ -9,12 +9,31 @@ from mechgrad.model.frames import quaternion_product, rotation_vector_to_quatern
 from mechgrad.model.layout import Layout
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
+LENGTH_ROUNDING = 1e-15  # of a square that is one
+
 
 def neutral(layout: Layout) -> FloatArray:
     """Zero coordinates, unit Euler parameters."""
     q = np.zeros(len(layout.q_names))
     q[layout.ball_q[:, 0]] = 1.0
     return q
+
+
+def unit(layout: Layout, q: Array) -> Array:
+    """q (n_q,) or (nt, n_q) with Euler parameters of length one; those that have it, or are all zero, stay as they are.
+
+    e := e / sqrt(e . e),   without conjugation, so that a complex step has the derivative of the same
+    """
+    if not layout.ball_q.size:
+        return q
+    e = q[..., layout.ball_q]
+    square = np.sum(e * e, axis=-1, keepdims=True)
+    off = (np.abs(square.real - 1.0) > LENGTH_ROUNDING) & (square.real > 0.0)
+    if not off.any():
+        return q
+    out = np.array(q)
+    out[..., layout.ball_q] = e / np.sqrt(np.where(off, square, 1.0))
+    return out
 
 
 def integrate(layout: Layout, q: ArrayLike, dq: ArrayLike) -> Array:

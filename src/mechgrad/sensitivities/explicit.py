@@ -22,6 +22,7 @@ from mechgrad.model.joints.base import BALL
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.sensitivities.accelerations import Mechanics, StateAccelerations
+from mechgrad.sensitivities.child_axes import to_child, to_parent
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.settling import Settling
 from mechgrad.sensitivities.states import StateGradients, States, StateSlopes
@@ -32,13 +33,13 @@ CHUNK_BYTES = 2**25  # of linearised equations kept at a time
 
 
 class _Span(NamedTuple):
-    """Steps from t, q, v of lengths h; `ends`: reports at the ends of steps, (step, report) each; `within`: reports
-    within steps likewise, with their share of the step."""
+    """Steps from t, q, u of lengths h, u the velocities as steps carry them (child axes); `ends`: reports at the ends
+    of steps, (step, report) each; `within`: reports within steps likewise, with their share of the step."""
 
     t: FloatArray
     h: FloatArray
     q: FloatArray
-    v: FloatArray
+    u: FloatArray
     ends: IntArray
     within: IntArray
     shares: FloatArray
@@ -88,6 +89,8 @@ class ExplicitSteps:
         self.motion, self.job = motion, motion.trace.job
         self.model, self.system = motion.model, motion.system
         self.f, self.kind = numbers(self.job)
+        layout = self.model._layout
+        self.balls = np.stack([layout.ball_q[:, 0], layout.ball_v[:, 0]], axis=1)
         self.mechanics = Mechanics.of(self.system, self.f)
         self.adaptive = isinstance(motion.scheme, DOP853)
         tables = (dop853.A, dop853.B, dop853.C) if self.adaptive else (RK4_A, RK4_B, RK4_C)
@@ -121,7 +124,7 @@ class ExplicitSteps:
         ends = np.stack([(reports - first) * every - 1, reports], axis=1)
         none = np.zeros((0, 2), np.int64)
         t = motion.t[first] + h * np.arange(N)
-        return _Span(t, np.full(N, h), q, v, ends, none, np.zeros(0))
+        return _Span(t, np.full(N, h), q, to_child(self.model, q, v), ends, none, np.zeros(0))
 
     def _taken(self, path: FloatArray, first: int, last: int) -> _Span:
         t, n_q = self.motion.t, self.model.n_q
@@ -133,8 +136,8 @@ class ExplicitSteps:
         here = path[first:last]
         shares = (t[reports + 1] - path[steps, 0]) / path[steps, 1]
         within = np.stack([steps - first, reports + 1], axis=1)
-        q, v = here[:, 2 : 2 + n_q], here[:, 2 + n_q :]
-        return _Span(here[:, 0], here[:, 1], q, v, np.zeros((0, 2), np.int64), within, shares)
+        q, u = here[:, 2 : 2 + n_q], here[:, 2 + n_q :]
+        return _Span(here[:, 0], here[:, 1], q, u, np.zeros((0, 2), np.int64), within, shares)
 
     def rates_of(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Rates of the coordinates, Euler parameters included."""
@@ -148,6 +151,15 @@ class ExplicitSteps:
             out[:, k + 1 : k + 4] = 0.5 * (e[:, :1] * w + np.cross(w, e[:, 1:]))
         return out
 
+    def slope_of(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
+        """Derivatives of states as steps carry them (N, n_q + n_v)."""
+        return np.concatenate([self.rates_of(q, v), to_child(self.model, q, a)], axis=1)
+
+    def _split(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """q and v, in parent axes, of states as steps carry them."""
+        q = y[:, : self.model.n_q]
+        return q, to_parent(self.model, q, y[:, self.model.n_q :])
+
     def _prepared(self, span: _Span) -> _Prepared:
         N, n_q, n, m, S = len(span.t), self.model.n_q, self.model.n_v, self.system.n_constraints, len(self.A)
         made = self.B.size
@@ -157,38 +169,39 @@ class ExplicitSteps:
         dependent = self.kind.dependent is not None
         before, q, v = np.zeros((N, S, n_q)), np.zeros((N, S, n_q)), np.zeros((N, S, n))
         raw_v, a, lam = np.zeros((N, S, n)), np.zeros((N, S, n)), np.zeros((N, S, m))
-        y = np.concatenate([span.q, span.v], axis=1)
+        y = np.concatenate([span.q, span.u], axis=1)
         k = np.zeros((N, S, n_q + n))
         times = span.t[:, None] + self.C * span.h[:, None]
         for i in range(S):
             rows = np.flatnonzero(taken[:, i])
             at = y[rows] + span.h[rows, None] * np.einsum("m,tmj->tj", self.A[i, :i], k[rows, :i])
-            before[rows, i], raw_v[rows, i] = at[:, :n_q], at[:, n_q:]
-            here_q, here_v = at[:, :n_q], at[:, n_q:]
+            here_q, here_v = self._split(at)
+            before[rows, i], raw_v[rows, i] = here_q, here_v
             if dependent:
                 there = Settling(self.mechanics, here_q, here_v, times[rows, i], dependent=True, derive=False)
                 here_q, here_v = there.q, there.v
             q[rows, i], v[rows, i] = here_q, here_v
             a[rows, i], lam[rows, i], _, _ = self.system.accelerations(here_q, here_v, times[rows, i], self.f)
-            k[rows, i] = np.concatenate([self.rates_of(here_q, here_v), a[rows, i]], axis=1)
+            k[rows, i] = self.slope_of(here_q, here_v, a[rows, i])
         stages = StateAccelerations(self.mechanics, States(q[taken], v[taken], a[taken], lam[taken], times[taken]))
         corrected = self._settling(before[taken], raw_v[taken], times[taken]) if dependent else None
-        end = y + span.h[:, None] * np.einsum("m,tmj->tj", self.B, k[:, :made])
+        end_q, end_v = self._split(y + span.h[:, None] * np.einsum("m,tmj->tj", self.B, k[:, :made]))
         settles = self.kind.settles is not None
-        settled = self._settling(end[:, :n_q], end[:, n_q:], span.t + span.h) if settles else None
+        settled = self._settling(end_q, end_v, span.t + span.h) if settles else None
         owner = span.within[:, 0]
         weights = report_weights(span.shares) if self.adaptive else np.zeros((0, S))
-        out = y[owner] + span.h[owner, None] * np.einsum("om,omj->oj", weights, k[owner])
+        out_q, out_v = self._split(y[owner] + span.h[owner, None] * np.einsum("om,omj->oj", weights, k[owner]))
         reported = None
         if settles and len(owner):
-            reported = self._settling(out[:, :n_q], out[:, n_q:], self.motion.t[span.within[:, 1]])
+            reported = self._settling(out_q, out_v, self.motion.t[span.within[:, 1]])
         first = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])
         out_first = np.searchsorted(owner, np.arange(N + 1))
         F_q, F_v = (np.ascontiguousarray(x[:, :n].reshape(len(x), -1)) for x in (stages.by_q, stages.by_v))
+        start_q, start_v = (_rows(x) for x in self._split(y))
         blocks = RungeKuttaBlocks(
-            self.A, self.B, np.array(span.h), np.array(span.q, order="C"), np.array(end[:, :n_q], order="C"), first,
-            q[taken], v[taken], before[taken], F_q, F_v, _matrices(corrected, n), _matrices(settled, n),
-            out_first, weights, np.array(out[:, :n_q], order="C"), _matrices(reported, n),
+            self.A, self.B, np.array(span.h), start_q, start_v, _rows(end_q), _rows(end_v), first, q[taken], v[taken],
+            a[taken], before[taken], raw_v[taken], F_q, F_v, _matrices(corrected, n), _matrices(settled, n), out_first,
+            weights, _rows(out_q), _rows(out_v), _matrices(reported, n),
         )  # fmt: skip
         return _Prepared(blocks, stages, corrected, settled, reported)
 
@@ -218,7 +231,7 @@ class ExplicitSteps:
                 none = (np.zeros((0, count, n)), np.zeros((0, count, n)))
                 terms += none if settling is None else settling.by_parameters(parameters)
             after = [np.zeros((k, count, n)) for k in (len(span.t),) * 2 + (len(span.within),) * 2]
-            _kernels.tangent_march(self.system.T.atoms_i, ready.blocks, *terms, *now, *after)
+            _kernels.tangent_march(self.system.T.atoms_i, self.balls, ready.blocks, *terms, *now, *after)
             for target, at_ends, at_reports in ((out.q, after[0], after[2]), (out.v, after[1], after[3])):
                 target[span.ends[:, 1]] = at_ends[span.ends[:, 0]]
                 target[span.within[:, 1]] = at_reports
@@ -246,7 +259,7 @@ class ExplicitSteps:
             pulls_in += [np.ascontiguousarray(x[span.within[:, 1]]) for x in (pull_q, pull_v)]
             lines = [0 if x is None else x.shape[0] for x in (ready.corrected, ready.settled, ready.reported)]
             weights = [np.zeros((count, k, n)) for k in (len(ready.blocks.q), *np.repeat(lines, 2))]
-            _kernels.adjoint_march(self.system.T.atoms_i, ready.blocks, *pulls_in, yq, yv, *weights)
+            _kernels.adjoint_march(self.system.T.atoms_i, self.balls, ready.blocks, *pulls_in, yq, yv, *weights)
             alpha = np.zeros((count, len(ready.blocks.q), n + self.system.n_constraints))
             alpha[:, :, :n] = weights[0]
             keep(ready.stages.weights(alpha))
@@ -261,6 +274,11 @@ class ExplicitSteps:
         out = np.zeros((N, *pulls.shape[1:]))
         out[ends[:, 0]] = pulls[ends[:, 1]]
         return out
+
+
+def _rows(x: FloatArray) -> FloatArray:
+    """A copy as kernels take it."""
+    return np.array(x, order="C")
 
 
 def _matrices(settling: Settling | None, n: int) -> Settled:

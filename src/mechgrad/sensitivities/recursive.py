@@ -22,6 +22,7 @@ from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.model.columns import STEP
 from mechgrad.model.joints.base import BALL
 from mechgrad.model.tree import KIND, Q_AT, V_AT
+from mechgrad.sensitivities.child_axes import to_child, to_parent
 from mechgrad.sensitivities.explicit import ExplicitSteps
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import StateGradients, States, StateSlopes, as_complex, slopes
@@ -82,18 +83,17 @@ class RecursiveSteps:
     def _pushes(self, parameters: Parameters, first: int, N: int) -> Array:
         """What parameters do to accelerations directly, in all stages of N steps from report `first` on."""
         q, v = fixed_states(self.motion, first, N, self.h)
-        stages = [(q, v)]
+        u = to_child(self.model, q, v)
         t = self.motion.t[first] + self.h * np.arange(N)
-        slope_q: FloatArray = np.zeros_like(q)
-        slope_v: FloatArray = np.zeros_like(v)
+        slope: FloatArray = np.zeros((N, q.shape[1] + v.shape[1]))
         found = []
         for i, c in enumerate(RK4_C):
-            at_q, at_v = stages[0]
-            if i:
-                at_q, at_v = q + self.h * RK4_A[i, i - 1] * slope_q, v + self.h * RK4_A[i, i - 1] * slope_v
+            at = np.concatenate([q, u], axis=1) + (self.h * RK4_A[i, i - 1] if i else 0.0) * slope
+            at_q = np.ascontiguousarray(at[:, : q.shape[1]])
+            at_v = to_parent(self.model, at_q, at[:, q.shape[1] :])
             times = t + c * self.h
             a, lam, _, _ = self.system.accelerations(at_q, at_v, times)
-            slope_q, slope_v = self.steps.rates_of(at_q, at_v), a
+            slope = self.steps.slope_of(at_q, at_v, a)
             found.append(States(at_q, at_v, a, lam, times))
         shape = (N, len(found), len(parameters), self.model.n_v)
         pushes: Array = np.zeros(shape, complex)

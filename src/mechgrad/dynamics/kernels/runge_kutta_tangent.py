@@ -1,12 +1,15 @@
 """Steps of explicit Runge-Kutta methods, differentiated: what they do to changes of the state, and the transpose.
 
-    y_i = y + h sum_m A_im k_m,    k_i = (N(q_i) v_i, a(q_i, v_i)),    y+ = y + h sum_i B_i k_i
+    y_i = y + h sum_m A_im k_m,    k_i = (N(q_i) v_i, R^T a(q_i, v_i)),    y+ = y + h sum_i B_i k_i,    y = (q, R^T v)
 
 The state between steps changes by (dq, dv), dq a tangent change, n_v numbers. Within a step Euler parameters change by
 four numbers, since stages are sums of them:
 
     lift    de = (0, dq) e / 2                    k_e = (0, w) e / 2,   dk_e = lift of dw + (0, w) de / 2
     drop    dq = 2 vec(de conj(e)) / |e|^2        = 4 / |e|^2 times the transpose of lift
+
+    to child     du = R^T (dv - dq x v)           for each ball, whose velocities steps carry in child axes, u = R^T v
+    to parent    dv = R du + dq x v
 
 The length of e at the start of a step is felt by no rotation after it, so normalisation has no derivative that matters.
 Accelerations change by F_q dq + F_v dv + f_p. Where states are brought back to the constraints (`Settled`), they change
@@ -40,23 +43,28 @@ class RungeKuttaBlocks(NamedTuple):
     """N steps with their stages, and states reported within steps.
 
     h : (N,);   start, end : (N, n_q) configurations, the latter as the sum of stages gives it
+    start_v, end_v : (N, n) velocities there; all velocities and accelerations in parent axes
     first : (N + 1,) where the stages of each step begin among all
-    q, v : stages where derivatives were taken;   before : q as the sum of stages gives it
+    q, v, a : stages where derivatives were taken;   before, before_v : q, v as the sum of stages gives it
     F_q, F_v : (stages, n n)
     corrected : of stages;   settled : of the ends of steps
     out_first : (N + 1,) where the reports of each step begin;   weights : (reports, stages of a step) of h k
-    out_q : (reports, n_q) as that sum gives them;   out_settled : their corrections
+    out_q, out_v : (reports, n_q), (reports, n) as that sum gives them;   out_settled : their corrections
     """
 
     A: np.ndarray
     B: np.ndarray
     h: np.ndarray
     start: np.ndarray
+    start_v: np.ndarray
     end: np.ndarray
+    end_v: np.ndarray
     first: np.ndarray
     q: np.ndarray
     v: np.ndarray
+    a: np.ndarray
     before: np.ndarray
+    before_v: np.ndarray
     F_q: np.ndarray
     F_v: np.ndarray
     corrected: Settled
@@ -64,6 +72,7 @@ class RungeKuttaBlocks(NamedTuple):
     out_first: np.ndarray
     weights: np.ndarray
     out_q: np.ndarray
+    out_v: np.ndarray
     out_settled: Settled
 
 
@@ -126,6 +135,63 @@ def stretch(atoms_i, along, x, out, to):
                 dot += along[c] * x[c]
             for c in range(k, k + 4):
                 out[c] += to[c] * dot / square
+
+
+@inner
+def _turned(q, x, k, j, way):
+    """The vector of one ball in x from child into parent axes (way 1) or back (-1), in place."""
+    e0, e1, e2, e3 = way * q[k], q[k + 1], q[k + 2], q[k + 3]
+    f = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)
+    x1, x2, x3 = x[j], x[j + 1], x[j + 2]
+    c1, c2, c3 = f * (e2 * x3 - e3 * x2), f * (e3 * x1 - e1 * x3), f * (e1 * x2 - e2 * x1)
+    x[j] += e0 * c1 + e2 * c3 - e3 * c2
+    x[j + 1] += e0 * c2 + e3 * c1 - e1 * c3
+    x[j + 2] += e0 * c3 + e1 * c2 - e2 * c1
+
+
+@inner
+def _crossed(x, y, out, j, sign):
+    """out += sign x cross y, for one ball."""
+    x1, x2, x3, y1, y2, y3 = sign * x[j], sign * x[j + 1], sign * x[j + 2], y[j], y[j + 1], y[j + 2]
+    out[j] += x2 * y3 - x3 * y2
+    out[j + 1] += x3 * y1 - x1 * y3
+    out[j + 2] += x1 * y2 - x2 * y1
+
+
+@inner
+def to_child(balls, q, v, dq, dv):
+    """Changes dv of vectors v of balls := R^T (dv - dq x v); balls: (count, 2), where they begin in q and v."""
+    for i in range(balls.shape[0]):
+        k, j = balls[i, 0], balls[i, 1]
+        _crossed(dq, v, dv, j, -1.0)
+        _turned(q, dv, k, j, -1.0)
+
+
+@inner
+def to_child_back(balls, q, v, dq, dv):
+    """The transpose of `to_child`, which adds to dq."""
+    for i in range(balls.shape[0]):
+        k, j = balls[i, 0], balls[i, 1]
+        _turned(q, dv, k, j, 1.0)
+        _crossed(v, dv, dq, j, -1.0)
+
+
+@inner
+def to_parent(balls, q, v, dq, dv):
+    """Changes dv of vectors of balls, v in parent axes := R dv + dq x v."""
+    for i in range(balls.shape[0]):
+        k, j = balls[i, 0], balls[i, 1]
+        _turned(q, dv, k, j, 1.0)
+        _crossed(dq, v, dv, j, 1.0)
+
+
+@inner
+def to_parent_back(balls, q, v, dq, dv):
+    """The transpose of `to_parent`, which adds to dq."""
+    for i in range(balls.shape[0]):
+        k, j = balls[i, 0], balls[i, 1]
+        _crossed(v, dv, dq, j, 1.0)
+        _turned(q, dv, k, j, -1.0)
 
 
 @inner
@@ -196,7 +262,7 @@ def _sum_back(x, K, factors, count, h, base):
 
 
 @entry
-def tangent_march(atoms_i, S, f_p, x_p, y_p, xe_p, ye_p, xo_p, yo_p, dq, dv, DQ, DV, OQ, OV):
+def tangent_march(atoms_i, balls, S, f_p, x_p, y_p, xe_p, ye_p, xo_p, yo_p, dq, dv, DQ, DV, OQ, OV):
     """Changes (np, n) of the state through N steps, in place; those after each step into DQ, DV (N, np, n), those of
     reports into OQ, OV (reports, np, n).
 
@@ -205,19 +271,22 @@ def tangent_march(atoms_i, S, f_p, x_p, y_p, xe_p, ye_p, xo_p, yo_p, dq, dv, DQ,
     N, n, n_q, count = S.h.size, dq.shape[1], S.start.shape[1], dq.shape[0]
     most = S.A.shape[0]
     base_q, y_q, k_q = np.empty(n_q), np.empty(n_q), np.empty((most, n_q))
-    x, y_v, k_v, work = np.empty(n), np.empty(n), np.empty((most, n)), np.empty(2 * n)
+    x, y_v, base_v, k_v, work = np.empty(n), np.empty(n), np.empty(n), np.empty((most, n)), np.empty(2 * n)
     corrects, settles, out_settles = S.corrected.X.shape[0] > 0, S.settled.X.shape[0] > 0, S.out_settled.X.shape[0] > 0
     for i in range(N):
         h, stages = S.h[i], S.first[i + 1] - S.first[i]
         for k in range(count):
             base_q[:] = 0.0
             lift(atoms_i, S.start[i], dq[k], base_q, False)
+            base_v[:] = dv[k]
+            to_child(balls, S.start[i], S.start_v[i], dq[k], base_v)
             for m in range(stages):
                 at = S.first[i] + m
                 _sum(base_q, k_q, S.A[m], m, h, y_q)
-                _sum(dv[k], k_v, S.A[m], m, h, y_v)
+                _sum(base_v, k_v, S.A[m], m, h, y_v)
                 x[:] = 0.0
                 drop(atoms_i, S.before[at], y_q, x, True)
+                to_parent(balls, S.before[at], S.before_v[at], x, y_v)
                 k_q[m] = 0.0
                 if corrects:
                     c = S.corrected
@@ -231,20 +300,23 @@ def tangent_march(atoms_i, S, f_p, x_p, y_p, xe_p, ye_p, xo_p, yo_p, dq, dv, DQ,
                 k_v[m] = f_p[at, k]
                 _product(S.F_q[at], x, k_v[m], n)
                 _product(S.F_v[at], y_v, k_v[m], n)
+                to_child(balls, S.q[at], S.a[at], x, k_v[m])
             for o in range(S.out_first[i], S.out_first[i + 1]):
                 _sum(base_q, k_q, S.weights[o], stages, h, y_q)
-                _sum(dv[k], k_v, S.weights[o], stages, h, y_v)
+                _sum(base_v, k_v, S.weights[o], stages, h, y_v)
                 x[:] = 0.0
                 drop(atoms_i, S.out_q[o], y_q, x, True)
+                to_parent(balls, S.out_q[o], S.out_v[o], x, y_v)
                 if out_settles:
                     c = S.out_settled
                     _corrected(c.X[o], c.Y[o], c.Z[o], xo_p[o, k], yo_p[o, k], x, y_v, work, n)
                 OQ[o, k] = x
                 OV[o, k] = y_v
             _sum(base_q, k_q, S.B, S.B.size, h, y_q)
-            _sum(dv[k], k_v, S.B, S.B.size, h, y_v)
+            _sum(base_v, k_v, S.B, S.B.size, h, y_v)
             x[:] = 0.0
             drop(atoms_i, S.end[i], y_q, x, True)
+            to_parent(balls, S.end[i], S.end_v[i], x, y_v)
             if settles:
                 c = S.settled
                 _corrected(c.X[i], c.Y[i], c.Z[i], xe_p[i, k], ye_p[i, k], x, y_v, work, n)
@@ -252,7 +324,7 @@ def tangent_march(atoms_i, S, f_p, x_p, y_p, xe_p, ye_p, xo_p, yo_p, dq, dv, DQ,
 
 
 @entry
-def adjoint_march(atoms_i, S, GQ, GV, HQ, HV, yq, yv, alpha, xi, eta, xi_e, eta_e, xi_o, eta_o):
+def adjoint_march(atoms_i, balls, S, GQ, GV, HQ, HV, yq, yv, alpha, xi, eta, xi_e, eta_e, xi_o, eta_o):
     """The transpose of `tangent_march`, from the last step to the first.
 
     GQ, GV (N, no, n): gradients by the state after each step, HQ, HV (reports, no, n) by reports; yq, yv (no, n):
@@ -275,6 +347,7 @@ def adjoint_march(atoms_i, S, GQ, GV, HQ, HV, yq, yv, alpha, xi, eta, xi_e, eta_
                 xi_e[k, i], eta_e[k, i] = x, y_v
                 _corrected_back(c.X[i], c.Y[i], c.Z[i], x, y_v, work, n)
             base_q[:], base_v[:], k_q[:], k_v[:], y_q[:] = 0.0, 0.0, 0.0, 0.0, 0.0
+            to_parent_back(balls, S.end[i], S.end_v[i], x, y_v)
             lift(atoms_i, S.end[i], x, y_q, True)
             _sum_back(y_q, k_q, S.B, S.B.size, h, base_q)
             _sum_back(y_v, k_v, S.B, S.B.size, h, base_v)
@@ -284,13 +357,15 @@ def adjoint_march(atoms_i, S, GQ, GV, HQ, HV, yq, yv, alpha, xi, eta, xi_e, eta_
                     c = S.out_settled
                     xi_o[k, o], eta_o[k, o] = x, y_v
                     _corrected_back(c.X[o], c.Y[o], c.Z[o], x, y_v, work, n)
+                to_parent_back(balls, S.out_q[o], S.out_v[o], x, y_v)
                 lift(atoms_i, S.out_q[o], x, y_q, True)
                 _sum_back(y_q, k_q, S.weights[o], stages, h, base_q)
                 _sum_back(y_v, k_v, S.weights[o], stages, h, base_v)
             for m in range(stages - 1, -1, -1):
                 at = S.first[i] + m
-                alpha[k, at] = k_v[m]
                 x[:], y_v[:], y_q[:] = 0.0, 0.0, 0.0
+                to_child_back(balls, S.q[at], S.a[at], x, k_v[m])
+                alpha[k, at] = k_v[m]
                 _transposed(S.F_q[at], k_v[m], x, n)
                 _transposed(S.F_v[at], k_v[m], y_v, n)
                 drop(atoms_i, S.q[at], k_q[m], y_v, False)
@@ -303,10 +378,12 @@ def adjoint_march(atoms_i, S, GQ, GV, HQ, HV, yq, yv, alpha, xi, eta, xi_e, eta_
                     y_q[:] = 0.0
                     _stretch_back(atoms_i, S.before[at], around, y_q, S.q[at])
                     _corrected_back(c.X[at], c.Y[at], c.Z[at], x, y_v, work, n)
+                to_parent_back(balls, S.before[at], S.before_v[at], x, y_v)
                 lift(atoms_i, S.before[at], x, y_q, True)
                 _sum_back(y_q, k_q, S.A[m], m, h, base_q)
                 _sum_back(y_v, k_v, S.A[m], m, h, base_v)
             yq[k] = 0.0
+            to_child_back(balls, S.start[i], S.start_v[i], yq[k], base_v)
             drop(atoms_i, S.start[i], base_q, yq[k], False)
             yv[k] = base_v
 

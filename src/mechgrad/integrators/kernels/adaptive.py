@@ -11,7 +11,7 @@ import numpy as np
 from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT, DONE, TOO_MANY, TOO_SMALL
 from mechgrad.dynamics.kernels.saddle import log_root_det, touches_zero
 from mechgrad.dynamics.kernels.system import begin
-from mechgrad.integrators.kernels.explicit import derivative, make_march_room, normalise, settle
+from mechgrad.integrators.kernels.explicit import derivative, make_march_room, normalise, settle, turn_balls
 from mechgrad.integrators.kernels.switches import (
     AIMED,
     MARKS,
@@ -103,6 +103,7 @@ def _adaptive(
         y[j] = q0[j]
     for j in range(n_v):
         y[n_q + j] = v0[j]
+    turn_balls(T.atoms_i, n_q - n_v, y, y, n_q, -1.0, like)
     t, out, steps, rejected, switched = t0, 0, 0, 0, 0
     older, before_last, here, ended = np.nan, np.nan, np.nan, np.nan  # log s at the last steps, and at this one's end
     fresh, growth = True, GROW  # whether the first derivative must be computed; no growth right after a rejection
@@ -223,6 +224,7 @@ def _adaptive(
                 normalise(T.atoms_i, at, like)
                 if settles is not None:
                     settle(T, w, s, at, q, v, z, t_out[out], 0.0, projected, dependent, like)
+                turn_balls(T.atoms_i, n_q - n_v, at, at, n_q, 1.0, like)
                 for j in range(n_q):
                     Q[out, j] = load(at, j, like)
                 for j in range(n_v):

@@ -5,13 +5,18 @@
 N is the unit matrix but for Euler parameters e of a ball, e' = (0, w) e / 2 with the angular velocity w in parent axes.
 Euler parameters are given length one after every step, which no result feels: rotations do not depend on it.
 
+Of a ball the method carries the angular velocity in child axes, u = R(e)^T w with u' = R^T w', so that a body that
+spins about one of its own axes has a constant u. With w itself an error of the rotation is one of u times the spin,
+which a body near its separatrix blows up: a thousand times the error at the same tolerance. All else (starts, results,
+constraints, forces) has w in parent axes.
+
 What a march does about constraints is said by arguments that are None or 1, since a branch on `None` vanishes before
 types are looked at: a march compiles only what its kind needs.
 
 With constraints, what the steps leave of their values and rates can be projected away, mass-orthogonally, after every
 step; or (Matrix R) every stage takes only its independent coordinates from the method and solves for the others.
 
-Slots of a state y: q (n_q), then v (n_v). Kernels return how far they came and why they ended.
+Slots of a state y: q (n_q), then v (n_v) with u in place of w. Kernels return how far they came and why they ended.
 """
 
 from __future__ import annotations
@@ -33,8 +38,9 @@ from mechgrad.dynamics.kernels.projection import project_state
 from mechgrad.dynamics.kernels.saddle import log_root_det, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
+from mechgrad.kernels.elementary import reciprocal, square_root
 from mechgrad.kernels.host import LANES
-from mechgrad.kernels.jit import caller, inlined, inner, kernel, spliced
+from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain, spliced
 from mechgrad.kernels.lanes import gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.records import refer
 from mechgrad.model.joints.base import BALL, FIXED
@@ -65,11 +71,34 @@ def normalise(atoms_i, y, like):
         if atoms_i[i, KIND] == BALL:
             j = atoms_i[i, Q_AT]
             e0, e1, e2, e3 = load(y, j, like), load(y, j + 1, like), load(y, j + 2, like), load(y, j + 3, like)
-            f = 1.5 - (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3) * 0.5  # 1 / length, near one
+            f = reciprocal(square_root(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3))
             store(y, j, e0 * f)
             store(y, j + 1, e1 * f)
             store(y, j + 2, e2 * f)
             store(y, j + 3, e3 * f)
+
+
+@inner
+def turn_balls(atoms_i, balls, q, x, at, way, like):
+    """Vectors of balls in the slots of x from `at` on, in place: from child into parent axes (way 1), or back (-1).
+
+    balls: how many there are, n_q - n_v; without any this is nothing. R(e) = R(e / |e|).
+    """
+    i = 0
+    while balls > 0:
+        while atoms_i[i, KIND] != BALL:
+            i += 1
+        k, j = atoms_i[i, Q_AT], at + atoms_i[i, V_AT]
+        i, balls = i + 1, balls - 1
+        e0, e1, e2, e3 = load(q, k, like), load(q, k + 1, like), load(q, k + 2, like), load(q, k + 3, like)
+        x1, x2, x3 = load(x, j, like), load(x, j + 1, like), load(x, j + 2, like)
+        f = reciprocal(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3) * 2.0
+        e0 = e0 * way
+        c1, c2, c3 = e2 * x3 - e3 * x2, e3 * x1 - e1 * x3, e1 * x2 - e2 * x1
+        # the division runs beside all products: it comes last
+        store(x, j, x1 + f * (e0 * c1 + (e2 * c3 - e3 * c2)))
+        store(x, j + 1, x2 + f * (e0 * c2 + (e3 * c1 - e1 * c3)))
+        store(x, j + 2, x3 + f * (e0 * c3 + (e1 * c2 - e2 * c1)))
 
 
 @inner
@@ -87,28 +116,31 @@ def dependent_state(T, w, s, q, v, t, z, like):
 
 
 @inner
-def _split(y, n_q, q, v, like):
+def split(atoms_i, y, n_q, q, v, like):
     """q and v of a state."""
+    n_v = v.size // width(like)
     for j in range(n_q):
         store(q, j, load(y, j, like))
-    for j in range(v.size // width(like)):
+    for j in range(n_v):
         store(v, j, load(y, n_q + j, like))
+    turn_balls(atoms_i, n_q - n_v, q, v, plain(0), 1.0, like)
 
 
 @inner
-def _joined(atoms_i, q, v, a, n_q, K, stage, like):
-    """q' and v' = a into stage `stage` of K."""
+def joined(atoms_i, q, v, a, n_q, K, stage, like):
+    """The derivative of a state with accelerations a, into stage `stage` of K."""
     n_v = v.size // width(like)
     at = stage * (n_q + n_v)
     rates(atoms_i, q, v, K, at, like)
     for j in range(n_v):
         store(K, at + n_q + j, load(a, j, like))
+    turn_balls(atoms_i, n_q - n_v, q, K, at + n_q, -1.0, like)
 
 
 @spliced
 def derivative(T, w, s, y, q, v, a, lam, z, t, trees, loops, dependent, K, stage, like):
     """y' at y into stage `stage` of K. Returns DONE or a reason to end."""
-    _split(y, T.ints[N_Q], q, v, like)
+    split(T.atoms_i, y, T.ints[N_Q], q, v, like)
     reason = DONE
     if dependent is not None:
         reason = dependent_state(T, w, s, q, v, t, z, like)
@@ -116,14 +148,14 @@ def derivative(T, w, s, y, q, v, a, lam, z, t, trees, loops, dependent, K, stage
         reason = tree_accelerations(T, w, q, v, like * 0.0 + t, a, like)
     if loops is not None and reason == DONE:
         reason = saddle_accelerations(T, w, s, q, v, like * 0.0 + t, a, lam, like)
-    _joined(T.atoms_i, q, v, a, T.ints[N_Q], K, stage, like)
+    joined(T.atoms_i, q, v, a, T.ints[N_Q], K, stage, like)
     return reason
 
 
 @inner
 def settle(T, w, s, y, q, v, z, t, facing, projected, dependent, like):
     """Bring the state y at the end of a step back to the constraints; facing: the orientation of W before."""
-    _split(y, T.ints[N_Q], q, v, like)
+    split(T.atoms_i, y, T.ints[N_Q], q, v, like)
     reason = DONE
     if projected is not None:
         reason = project_state(T, w, s, q, v, t, like)
@@ -131,10 +163,12 @@ def settle(T, w, s, y, q, v, z, t, facing, projected, dependent, like):
         reason = dependent_state(T, w, s, q, v, t, z, like)
         if reason == DONE and z[z.size - 1].real * facing < 0.0:
             reason = DEAD_POINT
-    for j in range(T.ints[N_Q]):
+    n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
+    for j in range(n_q):
         store(y, j, load(q, j, like))
-    for j in range(T.columns_i.shape[0]):
-        store(y, T.ints[N_Q] + j, load(v, j, like))
+    for j in range(n_v):
+        store(y, n_q + j, load(v, j, like))
+    turn_balls(T.atoms_i, n_q - n_v, q, y, n_q, -1.0, like)
     return reason
 
 
@@ -173,6 +207,7 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
     for row in range(0, Q.shape[1], lanes):
         gather(Q[0], row, y, 0, like)
         gather(V[0], row, y, n_q, like)
+        turn_balls(T.atoms_i, 2 * n_q - n, y, y, n_q, -1.0, like)
         step, facing = 0, 0.0
         older, before, here = math.nan, math.nan, math.nan  # log s at the last three steps
         for out in range(1, Q.shape[0]):
@@ -205,8 +240,9 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                     reason = settle(T, w, s, y, q, v, z, t0 + step * h, facing, projected, dependent, like)
                     if reason != DONE:
                         return out, reason
-            scatter(y, 0, Q[out], row, like)
-            scatter(y, n_q, V[out], row, like)
+            split(T.atoms_i, y, n_q, q, v, like)
+            scatter(q, 0, Q[out], row, like)
+            scatter(v, 0, V[out], row, like)
     return Q.shape[0], DONE
 
 

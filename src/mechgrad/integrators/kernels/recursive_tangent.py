@@ -11,7 +11,7 @@ import numpy as np
 
 from mechgrad.dynamics.kernels.accelerations import DONE, tree_accelerations
 from mechgrad.dynamics.kernels.system import begin, make_work
-from mechgrad.integrators.kernels.explicit import normalise, rates
+from mechgrad.integrators.kernels.explicit import joined, normalise, split, turn_balls
 from mechgrad.kernels.dual_lanes import dual_zero
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import caller, kernel
@@ -21,7 +21,7 @@ from mechgrad.model.mechanism import N_Q
 
 
 @kernel
-def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, K, q, v, a, push):
+def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, at, K, q, v, a, push):
     like = dual_zero()
     T, w = refer(T), refer(w)
     begin(T, w, like)
@@ -30,6 +30,7 @@ def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, K, q, v, a, push):
     for row in range(0, Q.shape[1], lanes):
         gather(Q[0], row, y, 0, like)
         gather(V[0], row, y, n_q, like)
+        turn_balls(T.atoms_i, n_q - n_v, y, y, n_q, -1.0, like)
         step = 0
         for out in range(1, Q.shape[0]):
             for _ in range(every):
@@ -39,17 +40,15 @@ def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, K, q, v, a, push):
                         for m in range(i):
                             if A[i, m] != 0.0:
                                 x = x + load(K, m * n + j, like) * (h * A[i, m])
-                        if j < n_q:
-                            store(q, j, x)
-                        else:
-                            store(v, j - n_q, x)
+                        store(at, j, x)
+                    split(T.atoms_i, at, n_q, q, v, like)
                     reason = tree_accelerations(T, w, q, v, like * 0.0 + (t0 + (step + C[i]) * h), a, like)
                     if reason != DONE:
                         return out, reason
-                    rates(T.atoms_i, q, v, K, i * n, like)
                     gather(pushes[step * stages + i], row, push, 0, like)
                     for j in range(n_v):
-                        store(K, i * n + n_q + j, load(a, j, like) + load(push, j, like))
+                        store(a, j, load(a, j, like) + load(push, j, like))
+                    joined(T.atoms_i, q, v, a, n_q, K, i, like)
                 for j in range(n):
                     x = load(y, j, like)
                     for i in range(stages):
@@ -57,8 +56,9 @@ def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, K, q, v, a, push):
                     store(y, j, x)
                 normalise(T.atoms_i, y, like)
                 step += 1
-            scatter(y, 0, Q[out], row, like)
-            scatter(y, n_q, V[out], row, like)
+            split(T.atoms_i, y, n_q, q, v, like)
+            scatter(q, 0, Q[out], row, like)
+            scatter(v, 0, V[out], row, like)
     return Q.shape[0], DONE
 
 
@@ -74,9 +74,9 @@ def recursive_tangents(T, A, B, C, h, t0, every, pushes, Q, V):
     n_q, n_v, stages = int(T.ints[N_Q]), T.columns_i.shape[0], B.size
     n = n_q + n_v
     w = make_work(T, lanes)
-    y, K = np.empty(n * lanes, dtype), np.empty(stages * n * lanes, dtype)
+    y, at, K = np.empty(n * lanes, dtype), np.empty(n * lanes, dtype), np.empty(stages * n * lanes, dtype)
     q, v, a, push = (
         np.empty(n_q * lanes, dtype), np.empty(n_v * lanes, dtype), np.empty(n_v * lanes, dtype),
         np.empty(n_v * lanes, dtype),
     )  # fmt: skip
-    return _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, K, q, v, a, push)
+    return _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, at, K, q, v, a, push)
