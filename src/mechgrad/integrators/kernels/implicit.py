@@ -7,19 +7,29 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.kernels.accelerations import DEAD_POINT, DONE, NOT_CONVERGED, SINGULAR, TOO_MANY, TOO_SMALL
+from mechgrad.dynamics.kernels.choice import HOLDS, LIMIT, NAMED, NOW, RANK, STEP, spread
 from mechgrad.dynamics.kernels.fixed_point import fixed_point_step
 from mechgrad.dynamics.kernels.implicit import implicit_step
-from mechgrad.dynamics.kernels.matrix_r import factor_W, independent_step, orientation, place_free
+from mechgrad.dynamics.kernels.matrix_r import (
+    begin_choice,
+    choose_again,
+    factor_W,
+    independent_step,
+    look,
+    orientation,
+    place_free,
+)
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.columns import put_row
-from mechgrad.kernels.jit import caller, inlined, kernel, plain
+from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
 from mechgrad.kernels.records import refer
 from mechgrad.model.mechanism import N_ALL, N_ROWS
 
 # step control: safety, and by how much a step may shrink or grow
 SAFETY, SHRINK, GROW = 0.9, 0.2, 3.0
+LEAP = 0.5  # beside the largest velocity: what accelerations may leave unexplained near a dead point
 
 
 @inlined
@@ -62,7 +72,7 @@ class Room(NamedTuple):
 def _make_room(T, Q, V, A, X, L):
     """Room that holds the state in row 0."""
     q, v, a, x, lam = Q[0], V[0], A[0], X[0], L[0]
-    z = np.empty(6 * int(T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)
+    z = np.empty(6 * int(T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)  # at most: some of these rows are chosen
     return Room(
         q.copy(), v.copy(), a.copy(), x.copy(), lam.copy(), q.copy(), v.copy(), a.copy(), x.copy(), v.copy(), x.copy(),
         x.copy(), x.copy(), np.zeros(4), v.copy(), lam.copy(), z,
@@ -117,28 +127,73 @@ def march(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     return _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
 
 
+@inner
+def _leaps(v0, a0, v, a, h):
+    """Whether velocities change by far more than accelerations account for: thrown back from a dead point."""
+    change, speed = 0.0, 0.0
+    for j in range(v.size):
+        change = max(change, abs(v[j].real - v0[j].real - 0.5 * h * (a0[j].real + a[j].real)))
+        speed = max(speed, abs(v0[j].real), abs(v[j].real))
+    return change > LEAP * speed
+
+
+@inner
+def _renewed(T, w, s, c, q0, v0, a0, x0, solved, t, like):
+    """After a change of choice: the memory of coordinates that were chosen anew is their second rate. Returns the
+    orientation of W."""
+    place_free(T, w, q0, v0, a0, t, like)
+    if not c.counts[NAMED]:
+        for k in range(c.pick.size - c.counts[RANK]):
+            x0[k] = w.seconds[c.pick[c.counts[RANK] + k]]
+            solved[k] = x0[k]
+    factor_W(T, w, s, c, like)
+    return orientation(s.P, s.pivots_P, v0.size)
+
+
 @kernel
-def _march_independent(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
-    T, w, s, p, o = refer(T), refer(w), refer(s), refer(p), refer(o)
+def _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+    T, w, s, c, p, o = refer(T), refer(w), refer(s), refer(c), refer(p), refer(o)
     like = T.atoms_f[0, 0] * 0.0
     begin(T, w, like)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
-    factored, step = plain(0), plain(0)
-    place_free(T, w, q0, v0, w.zero, t0, like)
-    facing = orientation(s.P, s.pivots_P, v0.size) if factor_W(T, w, s, like) else 0.0
+    factored, step, known = plain(0), plain(0), plain(0)  # known: steps since the coordinates were chosen
+    facing = begin_choice(T, w, s, c, q0, v0, t0, like)
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
+            changed = look(T, w, s, c, q0, v0, t0 + step * h, like)
             step += 1
-            guess(x, o.solved, o.before, o.older, step)
-            reason, passes, factored = independent_step(
-                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.lam, o.d, o.z, o.solved, o.norms, factored,
-                like,
-            )  # fmt: skip
-            if reason == DONE and orientation(s.P, s.pivots_P, v0.size) * facing < 0.0:
-                reason = DEAD_POINT
+            tried = False
+            while True:
+                if changed:
+                    facing = _renewed(T, w, s, c, q0, v0, a0, x0, o.solved, t0 + (step - 1) * h, like)
+                    known, factored = 0, 0
+                known += 1
+                guess(x, o.solved, o.before, o.older, known)
+                reason, passes, factored = independent_step(
+                    T, w, s, c, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.lam, o.d, o.z, o.solved, o.norms,
+                    factored, like,
+                )  # fmt: skip
+                size = c.sizes[NOW]
+                if reason == DONE and not c.counts[HOLDS]:
+                    size = spread(s, c)
+                    if size > 0.5 * c.sizes[LIMIT] and _leaps(v0, a0, v, a, h):
+                        reason = DEAD_POINT
+                if reason == DONE and c.counts[NAMED] and orientation(s.P, s.pivots_P, v0.size) * facing < 0.0:
+                    reason = DEAD_POINT
+                if reason == DONE or tried or c.counts[HOLDS]:
+                    break
+                # the best choice may carry the step where that of some time ago did not
+                tried = True
+                changed = choose_again(T, w, s, c, q0, v0, t0 + (step - 1) * h, np.inf, like)
+                if not changed:
+                    break
             if reason != DONE:
+                for j in range(q0.size):
+                    c.last[j] = q0[j].real
                 return out, reason, t0 + step * h
+            c.sizes[NOW] = size
+            c.counts[STEP] += 1
             count += passes
             q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
         _report(out, o, q0, v0, a0, x0, Q, V, A, X, L, S, norms)
@@ -147,10 +202,11 @@ def _march_independent(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, ite
 
 
 @caller
-def march_independent(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
-    """`march` of the Matrix R formulation; X holds the memory of the independent coordinates in its first columns."""
+def march_independent(T, c, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+    """`march` of the Matrix R formulation with the `Choice` c, which is changed on the way; X holds the memory of the
+    independent coordinates in its first columns."""
     w, s, o = make_work(T), make_solver(T), _make_room(T, Q, V, A, X, L)
-    return _march_independent(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
+    return _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
 
 
 @kernel
