@@ -82,9 +82,10 @@ class Choosing:
         n, m = choices.picks.shape[1], system.n_constraints
         counts = np.zeros(6, np.int64)
         counts[[RANK, NAMED, HOLDS, STEP]] = choices.rank, choices.named, hold, step
+        columns = np.full(n, -1, np.int64) if choices.named else coordinate_rows(system)
         held = np.column_stack([choices.first, choices.picks])[before + 1 :]
         self.record = Choice(
-            choices.picks[before].copy(), np.zeros(n, np.int64), _columns(system, choices.named), np.ascontiguousarray(held),
+            choices.picks[before].copy(), np.zeros(n, np.int64), columns, np.ascontiguousarray(held),
             np.zeros((ROOM, 1 + n), np.int64), np.zeros(ROOM), counts, np.zeros(2), np.zeros((m + n) * n),
             np.zeros(m + 2 * n, np.int64), np.zeros(system.model.n_q),
         )  # fmt: skip
@@ -136,11 +137,12 @@ def chosen(
             return found
 
 
-def _columns(system: System, named: bool) -> IntArray:
-    """The row that makes each velocity's coordinate independent, -1 where there is none."""
+def coordinate_rows(system: System) -> IntArray:
+    """The row that makes each velocity's coordinate independent, -1 where there is none; of joint coordinates that are
+    offered without having been named."""
     ints, first, last = system.T.ints, system.n_rows, int(system.T.ints[N_ALL])
     out = np.full(system.model.n_v, -1, np.int64)
-    for k in range(first, first if named else last):
+    for k in range(first, last):
         coordinate = int(ints[ints[AT_ROWS] + ROW * k + R_FIRST])
         out[ints[ints[AT_COORDS] + 2 * coordinate + 1]] = k
     return out
