@@ -100,9 +100,9 @@ def least_determined(system: System, choices: Choices, q: Array, t: float) -> tu
 
 
 def rank_left(system: System, choices: Choices, q: Array, t: float) -> float:
-    """The least of those singular values of Gamma (rows of length one) that make its rank, beside the largest: zero at
-    a change point, where constraints lose rank and two motions meet."""
-    values = np.linalg.svd(_unit(_gamma(system, q, t)), compute_uv=False)
+    """The least of those singular values of Gamma that make its rank, beside the largest: zero at a change point, where
+    constraints lose rank and two motions meet."""
+    values = np.linalg.svd(_gamma(system, q, t), compute_uv=False)
     return float(values[choices.rank - 1] / values[0])
 
 

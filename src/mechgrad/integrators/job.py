@@ -37,7 +37,7 @@ Stop = Callable[[Array, Array, Array], ArrayLike]
 
 MOST_STEPS = 10_000_000
 NEAR_DEAD_POINT = 0.3  # least singular value of [Gamma; B] beside the largest, where a march broke off
-NEAR_CHANGE_POINT = 0.03  # the same of Gamma alone
+NEAR_CHANGE_POINT = 0.1  # the same of Gamma alone, beside what it was at the start
 PARTS = 20  # of a march between two looks at a stop condition or a report
 
 REASONS = {
@@ -150,8 +150,9 @@ class Job:
         """The reason why a march ended, looked at closely: a change point where Gamma itself loses rank."""
         if choosing is None or reason not in NO_CHOICE:
             return reason
-        left = rank_left(self.system, choosing.taken(), choosing.record.last, t)
-        return CHANGE_POINT if left < NEAR_CHANGE_POINT else reason
+        choices = choosing.taken()
+        now = rank_left(self.system, choices, choosing.record.last, t)
+        return CHANGE_POINT if now < NEAR_CHANGE_POINT * rank_left(self.system, choices, self.q[0], self.t0) else reason
 
     def failed(
         self, reason: int, t: float, trajectory: Trajectory, hint: str, choosing: Choosing | None = None

@@ -1,12 +1,12 @@
 """Which constraint rows and which independent coordinates make W = [Gamma; B], and the best of them in a state.
 
 A mechanism with n velocities and constraints of rank r offers all its constraint rows, and rows for coordinates that
-could be independent. A choice names n of them. Its measure is the largest number in R = W^-1 [0; 1], how far another
-coordinate moves when an independent one moves by one: it grows without bound at a dead point.
+could be independent. A choice names n of them. Its measure is the ratio of the largest to the smallest pivot of W: it
+grows without bound at a dead point of the coordinates, and where rows that are kept come to depend on each other.
 
 The best choice comes from elimination of Gamma with full pivoting: rows of pivots are kept, and columns without one are
-the independent coordinates. So no number of R is much larger than one, whatever the configuration, unless Gamma itself
-loses its rank. Balls have no coordinates that could be independent: their columns come first. Coordinates that a user
+the independent coordinates. So W stays well conditioned, whatever the configuration, unless Gamma itself loses its
+rank: at a change point, where two motions meet, there is no choice. Balls have no coordinates that could be independent: their columns come first. Coordinates that a user
 named stay, and only rows are chosen.
 """
 
@@ -17,18 +17,17 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.kernels.jit import inner
-from mechgrad.kernels.lu import lu_solve
 from mechgrad.model.mechanism import N_CONSTRAINTS
 
 # counts of a choice: constraint rows in W; whether coordinates are named; whether choices are held; changes noted; next
 # of those held; steps taken
 RANK, NAMED, HOLDS, NOTED, NEXT, STEP = range(6)
-# sizes of a choice: of R where the last step ended; from which on to choose again
+# sizes of a choice: the ratio of pivots where the last step ended; that from which on to choose again
 NOW, LIMIT = range(2)
 
-LEAST_LIMIT = 5.0  # of the size of R, from which on others may be chosen
-GROWTH = 2.5  # of R since the last look, from which on to look again
-BETTER = 0.5  # of the size of R, below which a change is worth it
+LEAST_LIMIT = 10.0  # of the ratio of pivots, from which on others may be chosen
+GROWTH = 4.0  # of the ratio since the last look, from which on to look again
+BETTER = 0.5  # of the ratio, below which a change is worth it
 NO_PIVOT = 1e-12  # beside rows of length one
 
 
@@ -58,19 +57,13 @@ class Choice(NamedTuple):
 
 
 @inner
-def spread(s, c):
-    """The largest number in R, from the factors of W in s.P."""
-    n, rank, largest = c.pick.size, c.counts[RANK], 0.0
-    for k in range(rank, n):
-        for j in range(n):
-            s.x[j] = 0.0
-        s.x[k] = 1.0
-        lu_solve(s.P, s.pivots_P, s.x, n)
-        for j in range(n):
-            size = abs(s.x[j].real)
-            if not size <= largest:  # a NaN counts as large
-                largest = size
-    return largest
+def spread(s, n):
+    """The ratio of the largest to the smallest pivot of W, from its factors in s.P."""
+    least, largest = np.inf, 0.0
+    for k in range(n):
+        size = abs(s.P[k * n + k].real)
+        least, largest = min(least, size), max(largest, size)
+    return largest / least
 
 
 @inner
@@ -90,8 +83,7 @@ def _load_rows(T, w, c, n, m, named):
 
 @inner
 def best_rows(T, w, c):
-    """The best choice from the rows in w.J, into c.other. Returns the smallest pivot beside rows of length one, or 0
-    where there is none."""
+    """The best choice from the rows in w.J, into c.other. Returns False where there is none."""
     n, m, rank = c.pick.size, T.ints[N_CONSTRAINTS], c.counts[RANK]
     named = n - rank if c.counts[NAMED] else 0
     _load_rows(T, w, c, n, m, named)
@@ -103,7 +95,6 @@ def best_rows(T, w, c):
         marks[m + named + j] = 0
         if c.columns[j] < 0 and not named:
             balls += 1
-    smallest = 1.0
     for p in range(named + rank):
         best, row, column = 0.0, -1, -1
         for i in range(m + named):
@@ -115,8 +106,7 @@ def best_rows(T, w, c):
                 if abs(E[i * n + j]) > best:
                     best, row, column = abs(E[i * n + j]), i, j
         if not best > NO_PIVOT:
-            return 0.0
-        smallest = min(smallest, best)
+            return False
         marks[row], marks[m + named + column] = 1, 1
         if balls > 0:
             balls -= 1
@@ -137,7 +127,7 @@ def best_rows(T, w, c):
         elif not marks[m + j]:
             c.other[at] = c.columns[j]
             at += 1
-    return smallest
+    return True
 
 
 @inner

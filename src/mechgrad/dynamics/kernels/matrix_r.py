@@ -57,6 +57,19 @@ def place_free(T, w, q, v, a, t, like):
 
 
 @inner
+def place_chosen(T, w, c, q, v, a, t, like):
+    """`place` of all rows that act and of the free ones that are chosen."""
+    check = place(T, w, q, v, a, like * 0.0 + t, T.ints[N_ROWS], like)
+    for k in range(c.counts[RANK], c.pick.size):
+        row = c.pick[k]
+        place_rows(
+            T.ints, T.numbers, w.motion, w.frames, q, v, a, like * 0.0 + t, row, row + 1, w.values, w.rates, w.seconds,
+            w.feet, like,
+        )  # fmt: skip
+    return check
+
+
+@inner
 def factor_W(T, w, s, c, like):
     """Factors of W = [Gamma; B] in the placed state, into s.P; all rows of Gamma and those of B into w.J."""
     n, pick, J, P = T.columns_i.shape[0], c.pick, w.J, s.P
@@ -86,7 +99,7 @@ def independent(T, w, s, c, q, v, t, z, zd, tolerance, like):
     """Correct q and v in place so that constraints hold and the free rows are z, with rates zd. Returns a reason."""
     n, rank, pick = T.columns_i.shape[0], c.counts[RANK], c.pick
     for _ in range(POSITION_PASSES):
-        check = place_free(T, w, q, v, w.zero, t, like)
+        check = place_chosen(T, w, c, q, v, w.zero, t, like)
         if any_not_less(check, 1.0):
             return BAD_NUMBER
         if not factor_W(T, w, s, c, like):
@@ -113,7 +126,7 @@ def independent(T, w, s, c, q, v, t, z, zd, tolerance, like):
 def correct_velocities(T, w, s, c, q, v, t, zd, like):
     """v := the velocities with rates of constraints 0 and of the free rows zd, at q. Returns a reason."""
     n, rank, pick = T.columns_i.shape[0], c.counts[RANK], c.pick
-    place_free(T, w, q, w.zero, w.zero, t, like)  # rates at v = 0: what time alone does
+    place_chosen(T, w, c, q, w.zero, w.zero, t, like)  # rates at v = 0: what time alone does
     if not factor_W(T, w, s, c, like):
         return SINGULAR
     for k in range(rank):
@@ -129,7 +142,7 @@ def correct_velocities(T, w, s, c, q, v, t, zd, like):
 @inner
 def free_state(T, w, c, q, v, a, t, z, zd, zdd, like):
     """Values, rates and second rates of the free rows that are chosen."""
-    place_free(T, w, q, v, a, t, like)
+    place_chosen(T, w, c, q, v, a, t, like)
     for k in range(z.size):
         row = c.pick[c.counts[RANK] + k]
         z[k], zd[k], zdd[k] = w.values[row], w.rates[row], w.seconds[row]
@@ -138,10 +151,10 @@ def free_state(T, w, c, q, v, a, t, z, zd, zdd, like):
 @inner
 def begin_choice(T, w, s, c, q, v, t, like):
     """Measure the choice in the state that a march begins with. Returns the orientation of W."""
-    place_free(T, w, q, v, w.zero, t, like)
+    place_chosen(T, w, c, q, v, w.zero, t, like)
     if not factor_W(T, w, s, c, like):
         return 0.0
-    c.sizes[NOW] = spread(s, c)
+    c.sizes[NOW] = spread(s, c.pick.size)
     if not c.sizes[LIMIT] > 0.0:
         c.sizes[LIMIT] = max(LEAST_LIMIT, GROWTH * c.sizes[NOW])
     return orientation(s.P, s.pivots_P, c.pick.size)
@@ -149,18 +162,18 @@ def begin_choice(T, w, s, c, q, v, t, like):
 
 @inner
 def choose_again(T, w, s, c, q, v, t, better, like):
-    """Take the best rows in this state, if R becomes smaller than `better` times what it is. Returns 1 if others are
-    chosen now, else 0."""
+    """Take the best rows in this state, if the ratio of pivots becomes smaller than `better` times what it is. Returns
+    1 if others are chosen now, else 0."""
     before, changed = c.sizes[NOW], 0
-    place_free(T, w, q, v, w.zero, t, like)
+    place_chosen(T, w, c, q, v, w.zero, t, like)
     factor_W(T, w, s, c, like)
-    if best_rows(T, w, c) > 0.0:
+    if best_rows(T, w, c):
         for j in range(c.pick.size):
             if c.pick[j] != c.other[j]:
                 changed = 1
     if changed:
         swap(c)
-        size = spread(s, c) if factor_W(T, w, s, c, like) else math.inf
+        size = spread(s, c.pick.size) if factor_W(T, w, s, c, like) else math.inf
         if size < better * before:
             c.sizes[NOW] = size
             c.sizes[LIMIT] = max(LEAST_LIMIT, GROWTH * size)
@@ -210,7 +223,7 @@ def independent_step(T, w, s, c, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z,
         if reason != DONE:
             return reason, iterations, 0
         # accelerations from the factors of W at q; second rates at a = 0 are what velocities and time do
-        place_free(T, w, q, v, w.zero, t, like)
+        place_chosen(T, w, c, q, v, w.zero, t, like)
         for k in range(rank):
             s.x[k] = -w.seconds[pick[k]]
         for k in range(free):
@@ -218,7 +231,7 @@ def independent_step(T, w, s, c, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z,
         lu_solve(s.P, s.pivots_P, s.x, n)
         for j in range(n):
             a[j] = s.x[j]
-        place_free(T, w, q, v, a, t, like)
+        place_chosen(T, w, c, q, v, a, t, like)
         forces(T, w, like * 0.0 + t, like)
         for k in range(m):
             w.y[k] = 0.0

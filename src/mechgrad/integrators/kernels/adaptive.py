@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.dynamics.kernels.accelerations import DEAD_POINT, DONE, STUCK, TOO_MANY, TOO_SMALL
-from mechgrad.dynamics.kernels.choice import HOLDS, NOW, STEP, spread
+from mechgrad.dynamics.kernels.choice import NOW, STEP, spread
 from mechgrad.dynamics.kernels.system import begin
 from mechgrad.integrators.kernels.explicit import derivative, first_look, look_at, make_march_room, normalise, settle
 from mechgrad.integrators.kernels.switches import (
@@ -100,6 +100,17 @@ def _correction(before, y, rtol, atol, n):
     largest = 0.0
     for j in range(n):
         largest = max(largest, abs(y[j].real - before[j].real) / (atol + rtol * abs(y[j].real)))
+    return largest
+
+
+@inner
+def _moved(Q, V, row, y, rtol, atol):
+    """`_correction` of the state in a row of Q and V."""
+    largest, n_q = 0.0, Q.shape[1]
+    for j in range(n_q):
+        largest = max(largest, abs(y[j].real - Q[row, j].real) / (atol + rtol * abs(y[j].real)))
+    for j in range(V.shape[1]):
+        largest = max(largest, abs(y[n_q + j].real - V[row, j].real) / (atol + rtol * abs(y[n_q + j].real)))
     return largest
 
 
@@ -230,19 +241,13 @@ def _adaptive(
                 store(at, j, load(done, j, like))
             bad = settle(T, w, s, c, done, q, v, z, end, facing, projected, dependent, like)
             if dependent is not None:
-                passed = bad == DEAD_POINT  # the step ends beyond one, which no shorter step would change
                 if bad == DONE and not given and _correction(at, done, rtol, atol, n) > CORRECTION:
                     bad = DEAD_POINT
-                if bad != DONE and not passed and not given and step > 1e-10 * (t1 - t0):
-                    h, growth, rejected, fresh, hunting = step * SHRINK, 1.0, rejected + 1, True, False
-                    continue
-            if bad != DONE:
+                size = spread(s, c.pick.size)
+            elif bad != DONE:
                 return out, bad, steps, rejected, h, t, switched
-            if dependent is not None:
-                if not c.counts[HOLDS]:
-                    c.sizes[NOW] = spread(s, c)
-                c.counts[STEP] += 1
-        if i == 16:
+        reported = out
+        if i == 16 and bad == DONE:
             for j in range(n):
                 change = load(new, j, like) - load(y, j, like)
                 first, final = load(K, j, like), load(K, 12 * n + j, like)
@@ -255,21 +260,38 @@ def _adaptive(
                         if D[m, i] != 0.0:
                             x = x + load(K, i * n + j, like) * (step * D[m, i])
                     store(F, (3 + m) * n + j, x)
-            while out < t_out.size and t_out[out] <= end:
-                u = (t_out[out] - t) / step
+            while reported < t_out.size and t_out[reported] <= end:
+                u = (t_out[reported] - t) / step
                 for j in range(n):
                     x = like * 0.0
                     for i in range(6, -1, -1):
                         x = (x + load(F, i * n + j, like)) * (u if (6 - i) % 2 == 0 else 1.0 - u)
                     store(at, j, x + load(y, j, like))
                 normalise(T.atoms_i, at, like)
-                if settles is not None:
-                    settle(T, w, s, c, at, q, v, z, t_out[out], 0.0, projected, dependent, like)
                 for j in range(n_q):
-                    Q[out, j] = load(at, j, like)
+                    Q[reported, j] = load(at, j, like)
                 for j in range(n_v):
-                    V[out, j] = load(at, n_q + j, like)
-                out += 1
+                    V[reported, j] = load(at, n_q + j, like)
+                if settles is not None:
+                    beyond = settle(T, w, s, c, at, q, v, z, t_out[reported], 0.0, projected, dependent, like)
+                    if dependent is not None:
+                        if not given and (beyond != DONE or _moved(Q, V, reported, at, rtol, atol) > CORRECTION):
+                            bad = DEAD_POINT
+                    for j in range(n_q):
+                        Q[reported, j] = load(at, j, like)
+                    for j in range(n_v):
+                        V[reported, j] = load(at, n_q + j, like)
+                reported += 1
+        if dependent is not None:
+            if bad != DONE:
+                # thrown on another motion, or beyond a dead point: a shorter step may end before, and choose again there
+                if given or step <= 1e-10 * (t1 - t0):
+                    return out, bad, steps, rejected, h, t, switched
+                h, growth, rejected, fresh, hunting = step * SHRINK, 1.0, rejected + 1, True, False
+                continue
+            c.sizes[NOW] = size
+            c.counts[STEP] += 1
+        out = reported
         if steps < path.shape[0]:
             path[steps, 0], path[steps, 1] = t, step
             for j in range(n):

@@ -27,8 +27,8 @@ from mechgrad.dynamics.kernels.accelerations import (
     saddle_accelerations,
     tree_accelerations,
 )
-from mechgrad.dynamics.kernels.choice import HOLDS, NAMED, NOW, RANK, STEP, spread
-from mechgrad.dynamics.kernels.matrix_r import begin_choice, choose_again, independent, look, orientation, place_free
+from mechgrad.dynamics.kernels.choice import HOLDS, NOW, RANK, STEP, spread
+from mechgrad.dynamics.kernels.matrix_r import begin_choice, choose_again, independent, look, orientation, place_chosen
 from mechgrad.dynamics.kernels.projection import project_state
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
@@ -41,7 +41,7 @@ from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_Q, N_ROWS
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 
 
-THROWN = 0.2  # beside the largest velocity: a correction that is no correction any more, but another motion
+THROWN = 0.01  # beside the largest velocity: a correction that is no correction any more, but another motion
 
 
 @inner
@@ -80,7 +80,7 @@ def dependent_state(T, w, s, c, q, v, t, z, like):
     orientation of W, which the last solution leaves there."""
     rank = c.counts[RANK]
     free = c.pick.size - rank
-    place_free(T, w, q, v, w.zero, t, like)
+    place_chosen(T, w, c, q, v, w.zero, t, like)
     for k in range(free):
         z[k], z[free + k] = w.values[c.pick[rank + k]], w.rates[c.pick[rank + k]]
     # quadratic: the next would be rounding
@@ -132,7 +132,7 @@ def settle(T, w, s, c, y, q, v, z, t, facing, projected, dependent, like):
         reason = project_state(T, w, s, q, v, t, like)
     if dependent is not None:
         reason = dependent_state(T, w, s, c, q, v, t, z, like)
-        if reason == DONE and c.counts[NAMED] and z[z.size - 1].real * facing < 0.0:
+        if reason == DONE and z[z.size - 1].real * facing < 0.0:
             reason = DEAD_POINT
     for j in range(T.ints[N_Q]):
         store(y, j, load(q, j, like))
@@ -262,7 +262,7 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                     return out, reason
                 if dependent is not None:
                     if not c.counts[HOLDS]:
-                        c.sizes[NOW] = spread(s, c)
+                        c.sizes[NOW] = spread(s, c.pick.size)
                     c.counts[STEP] += 1
                 for j in range(new.size):
                     y[j] = new[j]

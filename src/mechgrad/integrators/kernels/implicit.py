@@ -17,7 +17,7 @@ from mechgrad.dynamics.kernels.matrix_r import (
     independent_step,
     look,
     orientation,
-    place_free,
+    place_chosen,
 )
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.solver import make_solver
@@ -141,7 +141,7 @@ def _leaps(v0, a0, v, a, h):
 def _renewed(T, w, s, c, q0, v0, a0, x0, solved, t, like):
     """After a change of choice: the memory of coordinates that were chosen anew is their second rate. Returns the
     orientation of W."""
-    place_free(T, w, q0, v0, a0, t, like)
+    place_chosen(T, w, c, q0, v0, a0, t, like)
     if not c.counts[NAMED]:
         for k in range(c.pick.size - c.counts[RANK]):
             x0[k] = w.seconds[c.pick[c.counts[RANK] + k]]
@@ -176,10 +176,10 @@ def _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, 
                 )  # fmt: skip
                 size = c.sizes[NOW]
                 if reason == DONE and not c.counts[HOLDS]:
-                    size = spread(s, c)
+                    size = spread(s, v0.size)
                     if size > 0.5 * c.sizes[LIMIT] and _leaps(v0, a0, v, a, h):
                         reason = DEAD_POINT
-                if reason == DONE and c.counts[NAMED] and orientation(s.P, s.pivots_P, v0.size) * facing < 0.0:
+                if reason == DONE and orientation(s.P, s.pivots_P, v0.size) * facing < 0.0:
                     reason = DEAD_POINT
                 if reason == DONE or tried or c.counts[HOLDS]:
                     break
