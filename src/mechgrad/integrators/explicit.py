@@ -167,7 +167,8 @@ def _from(job: Job, q: Array, t: float) -> Callable[..., tuple[Any, ...]]:
 
 def _holding(motion: Trajectory) -> Job:
     """The task of a motion, to be done again with the choices that it made."""
-    return replace(motion.trace.job, choices=motion.trace.choices, hold=True)
+    job: Job = motion.trace.job
+    return replace(job, choices=motion.trace.choices, hold=True)
 
 
 def steps_taken(motion: Trajectory) -> Array:
@@ -255,7 +256,8 @@ def fixed(job: Job) -> Trajectory:
     def kernel(h: float, t0: float, Q: Array, V: Array, choosing: Choosing | None) -> tuple[int, int]:
         march = _kernels.fixed_one if job.single or q.dtype == complex else _kernels.fixed_lanes
         arguments = T, f, RK4_A, RK4_B, RK4_C, h, t0, every
-        return chosen(choosing, lambda c: march(*arguments, *kind._replace(dependent=c), Q, V))  # type: ignore[no-any-return]
+        found: tuple[int, int] = chosen(choosing, lambda c: march(*arguments, *kind._replace(dependent=c), Q, V))
+        return found
 
     Q[0], V[0] = q, v
     for first, last in job.parts(outputs):
@@ -278,15 +280,18 @@ def fixed(job: Job) -> Trajectory:
             if crossed is not None:
                 k = first + crossed
                 held = replace(job, choices=_trace(job, choosing).choices, hold=True)
+                again = partial(held.choosing, k * every)
 
                 def march(
-                    t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array
+                    t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array, choose: Any
                 ) -> None:
                     two_q, two_v = np.stack([q, q])[:, None], np.stack([v, v])[:, None]
-                    kernel((t1 - t0) / every, t0, two_q, two_v, held.choosing(k * every))
+                    kernel((t1 - t0) / every, t0, two_q, two_v, choose())
                     Q1[0], V1[0] = two_q[1, 0], two_v[1, 0]
 
-                return stopped(job, t, Q[:, 0], V[:, 0], k, march, k * every, 0, np.zeros(0), choosing)
+                return stopped(
+                    job, t, Q[:, 0], V[:, 0], k, partial(march, choose=again), k * every, 0, np.zeros(0), choosing
+                )
         job.report(last / (outputs - 1), t[last])
     states = _shaped(Q, V, job.single)
     trace = _trace(job, choosing)

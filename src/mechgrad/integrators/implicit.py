@@ -105,7 +105,8 @@ class _Run:
         Q, V, A, X, L, S, norms, iterations = (x[:count] for x in self.arrays)
         return self.job.trajectory(
             t[:count], Q, V, a=A, multipliers=L, norms=norms[:, :3], iterations=iterations, steps=steps,
-            rejected=rejected, ended=ended, trace=Trace(self.job, self.settings, X, S, norms[:, 3] != 0.0, self.choices),
+            rejected=rejected, ended=ended,
+            trace=Trace(self.job, self.settings, X, S, norms[:, 3] != 0.0, self.choices),
         )  # fmt: skip
 
     def stopped(self, t: Array, k: int, every: int, steps: int) -> Trajectory:

@@ -23,7 +23,6 @@ from mechgrad.dynamics.kernels.accelerations import (
     TOO_MANY,
     TOO_SMALL,
 )
-from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.integrators.choices import Choices, Choosing

@@ -132,9 +132,9 @@ def simulate_again(
     tau, loads and samples are those of `motion` if they are left out; `own_steps` lets error control choose steps anew.
 
     Steps with error control (DOP853) are held as they were taken, and so are the independent coordinates and rows that
-    Matrix R chose for each step: what is left is a smooth function of numbers and start, whose derivative is that of `gradient`. Where
-    numbers and start differ by imaginary parts alone, real parts are those of `motion` at every step: rounding would
-    grow along sensitive motions until contacts switch on the other side of a step's end.
+    Matrix R chose for each step: what is left is a smooth function of numbers and start, whose derivative is that of
+    `gradient`. Where numbers and start differ by imaginary parts alone, real parts are those of `motion` at every step:
+    rounding would grow along sensitive motions until contacts switch on the other side of a step's end.
 
     >>> swing = simulate(model, [0.5], duration=1.0)
     >>> bool(np.array_equal(simulate_again(swing, model, [0.5]).q, swing.q))

@@ -70,7 +70,8 @@ class IndependentSteps:
 
     def __init__(self, motion: Trajectory) -> None:
         trace, outputs = motion.trace, len(motion.t) - 1
-        if not isinstance(trace.job.formulation, MatrixR) or trace.settings is None or trace.memory is None:
+        form, choices = trace.job.formulation, trace.choices
+        if not isinstance(form, MatrixR) or trace.settings is None or trace.memory is None or choices is None:
             raise InputError(
                 f"the motion of {motion.model.name!r} was made by {motion.formulation} and {motion.scheme}, not by "
                 "implicit steps of Matrix R; simulate with formulation=MatrixR(...) and a scheme such as 'trapezoidal'."
@@ -85,12 +86,12 @@ class IndependentSteps:
         self.every = motion.steps // outputs
         self.h = float(motion.t[-1] - motion.t[0]) / motion.steps
         self.T, self.T_complex = self.system.T, as_complex(self.system.T)
-        self.choices: Choices = trace.choices
+        self.choices: Choices = choices
         self.n, self.m, self.rank = self.model.n_v, self.system.n_constraints, self.choices.rank
         self.freedom, self.all = self.n - self.rank, int(self.T.ints[N_ALL])
         self.start = self.choices.picks[0]
         rows = coordinate_rows(self.system) if not self.choices.named else np.full(self.n, -1)
-        self.column = {int(row): j for j, row in enumerate(rows) if row >= 0}  # that an offered row is the coordinate of
+        self.column = {int(row): j for j, row in enumerate(rows) if row >= 0}  # whose coordinate an offered row is
 
     # ---- the steps, a chunk at a time
 

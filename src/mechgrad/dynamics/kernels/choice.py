@@ -6,8 +6,8 @@ grows without bound at a dead point of the coordinates, and where rows that are 
 
 The best choice comes from elimination of Gamma with full pivoting: rows of pivots are kept, and columns without one are
 the independent coordinates. So W stays well conditioned, whatever the configuration, unless Gamma itself loses its
-rank: at a change point, where two motions meet, there is no choice. Balls have no coordinates that could be independent: their columns come first. Coordinates that a user
-named stay, and only rows are chosen.
+rank: at a change point, where two motions meet, there is no choice. Balls have no coordinates that could be
+independent: their columns come first. Coordinates that a user named stay, and only rows are chosen.
 """
 
 from __future__ import annotations

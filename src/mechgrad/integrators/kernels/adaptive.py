@@ -148,9 +148,8 @@ def _adaptive(
             if not given and t - seen < PACE * max(abs(t), t1 - t0):
                 return out, STUCK, steps, rejected, h, t, switched
             seen, since = t, steps + rejected
-        if dependent is not None:
-            if look_at(T, w, s, c, y, q, v, t, like):
-                facing = 0.0
+        if dependent is not None and look_at(T, w, s, c, y, q, v, t, like):
+            facing = 0.0
         if given:
             last = steps + 1 >= held.shape[0]
             step = held[steps, 1]
@@ -274,9 +273,11 @@ def _adaptive(
                     V[reported, j] = load(at, n_q + j, like)
                 if settles is not None:
                     beyond = settle(T, w, s, c, at, q, v, z, t_out[reported], 0.0, projected, dependent, like)
-                    if dependent is not None:
-                        if not given and (beyond != DONE or _moved(Q, V, reported, at, rtol, atol) > CORRECTION):
-                            bad = DEAD_POINT
+                    if dependent is not None and not given and beyond == DONE:
+                        far = _moved(Q, V, reported, at, rtol, atol) > CORRECTION
+                        bad = DEAD_POINT if far else bad
+                    if dependent is not None and not given and beyond != DONE:
+                        bad = beyond
                     for j in range(n_q):
                         Q[reported, j] = load(at, j, like)
                     for j in range(n_v):
@@ -284,7 +285,7 @@ def _adaptive(
                 reported += 1
         if dependent is not None:
             if bad != DONE:
-                # thrown on another motion, or beyond a dead point: a shorter step may end before, and choose again there
+                # thrown on another motion, or beyond a dead point: a shorter step may end before it, and choose again
                 if given or step <= 1e-10 * (t1 - t0):
                     return out, bad, steps, rejected, h, t, switched
                 h, growth, rejected, fresh, hunting = step * SHRINK, 1.0, rejected + 1, True, False

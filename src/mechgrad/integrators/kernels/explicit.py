@@ -40,7 +40,6 @@ from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_Q, N_ROWS
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 
-
 THROWN = 0.01  # beside the largest velocity: a correction that is no correction any more, but another motion
 
 
@@ -163,8 +162,8 @@ def _make_room(T, stages, dtype, n):
     size = (n_q + n_v) * n
     return Room(
         np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype),
-        np.empty(stages * size, dtype), np.empty(7 * size, dtype), np.empty(n_q * n, dtype), np.empty(n_v * n, dtype), np.empty(n_v * n, dtype),
-        np.zeros(m, dtype), np.ones(2 * free + 1, dtype),
+        np.empty(stages * size, dtype), np.empty(7 * size, dtype), np.empty(n_q * n, dtype), np.empty(n_v * n, dtype),
+        np.empty(n_v * n, dtype), np.zeros(m, dtype), np.ones(2 * free + 1, dtype),
     )  # fmt: skip
 
 
@@ -216,9 +215,8 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
             for _ in range(every):
                 t = t0 + step * h
                 reason, again = DONE, False
-                if dependent is not None:
-                    if look_at(T, w, s, c, y, q, v, t, like):
-                        facing = 0.0
+                if dependent is not None and look_at(T, w, s, c, y, q, v, t, like):
+                    facing = 0.0
                 while True:
                     for i in range(n_stages):
                         for j in range(n):
