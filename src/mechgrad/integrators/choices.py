@@ -108,6 +108,11 @@ class Choosing:
                 log[:room], times[:room] = record.log, record.times
                 self.record = record._replace(log=log, times=times)
 
+    @property
+    def steps(self) -> int:
+        """How many steps were taken."""
+        return int(self.record.counts[STEP])
+
     def taken(self) -> Choices:
         """What was chosen, so far."""
         record, start = self.record, self.choices

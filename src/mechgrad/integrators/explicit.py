@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -266,7 +267,7 @@ def fixed(job: Job) -> Trajectory:
         end = first + got
         finite = reason == DONE and bool(np.all(np.isfinite(V[end - 1])))
         if not finite:
-            ends = t[min(end, outputs - 1)]
+            ends = float(t[min(end, outputs - 1)]) if choosing is None else job.t0 + h * (choosing.steps + 1)
             reason = BAD_NUMBER if reason == DONE else job.why(reason, choosing, ends)
             whole = end if job.single else 0
             clean = bool(np.all(np.isfinite(V[:whole])))
@@ -280,7 +281,7 @@ def fixed(job: Job) -> Trajectory:
             if crossed is not None:
                 k = first + crossed
                 held = replace(job, choices=_trace(job, choosing).choices, hold=True)
-                again = partial(held.choosing, k * every)
+                again = functools.partial(held.choosing, k * every)
 
                 def march(
                     t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array, choose: Any
@@ -290,7 +291,16 @@ def fixed(job: Job) -> Trajectory:
                     Q1[0], V1[0] = two_q[1, 0], two_v[1, 0]
 
                 return stopped(
-                    job, t, Q[:, 0], V[:, 0], k, partial(march, choose=again), k * every, 0, np.zeros(0), choosing
+                    job,
+                    t,
+                    Q[:, 0],
+                    V[:, 0],
+                    k,
+                    functools.partial(march, choose=again),
+                    k * every,
+                    0,
+                    np.zeros(0),
+                    choosing,
                 )
         job.report(last / (outputs - 1), t[last])
     states = _shaped(Q, V, job.single)
