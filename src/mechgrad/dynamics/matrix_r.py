@@ -30,8 +30,8 @@ class MatrixR(Formulation):
     Constraints hold to rounding at all three levels. Explicit schemes take the independent coordinates of every stage
     and solve for the others; implicit ones act on the independent coordinates alone. Holonomic constraints only.
 
-    Left to itself, it chooses other coordinates (and, of redundant constraint rows, others to solve) where pivots of
-    [Gamma; B] become small, between two steps: positions, velocities and accelerations go on as they are, and gradients
+    Left to itself, it chooses other coordinates (and, of redundant constraint rows, others to solve) between two steps
+    where [Gamma; B] gets badly conditioned: positions, velocities and accelerations go on as they are, and gradients
     hold the choices that were made. `Trajectory.choices` tells what was chosen when. Coordinates that are named stay:
     at a dead point, where they cease to determine the motion (the determinant changes sign), the march ends and says
     so. At a change point, where Gamma itself loses rank and two motions meet, it ends in either case. Implicit steps

@@ -160,7 +160,7 @@ class Job:
         self.system.users.raise_pending()
         if reason == CHANGE_POINT:
             hint = "ALI3P and Penalty pass such positions, and often Index1; or start anew beyond."
-        elif choosing is not None and reason in NO_CHOICE:
+        elif choosing is not None and self._undetermined(reason, choosing, t):
             hint = self._dead_point(choosing, t)
         elif reason == NOT_CONVERGED:
             hint = "Take a shorter step, another start, or look for a lock-up or a hard impact there."
@@ -179,6 +179,12 @@ class Job:
             "until then is in `.trajectory` of this error.",
             trajectory,
         )
+
+    def _undetermined(self, reason: int, choosing: Choosing, t: float) -> bool:
+        """Whether the independent coordinates may be why a march ended; steps also become too small for others."""
+        if reason in (STUCK, TOO_SMALL):
+            return least_determined(self.system, choosing.taken(), choosing.record.last, t)[1] < NEAR_DEAD_POINT
+        return reason in NO_CHOICE
 
     def _dead_point(self, choosing: Choosing, t: float) -> str:
         """What to do where Matrix R cannot go on, and which independent coordinate is at its turning point there."""

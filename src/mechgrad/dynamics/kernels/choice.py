@@ -1,8 +1,10 @@
 """Which constraint rows and which independent coordinates make W = [Gamma; B], and the best of them in a state.
 
 A mechanism with n velocities and constraints of rank r offers all its constraint rows, and rows for coordinates that
-could be independent. A choice names n of them. Its measure is the ratio of the largest to the smallest pivot of W: it
-grows without bound at a dead point of the coordinates, and where rows that are kept come to depend on each other.
+could be independent. A choice names n of them. Its measure is the larger of two numbers: how far another coordinate
+moves when an independent one moves by one, the largest number in R = W^-1 [0; 1], which grows without bound at a dead
+point; and the ratio of pivots of W, which does so, too, where rows that are kept come to depend on each other. Errors
+that a stage or a step leaves in the constraints are magnified by it, so it had better stay near one.
 
 The best choice comes from elimination of Gamma with full pivoting: rows of pivots are kept, and columns without one are
 the independent coordinates. So W stays well conditioned, whatever the configuration, unless Gamma itself loses its
@@ -17,17 +19,19 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.kernels.jit import inner
+from mechgrad.kernels.lu import lu_solve
 from mechgrad.model.mechanism import N_CONSTRAINTS
 
 # counts of a choice: constraint rows in W; whether coordinates are named; whether choices are held; changes noted; next
 # of those held; steps taken
 RANK, NAMED, HOLDS, NOTED, NEXT, STEP = range(6)
-# sizes of a choice: the ratio of pivots where the last step ended; that from which on to choose again
+# sizes of a choice: its measure where the last step ended; that from which on to choose again
 NOW, LIMIT = range(2)
 
-LEAST_LIMIT = 10.0  # of the ratio of pivots, from which on others may be chosen
-GROWTH = 4.0  # of the ratio since the last look, from which on to look again
-BETTER = 0.5  # of the ratio, below which a change is worth it
+LEAST_LIMIT = 2.0  # of the measure, from which on others may be chosen; best choices have about one
+GROWTH = 1.5  # of the measure since the last look, from which on to look again
+BETTER = 0.7  # of the measure, below which a change is worth it
+PIVOTS = 0.25  # the measure beside the ratio of pivots, which is about four for best choices
 NO_PIVOT = 1e-12  # beside rows of length one
 
 
@@ -57,13 +61,21 @@ class Choice(NamedTuple):
 
 
 @inner
-def spread(s, n):
-    """The ratio of the largest to the smallest pivot of W, from its factors in s.P."""
-    least, largest = np.inf, 0.0
+def spread(s, c):
+    """The measure of a choice, from the factors of W in s.P."""
+    n, rank, P = c.pick.size, c.counts[RANK], s.P
+    least, most, largest = np.inf, 0.0, 0.0
     for k in range(n):
-        size = abs(s.P[k * n + k].real)
-        least, largest = min(least, size), max(largest, size)
-    return largest / least
+        size = abs(P[k * n + k].real)
+        least, most = min(least, size), max(most, size)
+    for k in range(rank, n):
+        for j in range(n):
+            s.x[j] = 0.0
+        s.x[k] = 1.0
+        lu_solve(P, s.pivots_P, s.x, n)
+        for j in range(n):
+            largest = max(largest, abs(s.x[j].real))
+    return max(largest, PIVOTS * most / least)
 
 
 @inner

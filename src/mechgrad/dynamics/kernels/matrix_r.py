@@ -154,7 +154,7 @@ def begin_choice(T, w, s, c, q, v, t, like):
     place_chosen(T, w, c, q, v, w.zero, t, like)
     if not factor_W(T, w, s, c, like):
         return 0.0
-    c.sizes[NOW] = spread(s, c.pick.size)
+    c.sizes[NOW] = spread(s, c)
     if not c.sizes[LIMIT] > 0.0:
         c.sizes[LIMIT] = max(LEAST_LIMIT, GROWTH * c.sizes[NOW])
     return orientation(s.P, s.pivots_P, c.pick.size)
@@ -162,8 +162,8 @@ def begin_choice(T, w, s, c, q, v, t, like):
 
 @inner
 def choose_again(T, w, s, c, q, v, t, better, like):
-    """Take the best rows in this state, if the ratio of pivots becomes smaller than `better` times what it is. Returns
-    1 if others are chosen now, else 0."""
+    """Take the best rows in this state, if the measure becomes smaller than `better` times what it is. Returns 1 if
+    others are chosen now, else 0."""
     before, changed = c.sizes[NOW], 0
     place_chosen(T, w, c, q, v, w.zero, t, like)
     factor_W(T, w, s, c, like)
@@ -173,7 +173,7 @@ def choose_again(T, w, s, c, q, v, t, better, like):
                 changed = 1
     if changed:
         swap(c)
-        size = spread(s, c.pick.size) if factor_W(T, w, s, c, like) else math.inf
+        size = spread(s, c) if factor_W(T, w, s, c, like) else math.inf
         if size < better * before:
             c.sizes[NOW] = size
             c.sizes[LIMIT] = max(LEAST_LIMIT, GROWTH * size)

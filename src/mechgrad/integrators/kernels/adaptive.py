@@ -242,7 +242,7 @@ def _adaptive(
             if dependent is not None:
                 if bad == DONE and not given and _correction(at, done, rtol, atol, n) > CORRECTION:
                     bad = DEAD_POINT
-                size = spread(s, c.pick.size)
+                size = spread(s, c)
             elif bad != DONE:
                 return out, bad, steps, rejected, h, t, switched
         reported = out

@@ -260,7 +260,7 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                     return out, reason
                 if dependent is not None:
                     if not c.counts[HOLDS]:
-                        c.sizes[NOW] = spread(s, c.pick.size)
+                        c.sizes[NOW] = spread(s, c)
                     c.counts[STEP] += 1
                 for j in range(new.size):
                     y[j] = new[j]

@@ -176,8 +176,8 @@ def _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, 
                 )  # fmt: skip
                 size = c.sizes[NOW]
                 if reason == DONE and not c.counts[HOLDS]:
-                    size = spread(s, v0.size)
-                    if size > 0.5 * c.sizes[LIMIT] and _leaps(v0, a0, v, a, h):
+                    size = spread(s, c)
+                    if size > c.sizes[LIMIT] and _leaps(v0, a0, v, a, h):
                         reason = DEAD_POINT
                 if reason == DONE and orientation(s.P, s.pivots_P, v0.size) * facing < 0.0:
                     reason = DEAD_POINT
