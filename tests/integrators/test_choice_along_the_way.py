@@ -103,6 +103,7 @@ def test_redundant_rows(name: str) -> None:
     assert len(motion.constraint_names) == 5
     assert len(motion.choices) >= 2
     assert {len(chosen.rows) for chosen in motion.choices} == {4}
+    assert len({chosen.rows for chosen in motion.choices}) > 1  # rows are exchanged, not only coordinates
     assert motion.norms[:, :2].max() < 1e-9
     assert np.abs(motion.q - reference.q).max() < by_q
     assert np.ptp(motion.energy()) < by_energy
@@ -236,4 +237,5 @@ def test_few_samples_and_the_order_of_a_scheme(name: str) -> None:
     every = mg.simulate(model, start, step=5e-4, **how)
     np.testing.assert_allclose(every.q[-1], few.q[-1], rtol=0.0, atol=1e-13)
     assert every.choices == few.choices
-    assert np.log2(errors[0] / errors[2]) / 2.0 == pytest.approx(order, abs=0.3)
+    # long steps of order four still feel terms of order five here
+    assert order - 0.2 < np.log2(errors[0] / errors[2]) / 2.0 < order + 0.6

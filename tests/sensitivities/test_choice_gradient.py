@@ -14,7 +14,7 @@ from mechgrad.typing import FloatArray
 
 SCHEMES: dict[str, dict[str, Any]] = {
     "rk4": {"scheme": "rk4", "step": 2e-3},
-    "dop853": {"scheme": "dop853"},
+    "dop853": {"scheme": "dop853", "samples": 131},
     "trapezoidal": {"scheme": "trapezoidal", "step": 2e-3},
     "generalized-alpha": {"scheme": "generalized-alpha", "step": 2e-3},
 }
@@ -95,11 +95,11 @@ def test_two_freedoms(name: str) -> None:
 
 @pytest.mark.parametrize("name", IDS)
 def test_redundant_rows(name: str) -> None:
-    """Four of five closure rows are solved, and a coordinate is exchanged at about 1 s. Lengths would tear the linkage
+    """Four of five closure rows are solved; one of them and the coordinate are exchanged at about 0.7 s. Lengths would tear the linkage
     apart, so they are no parameters."""
     model = six_bar()
     motion = mg.simulate(model, np.zeros(5), duration=1.4, formulation=TIGHT, **(SCHEMES[name] | {"samples": 71}))
-    assert len(motion.choices) >= 2
+    assert len({chosen.rows for chosen in motion.choices}) > 1
     wrt = ["bar2.mass", "bar3.com.x", "bar3.com.z", "bar4.inertia.yy", "gravity.y"]
     end = mg.AtEnd(mg.PointVelocity("P"))
     by = {method: mg.gradient(motion, end, wrt, method=method).array for method in ("direct", "adjoint", "complex")}
