@@ -10,6 +10,7 @@ from support.dead_points import rockers, six_bar, whirling_five_bar
 
 import mechgrad as mg
 from mechgrad.integrators.simulate import simulate_again
+from mechgrad.sensitivities import explicit, independent
 from mechgrad.typing import FloatArray
 
 SCHEMES: dict[str, dict[str, Any]] = {
@@ -66,17 +67,36 @@ def test_differences_see_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rk4", "trapezoidal", "generalized-alpha"])
-def test_changes_between_reports(name: str) -> None:
-    """Steps between reports are taken again, with the choices that were made."""
+def test_changes_between_reports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps between reports are taken again, with the choices that were made; a few at a time, if memory is short."""
     model, start = rockers()
     end = mg.AtEnd(mg.PointVelocity("P"))
     how = {"duration": 1.3, "formulation": TIGHT, **SCHEMES[name]}
     every, few = mg.simulate(model, start, **how), mg.simulate(model, start, samples=6, **how)
     inside = [chosen.t for chosen in few.choices[1:] if np.abs(few.t - chosen.t).min() > 1e-3]
     assert inside
+    whole = mg.gradient(every, end, WRT, method="direct").array
+    for memory in (explicit.CHUNK_BYTES, 1):
+        monkeypatch.setattr(explicit, "CHUNK_BYTES", memory)
+        monkeypatch.setattr(independent, "CHUNK_BYTES", memory)
+        for motion in (every, few):
+            for method in ("direct", "adjoint"):
+                assert scaled(mg.gradient(motion, end, WRT, method=method).array, whole) < 1e-11
+
+
+@pytest.mark.parametrize("name", ["trapezoidal", "generalized-alpha"])
+def test_a_change_at_a_report(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What coordinates chosen anew pull at the state before goes into the steps before, that come in another chunk."""
+    model, start = rockers()
+    how = {"formulation": TIGHT, **SCHEMES[name]}
+    step = int(mg.simulate(model, start, duration=1.3, **how).trace.choices.first[1])
+    motion = mg.simulate(model, start, duration=2 * step * how["step"], samples=3, **how)
+    assert motion.choices[1].t == pytest.approx(motion.t[1], abs=1e-12)
+    end = mg.AtEnd(mg.PointVelocity("P"))
+    exact = mg.gradient(motion, end, WRT, method="complex").array
+    monkeypatch.setattr(independent, "CHUNK_BYTES", 1)
     for method in ("direct", "adjoint"):
-        whole, thin = (mg.gradient(motion, end, WRT, method=method).array for motion in (every, few))
-        assert scaled(thin, whole) < 1e-11
+        assert scaled(mg.gradient(motion, end, WRT, method=method).array, exact) < 1e-9
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -95,8 +115,8 @@ def test_two_freedoms(name: str) -> None:
 
 @pytest.mark.parametrize("name", IDS)
 def test_redundant_rows(name: str) -> None:
-    """Four of five closure rows are solved; one of them and the coordinate are exchanged at about 0.7 s. Lengths would tear the linkage
-    apart, so they are no parameters."""
+    """Four of five closure rows are solved; one of them and the coordinate are exchanged at about 0.7 s. Lengths would
+    tear the linkage apart, so they are no parameters."""
     model = six_bar()
     motion = mg.simulate(model, np.zeros(5), duration=1.4, formulation=TIGHT, **(SCHEMES[name] | {"samples": 71}))
     assert len({chosen.rows for chosen in motion.choices}) > 1
