@@ -22,15 +22,20 @@ class MatrixR(Formulation):
     ----------
     independent : sequence of str, or None
         As many as there are degrees of freedom: joint coordinates (constant B), world coordinates of points such as
-        "P2.x", or world components of vectors such as "axis1.x" (B changes with the configuration). None: joint
-        coordinates that are best conditioned at the start.
+        "P2.x", or world components of vectors such as "axis1.x" (B changes with the configuration). None: the joint
+        coordinates that are best conditioned, at the start and again along the way.
     tolerance : float
         Of the increments of the independent coordinates, 2-norm.
 
     Constraints hold to rounding at all three levels. Explicit schemes take the independent coordinates of every stage
-    and solve for the others; implicit ones act on the independent coordinates alone. The choice of coordinates must
-    stay valid along the motion: at a dead point, where [Gamma; B] is singular (its determinant changes sign), the march
-    ends and says so. Holonomic constraints only.
+    and solve for the others; implicit ones act on the independent coordinates alone. Holonomic constraints only.
+
+    Left to itself, it chooses other coordinates (and, of redundant constraint rows, others to solve) between two steps
+    where [Gamma; B] gets badly conditioned: positions, velocities and accelerations go on as they are, and gradients
+    hold the choices that were made. `Trajectory.choices` tells what was chosen when. Coordinates that are named stay:
+    at a dead point, where they cease to determine the motion (the determinant changes sign), the march ends and says
+    so. At a change point, where Gamma itself loses rank and two motions meet, it ends in either case. Implicit steps
+    give multipliers to the rows that are solved; of redundant rows the others have zero.
 
     >>> MatrixR(["A", "1"]).independent
     ('A', '1')

@@ -120,8 +120,8 @@ class System:
         turns = np.random.default_rng(7).normal(size=(SURROUNDINGS, model.n_v))
         turns[:, atoms[atoms[:, KIND] == PRISMATIC, V_AT]] = 0.0
         turns[0] = 0.0
-        here = np.array(q, self.dtype)
-        around = np.ascontiguousarray(model.integrate(np.tile(here, (SURROUNDINGS, 1)), turns), dtype=self.dtype)
+        here: Array = np.tile(np.asarray(q, self.dtype), (SURROUNDINGS, 1))
+        around: Array = np.ascontiguousarray(model.integrate(here, turns), dtype=self.dtype)
         found = np.empty((SURROUNDINGS, m))
         _kernels.row_scales(self.T, around, float(t), found)
         found = np.nan_to_num(found, nan=0.0, posinf=0.0)

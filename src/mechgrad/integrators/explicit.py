@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,12 +11,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER
+from mechgrad.dynamics.kernels.choice import Choice
+from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.errors import InputError
 from mechgrad.integrators import dop853
+from mechgrad.integrators.choices import Choosing, chosen
+from mechgrad.integrators.independent import start_choices
 from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing
 from mechgrad.integrators.kernels import adaptive as _adaptive
 from mechgrad.integrators.kernels import explicit as _kernels
-from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.integrators.trajectory import Trace, Trajectory
 from mechgrad.model.mechanism import AT_LAWS, L_KIND, LAW, N_LAWS, Mechanism
 from mechgrad.model.rows import CONTACT, TYRE
 from mechgrad.typing import Array, FloatArray
@@ -37,14 +42,14 @@ class Kind(NamedTuple):
 
     trees : there are none;    loops : accelerations and multipliers from a saddle system
     settles : the state is corrected after each step, by projection (projected) or by solving for the dependent
-    coordinates, in each stage too (dependent)
+    coordinates, in each stage too (dependent; marches have the `Choice` of them in its place)
     """
 
     trees: int | None
     loops: int | None
     settles: int | None
     projected: int | None
-    dependent: int | None
+    dependent: Choice | int | None
 
 
 TREE = Kind(1, None, None, None, None)
@@ -73,11 +78,13 @@ def switching(T: Mechanism) -> int | None:
     return 1 if bool(np.isin(kinds, (CONTACT, TYRE)).any()) else None
 
 
-def _marching(job: Job) -> Callable[..., tuple[Any, ...]]:
+def _marching(job: Job, choosing: Choosing | None = None) -> Callable[..., tuple[Any, ...]]:
     """The compiled march of order eight, ready for its ends, start and outputs; returns the instants of switches
-    last."""
+    last. choosing: goes on from call to call; that of the job if left out."""
     f, kind = numbers(job)
     T, dtype = job.system.T, job.system.dtype
+    if choosing is None:
+        choosing = job.choosing()
     nothing: Array = np.empty((0, 0), dtype)
     contacts = switching(T)
     held = np.empty((0, 2)) if job.held is None else job.held
@@ -85,16 +92,23 @@ def _marching(job: Job) -> Callable[..., tuple[Any, ...]]:
     def march(
         t0: float, t1: float, h: float, q: Array, v: Array, t_out: Array, Q: Array, V: Array, path: Array = nothing
     ) -> tuple[Any, ...]:
-        room = 0 if contacts is None else SWITCHES
-        while True:
-            instants = np.empty(room)
-            *found, count = _adaptive.adaptive_one(
+        instants = np.empty(0 if contacts is None else SWITCHES)
+
+        def taken(c: Choice | None) -> tuple[Any, ...]:
+            return _adaptive.adaptive_one(  # type: ignore[no-any-return]
                 T, f, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol, job.atol,
-                MOST_STEPS, *kind, contacts, held, t_out, q, v, Q, V, path, instants,
+                MOST_STEPS, *kind._replace(dependent=c), contacts, held, t_out, q, v, Q, V, path, instants,
             )  # fmt: skip
-            if count <= room:
-                return (*found, instants[:count])
-            room = int(count)  # once more, with room for all of them
+
+        def enough(found: tuple[Any, ...]) -> bool:
+            nonlocal instants
+            if found[-1] <= instants.size:
+                return True
+            instants = np.empty(int(found[-1]))  # once more, with room for all of them
+            return False
+
+        *found, count = chosen(choosing, taken, enough)
+        return (*found, instants[:count])
 
     return march
 
@@ -113,7 +127,8 @@ def adaptive(job: Job) -> Trajectory:
     t = job.t0 + np.linspace(0.0, job.duration, samples)
     Q, V = np.empty((samples, job.q.shape[1]), job.q.dtype), np.empty((samples, job.v.shape[1]), job.q.dtype)
     Q[0], V[0] = job.q[0], job.v[0]
-    h, march = _first(job), _marching(job)
+    choosing = job.choosing()
+    h, march = _first(job), _marching(job, choosing)
     done, steps, rejected, events = 1, 0, 0, np.zeros(0)
 
     for first, last in job.parts(samples):
@@ -125,16 +140,39 @@ def adaptive(job: Job) -> Trajectory:
         if reason != DONE:
             if reason == CHANGE_POINT:  # noticed when it had been passed
                 done = max(1, done - 1)
+            reason = job.why(reason, choosing, at)
             partial = job.trajectory(
-                t[:done], Q[:done], V[:done], steps=steps, rejected=rejected, ended=REASONS[reason], events=events
-            )
-            raise job.failed(reason, at, partial, "Loosen rtol and atol, or look at what happens there.")
+                t[:done], Q[:done], V[:done], steps=steps, rejected=rejected, ended=REASONS[reason], events=events,
+                trace=_trace(job, choosing),
+            )  # fmt: skip
+            hint = "Loosen rtol and atol, or look at what happens there."
+            raise job.failed(reason, at, partial, hint, choosing)
         if job.stop is not None:
             crossed = crossing(job.stop, t[first:done], Q[first:done], V[first:done])
             if crossed is not None:
-                return stopped(job, t, Q, V, first + crossed, march, steps, rejected, events)
+                k = first + crossed
+                return stopped(job, t, Q, V, k, _from(job, Q[k], t[k]), steps, rejected, events, choosing)
         job.report(last / (samples - 1), t[last])
-    return job.trajectory(t, Q, V, steps=steps, rejected=rejected, ended="duration", events=events)
+    return job.trajectory(
+        t, Q, V, steps=steps, rejected=rejected, ended="duration", events=events, trace=_trace(job, choosing)
+    )
+
+
+def _trace(job: Job, choosing: Choosing | None) -> Trace:
+    return Trace(job, choices=None if choosing is None else choosing.taken())
+
+
+def _from(job: Job, q: Array, t: float) -> Callable[..., tuple[Any, ...]]:
+    """A march of order eight that begins anew at every call, in the state q."""
+    if isinstance(job.formulation, MatrixR):
+        job = replace(job, choices=start_choices(job.system, job.formulation, q, t))
+    return lambda *arguments: _marching(job)(*arguments)
+
+
+def _holding(motion: Trajectory) -> Job:
+    """The task of a motion, to be done again with the choices that it made."""
+    job: Job = motion.trace.job
+    return replace(job, choices=motion.trace.choices, hold=True)
 
 
 def steps_taken(motion: Trajectory) -> Array:
@@ -142,7 +180,7 @@ def steps_taken(motion: Trajectory) -> Array:
 
     Starts are as the march carries them: q, and v with the angular velocities of balls in child axes.
     """
-    job, t = motion.trace.job, motion.t
+    job, t = _holding(motion), motion.t
     path = np.empty((motion.steps, 2 + motion.q.shape[1] + motion.v.shape[1]), job.system.dtype)
     h, march, steps = _first(job), _marching(job), 0
     q, v = motion.q[0], motion.v[0]
@@ -168,7 +206,7 @@ def held_steps(motion: Trajectory) -> FloatArray:
 
 def states_at(motion: Trajectory, times: FloatArray) -> tuple[Array, Array]:
     """q and v (k, n) of a motion of order eight at any instants (sorted) after its start, from its own steps."""
-    job = replace(motion.trace.job, held=held_steps(motion)[:, :2].copy())
+    job = replace(_holding(motion), held=held_steps(motion)[:, :2].copy())
     Q, V = (np.empty((len(times), x.shape[1]), x.dtype) for x in (motion.q, motion.v))
     start = motion.q[0].copy(), motion.v[0].copy()
     found = _marching(job)(float(motion.t[0]), float(motion.t[-1]), 1.0, *start, np.array(times, float), Q, V)
@@ -178,7 +216,16 @@ def states_at(motion: Trajectory, times: FloatArray) -> tuple[Array, Array]:
 
 
 def stopped(
-    job: Job, t: Array, Q: Array, V: Array, k: int, march: object, steps: int, rejected: int, events: FloatArray
+    job: Job,
+    t: Array,
+    Q: Array,
+    V: Array,
+    k: int,
+    march: object,
+    steps: int,
+    rejected: int,
+    events: FloatArray,
+    choosing: Choosing | None,
 ) -> Trajectory:
     """The motion until the stop condition changes sign between instants k and k + 1."""
     assert job.stop is not None
@@ -194,7 +241,9 @@ def stopped(
     if state is not None:
         times, q, v = np.append(times, low), np.vstack([q, state[0]]), np.vstack([v, state[1]])
     events = events[events <= times[-1]]
-    return job.trajectory(times, q, v, steps=steps, rejected=rejected, ended="stop", events=events)
+    return job.trajectory(
+        times, q, v, steps=steps, rejected=rejected, ended="stop", events=events, trace=_trace(job, choosing)
+    )
 
 
 def _moving(V: Array) -> int:
@@ -215,43 +264,61 @@ def fixed(job: Job) -> Trajectory:
     Q = np.empty((outputs, len(q), q.shape[1]), q.dtype)
     V = np.empty((outputs, len(q), v.shape[1]), q.dtype)
 
-    def kernel(h: float, t0: float, Q: Array, V: Array) -> tuple[int, int]:
-        arguments = T, f, RK4_A, RK4_B, RK4_C, h, t0, every, *kind, Q, V
-        if job.single or q.dtype == complex:
-            return _kernels.fixed_one(*arguments)  # type: ignore[no-any-return]
-        return _kernels.fixed_lanes(*arguments)  # type: ignore[no-any-return]
+    choosing = job.choosing()
+
+    def kernel(h: float, t0: float, Q: Array, V: Array, choosing: Choosing | None) -> tuple[int, int]:
+        march = _kernels.fixed_one if job.single or q.dtype == complex else _kernels.fixed_lanes
+        arguments = T, f, RK4_A, RK4_B, RK4_C, h, t0, every
+        found: tuple[int, int] = chosen(choosing, lambda c: march(*arguments, *kind._replace(dependent=c), Q, V))
+        return found
 
     Q[0], V[0] = q, v
     for first, last in job.parts(outputs):
         here = slice(first, last + 1)
-        got, reason = kernel(h, t[first], Q[here], V[here])
+        got, reason = kernel(h, t[first], Q[here], V[here], choosing)
         end = first + got
         moving = _moving(V[:end])
         if reason != DONE or moving < end:
-            reason = reason if moving == end else BAD_NUMBER
-            if reason == CHANGE_POINT:  # noticed one step later
+            ends = float(t[min(moving, outputs - 1)]) if choosing is None else job.t0 + h * (choosing.steps + 1)
+            reason = job.why(reason, choosing, ends) if moving == end else BAD_NUMBER
+            if reason == CHANGE_POINT and choosing is None:  # noticed one step later
                 moving = max(1, moving - (2 if every == 1 else 1))
             whole = moving if job.single else 0
             partial = job.trajectory(
                 t[:whole], *_shaped(Q[:whole], V[:whole], job.single), steps=whole * every, rejected=0,
-                ended=REASONS[reason],
+                ended=REASONS[reason], trace=_trace(job, choosing),
             )  # fmt: skip
-            raise job.failed(reason, t[min(moving, outputs - 1)], partial, "Take a shorter step, or scheme='dop853'.")
+            raise job.failed(reason, ends, partial, "Take a shorter step, or scheme='dop853'.", choosing)
         if job.stop is not None:
             crossed = crossing(job.stop, t[here], Q[here, 0], V[here, 0])
             if crossed is not None:
                 k = first + crossed
+                held = replace(job, choices=_trace(job, choosing).choices, hold=True)
+                again = functools.partial(held.choosing, k * every)
 
                 def march(
-                    t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array
+                    t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array, choose: Any
                 ) -> None:
                     two_q, two_v = np.stack([q, q])[:, None], np.stack([v, v])[:, None]
-                    kernel((t1 - t0) / every, t0, two_q, two_v)
+                    kernel((t1 - t0) / every, t0, two_q, two_v, choose())
                     Q1[0], V1[0] = two_q[1, 0], two_v[1, 0]
 
-                return stopped(job, t, Q[:, 0], V[:, 0], k, march, k * every, 0, np.zeros(0))
+                return stopped(
+                    job,
+                    t,
+                    Q[:, 0],
+                    V[:, 0],
+                    k,
+                    functools.partial(march, choose=again),
+                    k * every,
+                    0,
+                    np.zeros(0),
+                    choosing,
+                )
         job.report(last / (outputs - 1), t[last])
-    return job.trajectory(t, *_shaped(Q, V, job.single), steps=every * (outputs - 1), rejected=0, ended="duration")
+    states = _shaped(Q, V, job.single)
+    trace = _trace(job, choosing)
+    return job.trajectory(t, *states, steps=every * (outputs - 1), rejected=0, ended="duration", trace=trace)
 
 
 def _shaped(Q: Array, V: Array, single: bool) -> tuple[Array, Array]:
@@ -263,12 +330,15 @@ def _shaped(Q: Array, V: Array, single: bool) -> tuple[Array, Array]:
 
 def fixed_states(motion: Trajectory, k: int, count: int, h: float) -> tuple[Array, Array]:
     """States before each of `count` steps from instant k of a motion with fixed steps, taken again."""
-    job = motion.trace.job
+    job, every = _holding(motion), motion.steps // (len(motion.t) - 1)
     f, kind = numbers(job)
     Q, V = np.empty((count + 1, 1, motion.q.shape[1])), np.empty((count + 1, 1, motion.v.shape[1]))
     Q[0], V[0] = motion.q[k], motion.v[k]
     t0 = float(motion.t[k])
-    _, reason = _kernels.fixed_one(job.system.T, f, RK4_A, RK4_B, RK4_C, h, t0, 1, *kind, Q, V)
+    arguments = job.system.T, f, RK4_A, RK4_B, RK4_C, h, t0, 1
+    _, reason = chosen(
+        job.choosing(k * every), lambda c: _kernels.fixed_one(*arguments, *kind._replace(dependent=c), Q, V)
+    )
     if reason != DONE:
         raise InputError(f"steps from t = {t0:.6g} s could not be taken again: {REASONS[reason]}.")
     return Q[:-1, 0], V[:-1, 0]

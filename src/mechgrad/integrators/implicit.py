@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
+from mechgrad.integrators.choices import Choices, Choosing
 from mechgrad.integrators.explicit import first_step
 from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing
 from mechgrad.integrators.kernels import implicit as _kernels
@@ -27,6 +29,7 @@ class _Run:
             raise InputError("implicit schemes take one start; call simulate once per start, or use scheme 'rk4'.")
         assert isinstance(job.scheme, NewmarkFamily)
         self.job, system = job, job.system
+        self.choosing = job.choosing()
         n, m = system.model.n_v, system.n_constraints
         redundant = bool(system.redundant(job.q[0], job.t0))
         settings = job.formulation.settings(job.scheme.numbers, n + m, redundant)
@@ -46,7 +49,7 @@ class _Run:
                 raise InputError(f"{job.formulation.name} is for open trees.")
             self.kernel: Any = _kernels.march_fixed_point
         else:
-            self.kernel = _kernels.march_independent if isinstance(job.formulation, MatrixR) else _kernels.march
+            self.kernel = _kernels.march
 
     def _start(self) -> tuple[Array, Array]:
         job = self.job
@@ -58,42 +61,62 @@ class _Run:
                 iterations=np.zeros(0, np.int64), steps=0, rejected=0, ended=REASONS[reason],
             )  # fmt: skip
             raise job.failed(reason, job.t0, partial, "Look at the start.")
-        return a[0], lam[0]
+        if job.choices is None or job.choices.rank == job.system.n_constraints:
+            return a[0], lam[0]
+        # multipliers of the rows that are solved, as in the steps that follow
+        J = job.system.constraints(job.q, t=job.t0).J[0]
+        rows = job.choices.picks[0, : job.choices.rank]
+        solved = np.zeros_like(lam[0])
+        solved[rows] = np.linalg.lstsq(J[rows].T, J.T @ lam[0], rcond=None)[0]
+        return a[0], solved
 
     def _memory(self, q: Array, v: Array, a: Array) -> Array:
         """The memory of the scheme at the start: accelerations, or those of the independent coordinates."""
         system = self.job.system
-        if not isinstance(self.job.formulation, MatrixR):
+        choices = self.job.choices
+        if choices is None:
             return a
-        first, last = system.n_rows, int(system.T.ints[N_ALL])
-        rows = evaluate_rows(system.T, q[None], v[None], a[None], np.array([self.job.t0]), first, last)
+        rows = evaluate_rows(system.T, q[None], v[None], a[None], np.array([self.job.t0]), 0, int(system.T.ints[N_ALL]))
+        free = choices.picks[0, choices.rank :]
         x = np.zeros_like(a)
-        x[: last - first] = rows.seconds[0]
+        x[: len(free)] = rows.seconds[0, free]
         return x
+
+    def march(self, choosing: Choosing | None, h: float, t: float, every: int, arrays: list[Array]) -> Any:
+        """The compiled march."""
+        T = self.job.system.T
+        if choosing is None:
+            return self.kernel(T, self.settings, h, t, every, *arrays)
+        return choosing.run(lambda c: _kernels.march_independent(T, c, self.settings, h, t, every, *arrays))
 
     def advance(self, first: int, last: int, t: Array, every: int, h: float) -> tuple[int, int, float]:
         """From output `first` to `last`: (outputs written, reason, time)."""
         here = slice(first, last + 1)
-        got, reason, at = self.kernel(
-            self.job.system.T, self.settings, h, t[first], every, *(x[here] for x in self.arrays)
-        )
+        got, reason, at = self.march(self.choosing, h, t[first], every, [x[here] for x in self.arrays])
         return int(got), int(reason), float(at)
+
+    @property
+    def choices(self) -> Choices | None:
+        """What was chosen so far."""
+        return None if self.choosing is None else self.choosing.taken()
 
     def trajectory(self, t: Array, count: int, steps: int, rejected: int, ended: str) -> Trajectory:
         """The result of the first `count` outputs."""
         Q, V, A, X, L, S, norms, iterations = (x[:count] for x in self.arrays)
         return self.job.trajectory(
             t[:count], Q, V, a=A, multipliers=L, norms=norms[:, :3], iterations=iterations, steps=steps,
-            rejected=rejected, ended=ended, trace=Trace(self.job, self.settings, X, S, norms[:, 3] != 0.0),
+            rejected=rejected, ended=ended,
+            trace=Trace(self.job, self.settings, X, S, norms[:, 3] != 0.0, self.choices),
         )  # fmt: skip
 
     def stopped(self, t: Array, k: int, every: int, steps: int) -> Trajectory:
         """The motion until the stop condition changes sign between outputs k and k + 1."""
         assert self.job.stop is not None
+        held = replace(self.job, choices=self.choices, hold=True)
 
         def advance(time: float) -> tuple[Array, ...]:
             two = [np.concatenate([x[k : k + 1], x[k : k + 1]]) for x in self.arrays]
-            self.kernel(self.job.system.T, self.settings, (time - t[k]) / every, t[k], every, *two)
+            self.march(held.choosing(k * every), (time - t[k]) / every, t[k], every, two)
             return tuple(x[1] for x in two)
 
         low, state = bisected(self.job.stop, t, self.arrays[0], self.arrays[1], k, advance)
@@ -115,8 +138,10 @@ def fixed(job: Job) -> Trajectory:
         if reason != DONE:
             if reason == CHANGE_POINT:  # noticed when it had been passed
                 end = max(1, int(np.sum(t[:end] < at - 0.5 * h)))
+            reason = job.why(reason, run.choosing, at)
             partial = run.trajectory(t, end, (end - 1) * every, 0, REASONS[reason])
-            raise job.failed(reason, at, partial, "Take a shorter step, or look at what happens there.")
+            hint = "Take a shorter step, or look at what happens there."
+            raise job.failed(reason, at, partial, hint, run.choosing)
         if job.stop is not None:
             crossed = crossing(job.stop, t[first:end], run.arrays[0][first:end], run.arrays[1][first:end])
             if crossed is not None:
@@ -138,16 +163,16 @@ def controlled(job: Job) -> Trajectory:
         raise InputError(f"samples is {samples}; give at least 2.")
     run = _Run(job, samples)
     t = job.t0 + np.linspace(0.0, job.duration, samples)
-    march = _kernels.Controlled(
-        job.system.T, run.settings, first_step(job, INDEX_1), job.t0, job.t0 + job.duration, job.rtol, job.atol,
-        MOST_STEPS, t[1:], run.arrays,
-    )  # fmt: skip
+    T, arrays = job.system.T, run.arrays
+    room = _kernels.controlled_room(T, *arrays[:5])
+    now = np.array([job.t0, job.t0, first_step(job, INDEX_1), 0.0, 0.0, 0.0, _kernels.GROW, 0.0, *[np.nan] * 3])
+    limits = job.t0 + job.duration, job.rtol, job.atol, MOST_STEPS
     for first, last in job.parts(samples):
-        got, reason = march.advance(first, last)
-        at, steps, rejected = march.state
+        got, reason = _kernels.march_controlled(T, room, run.settings, now, *limits, t[1 : last + 1], first, *arrays)
+        at, steps, rejected = float(now[1]), int(now[4]), int(now[5])
         if reason != DONE:
             if reason == CHANGE_POINT:  # noticed when it had been passed
-                got = max(1, int(np.sum(t[:got] < at - march.step_before)))
+                got = max(1, int(np.sum(t[:got] < at - now[3])))
             partial = run.trajectory(t, got, steps, rejected, REASONS[reason])
             raise job.failed(reason, at, partial, "Loosen rtol and atol, or look at what happens there.")
         job.report(last / (samples - 1), at)

@@ -19,13 +19,14 @@ from mechgrad.dynamics.kernels.accelerations import (
     DONE,
     NOT_CONVERGED,
     SINGULAR,
+    STUCK,
     TOO_MANY,
     TOO_SMALL,
 )
-from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
-from mechgrad.integrators.independent import least_determined
+from mechgrad.integrators.choices import Choices, Choosing
+from mechgrad.integrators.independent import least_determined, rank_left
 from mechgrad.integrators.schemes import Scheme
 from mechgrad.integrators.trajectory import StepFailed, Trace, Trajectory
 from mechgrad.kinematics.assembly import State
@@ -35,6 +36,7 @@ Stop = Callable[[Array, Array, Array], ArrayLike]
 
 MOST_STEPS = 10_000_000
 NEAR_DEAD_POINT = 0.3  # least singular value of [Gamma; B] beside the largest, where a march broke off
+NEAR_CHANGE_POINT = 0.1  # the same of Gamma alone, beside what it was at the start
 PARTS = 20  # of a march between two looks at a stop condition or a report
 
 REASONS = {
@@ -45,7 +47,11 @@ REASONS = {
     NOT_CONVERGED: "the iteration of a step did not converge",
     CHANGE_POINT: "the constraints lose their rank there (a change point, where several motions meet)",
     DEAD_POINT: "the independent coordinates pass a dead point, where they cease to determine the motion",
+    STUCK: "there is no progress any more, thousands of steps shrink towards this instant",
 }
+
+
+NO_CHOICE = (DEAD_POINT, NOT_CONVERGED, SINGULAR, STUCK, TOO_SMALL)  # how marches of Matrix R end at dead points
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +59,7 @@ class Job:
     """One motion (or a batch) to be computed.
 
     held : time and length of every step, perhaps with the states before them: DOP853 then takes these and no others
+    choices : what Matrix R begins with;   hold : whether these are all, to be made as they are and no others
     """
 
     system: System
@@ -71,6 +78,14 @@ class Job:
     single: bool
     start: State | Equilibrium | None = None
     held: FloatArray | None = None
+    choices: Choices | None = None
+    hold: bool = False
+
+    def choosing(self, step: int = 0) -> Choosing | None:
+        """The choice of a march from some step on, None but for Matrix R."""
+        if self.choices is None:
+            return None
+        return Choosing(self.system, self.choices, hold=self.hold, step=step)
 
     def steps(self) -> tuple[int, int, float]:
         """(outputs, steps between two of them, step) of a march with fixed steps."""
@@ -130,16 +145,26 @@ class Job:
         values = rows.values[:, : system.n_holonomic]
         return np.stack([np.linalg.norm(x, axis=1) for x in (values, rows.rates, rows.seconds)], axis=1)
 
-    def failed(self, reason: int, t: float, trajectory: Trajectory, hint: str) -> StepFailed:
+    def why(self, reason: int, choosing: Choosing | None, t: float) -> int:
+        """The reason why a march ended, looked at closely: a change point where Gamma itself loses rank."""
+        if choosing is None or reason not in NO_CHOICE:
+            return reason
+        choices = choosing.taken()
+        now = rank_left(self.system, choices, choosing.record.last, t)
+        return CHANGE_POINT if now < NEAR_CHANGE_POINT * rank_left(self.system, choices, self.q[0], self.t0) else reason
+
+    def failed(
+        self, reason: int, t: float, trajectory: Trajectory, hint: str, choosing: Choosing | None = None
+    ) -> StepFailed:
         """The error that ends a march; raises what a user law did instead, if one failed."""
         self.system.users.raise_pending()
-        if isinstance(self.formulation, MatrixR) and reason in (DEAD_POINT, NOT_CONVERGED, SINGULAR):
-            hint = self._dead_point(trajectory)
-        elif reason == CHANGE_POINT:
+        if reason == CHANGE_POINT:
             hint = (
                 f"{self.formulation.name} does not follow one of them in every case; ALI3P() with any implicit scheme "
                 "and Index1() with explicit ones do."
             )
+        elif choosing is not None and self._undetermined(reason, choosing, t):
+            hint = self._dead_point(choosing, t)
         elif reason == NOT_CONVERGED:
             hint = "Take a shorter step, another start, or look for a lock-up or a hard impact there."
             if self.system.n_constraints:
@@ -149,27 +174,41 @@ class Job:
                 "mg.mobility(model, q) names the constraints that depend on each other there. ALI3P() with a step and "
                 "Index1() without one pass such configurations."
             )
+        elif reason == STUCK:
+            hint = (
+                "Forces that jump or are noisy there (a contact, a law in Python), or a singular configuration, leave "
+                "no step accurate enough: look at what happens there, loosen rtol and atol, or take a fixed step."
+            )
         return StepFailed(
             f"the motion of {self.system.model.name!r} ends at t = {t:.6g} s: {REASONS[reason]}. {hint} The motion "
             "until then is in `.trajectory` of this error.",
             trajectory,
         )
 
-    def _dead_point(self, trajectory: Trajectory) -> str:
+    def _undetermined(self, reason: int, choosing: Choosing, t: float) -> bool:
+        """Whether the independent coordinates may be why a march ended; steps also become too small for others."""
+        if reason in (STUCK, TOO_SMALL):
+            return least_determined(self.system, choosing.taken(), choosing.record.last, t)[1] < NEAR_DEAD_POINT
+        return reason in NO_CHOICE
+
+    def _dead_point(self, choosing: Choosing, t: float) -> str:
         """What to do where Matrix R cannot go on, and which independent coordinate is at its turning point there."""
-        text, more = (
-            "The independent coordinates, or the constraint rows chosen with them at the start, may not determine the "
-            "motion any more",
-            " A shorter step may help too.",
-        )
-        if len(trajectory.t):
-            name, share = least_determined(self.system, trajectory.q[-1], float(trajectory.t[-1]))
-            if share < NEAR_DEAD_POINT:
-                text, more = f"{name!r} is at its turning point there, and does not tell how the motion goes on", ""
-        return (
-            f"{text}: choose others, MatrixR([...]), than {', '.join(map(repr, self.system.free))}; start anew from "
-            f"there; or take ALI3P or Index1, which need none.{more}"
-        )
+        choices = choosing.taken()
+        name, share = least_determined(self.system, choices, choosing.record.last, t)
+        text, more = f"{name!r} is at its turning point there, and does not tell how the motion goes on", ""
+        if share >= NEAR_DEAD_POINT:
+            text, more = (
+                "The independent coordinates may not determine the motion any more",
+                " A shorter step may help.",
+            )
+        if choices.named:
+            chosen = choices.described(self.system)[-1].independent
+            remedy = (
+                f"choose others, MatrixR([...]), than {', '.join(map(repr, chosen))}, or leave the choice to MatrixR()"
+            )
+        else:
+            remedy = "no joint coordinates tell there; take a shorter step"
+        return f"{text}: {remedy}; start anew from there; or take ALI3P or Index1, which need none.{more}"
 
 
 def signs(stop: Stop, t: Array, q: Array, v: Array) -> Array:

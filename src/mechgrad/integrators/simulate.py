@@ -17,7 +17,7 @@ from mechgrad.dynamics.penalty import Penalty
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.integrators import explicit, implicit
-from mechgrad.integrators.independent import check_independent, free_rows, independent_rows, named_rows
+from mechgrad.integrators.independent import offered_rows, start_choices
 from mechgrad.integrators.job import Job, Stop
 from mechgrad.integrators.schemes import DOP853, RK4, Scheme, Trapezoidal, as_scheme
 from mechgrad.integrators.trajectory import Trajectory
@@ -133,10 +133,10 @@ def simulate_again(
 
     tau, loads and samples are those of `motion` if they are left out; `own_steps` lets error control choose steps anew.
 
-    Steps with error control (DOP853) are held as they were taken, and so are the independent coordinates and rows of
-    Matrix R: what is left is a smooth function of numbers and start, whose derivative is that of `gradient`. Where
-    numbers and start differ by imaginary parts alone, real parts are those of `motion` at every step: rounding would
-    grow along sensitive motions until contacts switch on the other side of a step's end.
+    Steps with error control (DOP853) are held as they were taken, and so are the independent coordinates and rows that
+    Matrix R chose for each step: what is left is a smooth function of numbers and start, whose derivative is that of
+    `gradient`. Where numbers and start differ by imaginary parts alone, real parts are those of `motion` at every step:
+    rounding would grow along sensitive motions until contacts switch on the other side of a step's end.
 
     >>> swing = simulate(model, [0.5], duration=1.0)
     >>> bool(np.array_equal(simulate_again(swing, model, [0.5]).q, swing.q))
@@ -190,13 +190,16 @@ def _simulated(
         forward_dynamics(model, q, v, tau, loads=list(loads or ()))  # names a coordinate that moves no inertia
     if reference not in ("origin", "com"):
         raise unknown_name("reference", str(reference), ("origin", "com"))
-    system = _system(model, form, tau, loads, q, t0, reference == "com", like)
+    system = _system(model, form, tau, loads, q, reference == "com")
+    choices = None if like is None else like.trace.choices
+    if isinstance(form, MatrixR) and choices is None:
+        choices = start_choices(system, form, q[0], t0)
     if single:
         system.check_start(q[0], v[0], t0)
     held = _held(like, system, q) if like is not None and isinstance(chosen, DOP853) else None
     job = Job(
         system, form, chosen, q, v, float(t0), float(duration), step, samples, rtol, atol, stop, progress, single,
-        state, held,
+        state, held, choices, like is not None,
     )  # fmt: skip
     if isinstance(chosen, DOP853):
         return explicit.adaptive(job)
@@ -279,26 +282,17 @@ def _system(
     tau: ArrayLike | None,
     loads: Sequence[Load] | None,
     q: Array,
-    t0: float,
     about_com: bool,
-    like: Trajectory | None,
 ) -> System:
     dtype = complex if q.dtype == complex else None
-    system = System(model, tau, loads, dtype=dtype, about_com=about_com)
     if not isinstance(form, MatrixR):
-        return system
-    if like is not None:
-        rows, free = like.system.rows, named_rows(model, like.system.free)
-        return System(model, tau, loads, dtype=dtype, rows=rows, free=free, about_com=about_com)
+        return System(model, tau, loads, dtype=dtype, about_com=about_com)
+    system = System(model, tau, loads, dtype=dtype, free=offered_rows(model, form), about_com=about_com)
     if system.n_constraints > system.n_holonomic:
         raise InputError(
             f"Matrix R takes holonomic constraints only, and {system.names[system.n_holonomic]!r} of model "
             f"{model.name!r} is one of velocities. Choose ALI3P or Index1."
         )
-    rows = independent_rows(system, q[0], t0)
-    free = free_rows(system, form, q[0], t0, len(rows))
-    system = System(model, tau, loads, dtype=dtype, rows=rows, free=free, about_com=about_com)
-    check_independent(system, q[0], t0)
     return system
 
 

@@ -13,6 +13,7 @@ from mechgrad.dynamics.kernels.solver import Settings
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import MechgradError
+from mechgrad.integrators.choices import Choices, Chosen
 from mechgrad.integrators.energies import kinetic_energy, potential_energy, spring_energy
 from mechgrad.integrators.reactions import Power, state_reactions
 from mechgrad.integrators.schemes import Scheme
@@ -37,6 +38,7 @@ class Trace:
     settings : numbers of implicit steps, or None
     memory, solved : (nt, n_v) the memory of the scheme at each instant, after and before projections
     projected : (nt,) whether the step to the instant ended with a projection
+    choices : what Matrix R chose, step by step
     """
 
     job: Any
@@ -44,6 +46,7 @@ class Trace:
     memory: Array | None = None
     solved: Array | None = None
     projected: Array | None = None
+    choices: Choices | None = None
 
 
 @final
@@ -98,6 +101,13 @@ class Trajectory:
     def constraint_names(self) -> tuple[str, ...]:
         """Names of the constraint rows, in the order of the multipliers."""
         return self.system.names
+
+    @property
+    def choices(self) -> tuple[Chosen, ...]:
+        """What Matrix R chose and when: (t, independent coordinates, constraint rows) each; none of other
+        formulations."""
+        found = self.trace.choices
+        return () if found is None else found.described(self.system)
 
     def _flat(self, x: Array) -> Array:
         return np.ascontiguousarray(x.reshape(-1, x.shape[-1]))

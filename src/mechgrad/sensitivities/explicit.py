@@ -34,7 +34,8 @@ CHUNK_BYTES = 2**25  # of linearised equations kept at a time
 
 class _Span(NamedTuple):
     """Steps from t, q, u of lengths h, u the velocities as steps carry them (child axes); `ends`: reports at the ends
-    of steps, (step, report) each; `within`: reports within steps likewise, with their share of the step."""
+    of steps, (step, report) each; `within`: reports within steps likewise, with their share of the step; picks: (steps,
+    n) rows of W in each, of Matrix R."""
 
     t: FloatArray
     h: FloatArray
@@ -43,6 +44,7 @@ class _Span(NamedTuple):
     ends: IntArray
     within: IntArray
     shares: FloatArray
+    picks: IntArray | None
 
 
 class _Prepared(NamedTuple):
@@ -124,7 +126,9 @@ class ExplicitSteps:
         ends = np.stack([(reports - first) * every - 1, reports], axis=1)
         none = np.zeros((0, 2), np.int64)
         t = motion.t[first] + h * np.arange(N)
-        return _Span(t, np.full(N, h), q, to_child(self.model, q, v), ends, none, np.zeros(0))
+        return _Span(
+            t, np.full(N, h), q, to_child(self.model, q, v), ends, none, np.zeros(0), self._picks(first * every, N)
+        )
 
     def _taken(self, path: FloatArray, first: int, last: int) -> _Span:
         t, n_q = self.motion.t, self.model.n_q
@@ -137,7 +141,13 @@ class ExplicitSteps:
         shares = (t[reports + 1] - path[steps, 0]) / path[steps, 1]
         within = np.stack([steps - first, reports + 1], axis=1)
         q, u = here[:, 2 : 2 + n_q], here[:, 2 + n_q :]
-        return _Span(here[:, 0], here[:, 1], q, u, np.zeros((0, 2), np.int64), within, shares)
+        none = np.zeros((0, 2), np.int64)
+        return _Span(here[:, 0], here[:, 1], q, u, none, within, shares, self._picks(first, len(here)))
+
+    def _picks(self, first: int, count: int) -> IntArray | None:
+        """The rows of W in some steps, where dependent coordinates are solved for."""
+        choices = self.motion.trace.choices
+        return None if choices is None else choices.at(np.arange(first, first + count))
 
     def rates_of(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Rates of the coordinates, Euler parameters included."""
@@ -166,7 +176,7 @@ class ExplicitSteps:
         taken = np.zeros((N, S), bool)
         taken[:, :made] = True
         taken[span.within[:, 0]] = True
-        dependent = self.kind.dependent is not None
+        picks = span.picks
         before, q, v = np.zeros((N, S, n_q)), np.zeros((N, S, n_q)), np.zeros((N, S, n))
         raw_v, a, lam = np.zeros((N, S, n)), np.zeros((N, S, n)), np.zeros((N, S, m))
         y = np.concatenate([span.q, span.u], axis=1)
@@ -177,23 +187,27 @@ class ExplicitSteps:
             at = y[rows] + span.h[rows, None] * np.einsum("m,tmj->tj", self.A[i, :i], k[rows, :i])
             here_q, here_v = self._split(at)
             before[rows, i], raw_v[rows, i] = here_q, here_v
-            if dependent:
-                there = Settling(self.mechanics, here_q, here_v, times[rows, i], dependent=True, derive=False)
+            if picks is not None:
+                there = Settling(self.mechanics, here_q, here_v, times[rows, i], picks[rows], derive=False)
                 here_q, here_v = there.q, there.v
             q[rows, i], v[rows, i] = here_q, here_v
             a[rows, i], lam[rows, i], _, _ = self.system.accelerations(here_q, here_v, times[rows, i], self.f)
             k[rows, i] = self.slope_of(here_q, here_v, a[rows, i])
         stages = StateAccelerations(self.mechanics, States(q[taken], v[taken], a[taken], lam[taken], times[taken]))
-        corrected = self._settling(before[taken], raw_v[taken], times[taken]) if dependent else None
+        corrected = None
+        if picks is not None:
+            of_stages = np.repeat(picks, taken.sum(axis=1), axis=0)
+            corrected = Settling(self.mechanics, before[taken], raw_v[taken], times[taken], of_stages)
         end_q, end_v = self._split(y + span.h[:, None] * np.einsum("m,tmj->tj", self.B, k[:, :made]))
         settles = self.kind.settles is not None
-        settled = self._settling(end_q, end_v, span.t + span.h) if settles else None
+        settled = Settling(self.mechanics, end_q, end_v, span.t + span.h, picks) if settles else None
         owner = span.within[:, 0]
         weights = report_weights(span.shares) if self.adaptive else np.zeros((0, S))
         out_q, out_v = self._split(y[owner] + span.h[owner, None] * np.einsum("om,omj->oj", weights, k[owner]))
         reported = None
         if settles and len(owner):
-            reported = self._settling(out_q, out_v, self.motion.t[span.within[:, 1]])
+            of_reports = None if picks is None else picks[owner]
+            reported = Settling(self.mechanics, out_q, out_v, self.motion.t[span.within[:, 1]], of_reports)
         first = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])
         out_first = np.searchsorted(owner, np.arange(N + 1))
         F_q, F_v = (np.ascontiguousarray(x[:, :n].reshape(len(x), -1)) for x in (stages.by_q, stages.by_v))
@@ -204,9 +218,6 @@ class ExplicitSteps:
             weights, _rows(out_q), _rows(out_v), _matrices(reported, n),
         )  # fmt: skip
         return _Prepared(blocks, stages, corrected, settled, reported)
-
-    def _settling(self, q: FloatArray, v: FloatArray, t: FloatArray) -> Settling:
-        return Settling(self.mechanics, q, v, t, dependent=self.kind.dependent is not None)
 
     def _reports(self) -> Iterator[tuple[slice, StateAccelerations]]:
         """Accelerations and multipliers of the reported states follow from q and v."""

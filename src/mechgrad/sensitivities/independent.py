@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple, final
 
 import numpy as np
@@ -11,6 +12,7 @@ from mechgrad.dynamics.kernels import matrix_r_tangent as _kernels
 from mechgrad.dynamics.kernels.matrix_r_tangent import IndependentBlocks
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.errors import InputError
+from mechgrad.integrators.choices import Choices, Choosing, coordinate_rows
 from mechgrad.integrators.job import DONE, REASONS
 from mechgrad.integrators.kernels.implicit import march_independent
 from mechgrad.integrators.trajectory import Trajectory
@@ -29,7 +31,7 @@ from mechgrad.sensitivities.states import (
     velocity_slopes,
 )
 from mechgrad.sensitivities.weights import Keep, Weights
-from mechgrad.typing import Array, FloatArray
+from mechgrad.typing import Array, FloatArray, IntArray
 
 
 class _Rows(NamedTuple):
@@ -41,6 +43,13 @@ class _Rows(NamedTuple):
     second_v: FloatArray
 
 
+class _Part(NamedTuple):
+    """Some of the steps of a chunk; velocities of coordinates that are chosen anew with the first of them, or None."""
+
+    here: slice
+    anew: IntArray | None
+
+
 @final
 class IndependentSteps:
     """The steps of a motion by Matrix R and a scheme of the Newmark family.
@@ -48,7 +57,8 @@ class IndependentSteps:
         W dq = [ -value_p; dz - z_p ],   W dv, W da likewise,   R^T (K dq + C dv + M da + r_p) = 0
 
     z are the independent coordinates, which the scheme acts on; q, v, a and the multipliers of a state follow from z,
-    z', z'' and the model. Only the reported instants of the motion are kept; steps between them are taken again.
+    z', z'' and the model. Where others are chosen, they and their memory follow from q, v, a, and the choices are held
+    as they were made. Only the reported instants of the motion are kept; steps between them are taken again.
 
     >>> start = mg.assemble(five_bar(), {"A": -2.3, "1": 1.7}, guess=five_bar_start())
     >>> swing = mg.simulate(five_bar(), start, duration=0.02, formulation="matrix-r", scheme="trapezoidal", step=0.01)
@@ -60,7 +70,8 @@ class IndependentSteps:
 
     def __init__(self, motion: Trajectory) -> None:
         trace, outputs = motion.trace, len(motion.t) - 1
-        if not isinstance(trace.job.formulation, MatrixR) or trace.settings is None or trace.memory is None:
+        form, choices = trace.job.formulation, trace.choices
+        if not isinstance(form, MatrixR) or trace.settings is None or trace.memory is None or choices is None:
             raise InputError(
                 f"the motion of {motion.model.name!r} was made by {motion.formulation} and {motion.scheme}, not by "
                 "implicit steps of Matrix R; simulate with formulation=MatrixR(...) and a scheme such as 'trapezoidal'."
@@ -75,10 +86,12 @@ class IndependentSteps:
         self.every = motion.steps // outputs
         self.h = float(motion.t[-1] - motion.t[0]) / motion.steps
         self.T, self.T_complex = self.system.T, as_complex(self.system.T)
-        self.n, self.m = self.model.n_v, self.system.n_constraints
-        self.freedom, self.all = self.n - self.m, int(self.T.ints[N_ALL])
-        # constraints, then independent coordinates; rows of force laws lie between them
-        self.of_W = np.r_[0 : self.m, self.system.n_rows : self.all]
+        self.choices: Choices = choices
+        self.n, self.m, self.rank = self.model.n_v, self.system.n_constraints, self.choices.rank
+        self.freedom, self.all = self.n - self.rank, int(self.T.ints[N_ALL])
+        self.start = self.choices.picks[0]
+        rows = coordinate_rows(self.system) if not self.choices.named else np.full(self.n, -1)
+        self.column = {int(row): j for j, row in enumerate(rows) if row >= 0}  # whose coordinate an offered row is
 
     # ---- the steps, a chunk at a time
 
@@ -109,7 +122,10 @@ class IndependentSteps:
         start = [motion.q, motion.v, motion.a, trace.memory, motion.multipliers, trace.solved]
         arrays: list[Array] = [np.repeat(np.asarray(x)[k : k + 1], every + 1, axis=0) for x in start]
         norms, iterations = np.zeros((every + 1, 5)), np.zeros(every + 1, np.int64)
-        _, reason, at = march_independent(self.T, self.settings, self.h, t0, 1, *arrays, norms, iterations)
+        choosing = Choosing(self.system, self.choices, hold=True, step=k * every)
+        _, reason, at = march_independent(
+            self.T, choosing.record, self.settings, self.h, t0, 1, *arrays, norms, iterations
+        )
         self.system.users.raise_pending()
         if reason != DONE:
             raise InputError(
@@ -119,48 +135,80 @@ class IndependentSteps:
         Q, V, A, _, L, _ = arrays
         return States(Q, V, A, L, t0 + self.h * np.arange(every + 1.0)).rows(slice(1, None))
 
+    def _picks(self, first: int, last: int) -> IntArray:
+        """The rows of W in each step from output `first` to `last`."""
+        return self.choices.at(np.arange(first * self.every, last * self.every))
+
+    def _parts(self, first: int, last: int) -> list[_Part]:
+        """The steps from output `first` to `last` in parts with one choice each."""
+        a, b = first * self.every, last * self.every
+        cuts = [a, *self.choices.changes(a, b).tolist(), b]
+        return [_Part(slice(x - a, y - a), self._anew(x)) for x, y in pairwise(cuts)]
+
+    def _anew(self, step: int) -> IntArray | None:
+        """Velocities whose coordinates are chosen anew with a step, None if they stay."""
+        if step == 0 or self.choices.named or step not in self.choices.first:
+            return None
+        return np.array([self.column[int(row)] for row in self.choices.at(np.array([step]))[0, self.rank :]])
+
     # ---- mechanics
 
-    def _rows(self, states: States, J: FloatArray, rate_q: FloatArray) -> _Rows:
+    def _rows(self, states: States, J: FloatArray, rate_q: FloatArray, picks: IntArray) -> _Rows:
         _, second_q = coordinate_slopes(self.model, self.T_complex, states)
         second_v = velocity_slopes(self.model, self.T_complex, states, rate_q, holonomic=True)
-        return _Rows(*(np.ascontiguousarray(x[:, self.of_W]) for x in (J, rate_q, second_q, second_v)))
+        return _Rows(*(np.take_along_axis(x, picks[:, :, None], axis=1) for x in (J, rate_q, second_q, second_v)))
 
-    def _blocks(self, states: States) -> IndependentBlocks:
+    def _blocks(self, states: States, picks: IntArray) -> IndependentBlocks:
         found = linearised(self.T, states)
-        rows = self._rows(states, found.J, found.J_rate)
+        rows = self._rows(states, found.J, found.J_rate, picks)
         return IndependentBlocks(*(x.reshape(len(states.t), -1) for x in (found.K, found.C, found.M, *rows)))
 
     def _first_rows(self) -> _Rows:
         """The free rows at the start of the motion, (f, n_v) each."""
         states = self._reported(slice(0, 1))
         found = linearised(self.T, states)
-        return _Rows(*(x[0, self.m :] for x in self._rows(states, found.J, found.J_rate)))
+        return _Rows(*(x[0, self.rank :] for x in self._rows(states, found.J, found.J_rate, self.start[None])))
 
     # ---- direct
 
     def direct(self, parameters: Parameters, dq: FloatArray, dv: FloatArray) -> StateSlopes:
         """Derivatives of all reported states, from those of the start (np, n_v)."""
-        nt, count, n, m = len(self.motion.t), len(parameters), self.n, self.m
-        da, dlam = InitialAccelerations(self.motion).direct(parameters, dq, dv)
+        nt, count, n, m, rank = len(self.motion.t), len(parameters), self.n, self.m, self.rank
+        da, dlam = InitialAccelerations(self.motion, self.start[:rank]).direct(parameters, dq, dv)
         out = [np.zeros((nt, k, count)) for k in (n, n, n, m)]
         for whole, start in zip(out, (dq, dv, da, dlam), strict=True):
             whole[0] = start.T
         B, rate_q, second_q, second_v = self._first_rows()
-        _, *free = (x[0, m:] for x in self._parameter_terms(parameters, self._reported(slice(0, 1)), residual=False))
+        at_start = self._parameter_terms(parameters, self._reported(slice(0, 1)), self.start[None], residual=False)
+        _, *free = (x[0, rank:] for x in at_start)
         dz, dzd = B @ dq.T + free[0], B @ dv.T + rate_q @ dq.T + free[1]
         dzdd = B @ da.T + second_v @ dv.T + second_q @ dq.T + free[2]
         now = [dz, dzd, dzdd, dzdd.copy()]
+        before = [whole[0] for whole in out[:3]]
         for first, last, states in self.chunks(8 * count):
-            terms = self._parameter_terms(parameters, states)
-            after = [np.empty((len(states.t), k, count)) for k in (n, n, n, m)]
-            blocks = self._blocks(states)
-            self._check(_kernels.independent_tangent_steps(self.settings, self.h, blocks, *terms, *now, *after), states)
-            for whole, part in zip(out, after, strict=True):
-                whole[first + 1 : last + 1] = part[self.every - 1 :: self.every]
+            picks = self._picks(first, last)
+            terms = self._parameter_terms(parameters, states, picks)
+            after = [np.empty((len(states.t), k, count)) for k in (n, n, n, rank)]
+            blocks = self._blocks(states, picks)
+            for here, anew in self._parts(first, last):
+                if anew is not None:
+                    # a coordinate that is chosen anew, its rates, and the memory, which is its second rate
+                    now = [np.array(before[k][anew], order="C") for k in (0, 1, 2, 2)]
+                part = IndependentBlocks(*(x[here] for x in blocks))
+                into = [x[here] for x in after]
+                given = [x[here] for x in terms]
+                bad = _kernels.independent_tangent_steps(self.settings, self.h, part, *given, *now, *into)
+                self._check(bad, states.rows(here))
+                before = [x[-1] for x in into[:3]]
+            reports = slice(self.every - 1, None, self.every)
+            for whole, change in zip(out[:3], after[:3], strict=True):
+                whole[first + 1 : last + 1] = change[reports]
+            np.put_along_axis(out[3][first + 1 : last + 1], picks[reports, :rank, None], after[3][reports], axis=1)
         return StateSlopes(*(x.swapaxes(1, 2) for x in out))
 
-    def _parameter_terms(self, parameters: Parameters, states: States, *, residual: bool = True) -> list[FloatArray]:
+    def _parameter_terms(
+        self, parameters: Parameters, states: States, picks: IntArray, *, residual: bool = True
+    ) -> list[FloatArray]:
         """r_p, value_p, rate_p, second_p (nt, n, np); the last three in the order of the rows of W."""
         terms = [np.zeros((len(states.t), self.n, len(parameters))) for _ in range(4)]
         for k in parameters.acting:
@@ -168,48 +216,67 @@ class IndependentSteps:
             if residual:
                 terms[0][:, :, k] = found.r
             for term, slope in zip(terms[1:], found[1:], strict=True):
-                term[:, :, k] = slope[:, self.of_W]
+                term[:, :, k] = np.take_along_axis(slope, picks, axis=1)
         return terms
 
     # ---- adjoint
 
     def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
         """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
-        count, n = g.q.shape[1], self.n
+        count, n, rank = g.q.shape[1], self.n, self.rank
         y = [np.zeros((self.freedom, count)) for _ in range(4)]
+        # what coordinates that were chosen anew pull at the state before
+        pending = [np.zeros((n, count)) for _ in range(3)]
         for first, last, states in self.chunks(8 * count, backwards=True):
-            N = len(states.t)
+            N, picks = len(states.t), self._picks(first, last)
             pulls = []
             for whole in g:
                 part = np.zeros((N, whole.shape[2], count))
                 part[self.every - 1 :: self.every] = whole[first + 1 : last + 1].swapaxes(1, 2)
                 pulls.append(part)
-            mu, *levels = (np.zeros((count, N, n)) for _ in range(4))
-            blocks = self._blocks(states)
-            bad = _kernels.independent_adjoint_steps(self.settings, self.h, blocks, *pulls, *y, mu, *levels)
-            self._check(bad, states)
-            w0, w1, w2 = (self._spread(x, self.of_W) for x in levels)
+            pulls[3] = np.take_along_axis(pulls[3], picks[:, :rank, None], axis=1)
+            weights = [np.zeros((count, N, n)) for _ in range(4)]
+            blocks = self._blocks(states, picks)
+            for here, anew in reversed(self._parts(first, last)):
+                for pull, more in zip(pulls, pending, strict=False):
+                    pull[here.stop - 1] += more
+                    more[:] = 0.0
+                part_of = IndependentBlocks(*(x[here] for x in blocks))
+                into = [np.ascontiguousarray(x[:, here]) for x in weights]
+                bad = _kernels.independent_adjoint_steps(
+                    self.settings, self.h, part_of, *(x[here] for x in pulls), *y, *into
+                )
+                self._check(bad, states.rows(here))
+                for whole, part in zip(weights, into, strict=True):
+                    whole[:, here] = part
+                if anew is not None:
+                    yz, yzd, yzdd, yx = y
+                    for more, pull in zip(pending, (yz, yzd, yzdd + yx), strict=True):
+                        more[anew] = pull
+                    y = [np.zeros((self.freedom, count)) for _ in range(4)]
+            mu, *levels = weights
+            w0, w1, w2 = (self._spread(x, picks) for x in levels)
             keep(Weights(states, mu, w0, w1, w2))
         yz, yzd, yzdd, yx = (x.T for x in y)
         yzdd = yzdd + yx
         B, rate_q, second_q, second_v = self._first_rows()
         yq = g.q[0] + yz @ B + yzd @ rate_q + yzdd @ second_q
         yv = g.v[0] + yzd @ B + yzdd @ second_v
-        w0, w1, w2 = (self._spread(x[:, None], self.of_W[self.m :]) for x in (yz, yzd, yzdd))
+        w0, w1, w2 = (self._spread(x[:, None], self.start[None, rank:]) for x in (yz, yzd, yzdd))
         keep(Weights(self._reported(slice(0, 1)), None, w0, w1, w2))
-        keep(InitialAccelerations(self.motion).adjoint(yq, yv, g.a[0] + yzdd @ B, g.lam[0]))
+        first_accelerations = InitialAccelerations(self.motion, self.start[:rank])
+        keep(first_accelerations.adjoint(yq, yv, g.a[0] + yzdd @ B, g.lam[0]))
         return yq, yv
 
-    def _spread(self, weights: FloatArray, rows: Array) -> FloatArray:
-        """Weights of some rows among those of all rows."""
+    def _spread(self, weights: FloatArray, picks: IntArray) -> FloatArray:
+        """Weights (no, N, .) of the rows `picks` (N, .) among those of all rows."""
         out = np.zeros((*weights.shape[:2], self.all))
-        out[:, :, rows] = weights
+        np.put_along_axis(out, np.broadcast_to(picks, weights.shape), weights, axis=2)
         return out
 
     def _check(self, bad: int, states: States) -> None:
         if bad >= 0:
             raise InputError(
                 f"the linearised step to t = {states.t[bad]:.6g} s of model {self.model.name!r} is singular: "
-                f"{', '.join(self.system.free)} do not determine the motion there. Choose other independent "
-                "coordinates."
+                "the independent coordinates do not determine the motion there. Choose others, or take ALI3P."
             )

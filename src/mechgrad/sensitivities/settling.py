@@ -14,7 +14,8 @@ the matrix of the last repetition, M dv + Gamma^T s = 0, Gamma dv = -rate(q+, v)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, final
 
 import numpy as np
@@ -25,7 +26,7 @@ from mechgrad.dynamics.kernels.runge_kutta_tangent import Settled
 from mechgrad.errors import InputError
 from mechgrad.kinematics.mechanism import RowValues, evaluate_rows
 from mechgrad.model.joints.base import BALL
-from mechgrad.model.mechanism import N_ALL, N_ROWS
+from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.tree import KIND, V_AT
 from mechgrad.sensitivities.accelerations import Mechanics, check_regular
 from mechgrad.sensitivities.parameters import Parameters
@@ -236,14 +237,13 @@ def _projection(
 
 
 def _dependence(
-    mechanics: Mechanics, room: _Room, passes: int, derive: bool
+    mechanics: Mechanics, room: _Room, passes: int, derive: bool, rows: IntArray
 ) -> tuple[FloatArray, FloatArray, _Chain, FloatArray]:
-    """The same, where dependent coordinates are solved for."""
-    m, t, T = mechanics.system.n_constraints, room.t, mechanics.T
+    """The same, where dependent coordinates are solved for; rows: those of W."""
+    t, T = room.t, mechanics.T
     last = int(T.ints[N_ALL])
-    rows = np.concatenate([np.arange(m), np.arange(int(T.ints[N_ROWS]), last)])
     chain = _Chain(mechanics, t, rows, True)
-    free = np.where(np.arange(len(rows)) < m, 0.0, 1.0)
+    free = np.where(rows < mechanics.system.n_constraints, 0.0, 1.0)
     q, zero, lam, one = room.q, room.none, room.lam, np.ones(len(rows))
     start = States(room.q, room.v, zero, lam, t)
     first = _rows_at(mechanics, room.q, room.v, t, last)
@@ -278,20 +278,46 @@ def _dependence(
 
 @final
 class Settling:
-    """Corrections of N states by projection, or (dependent) by solving for dependent coordinates.
+    """Corrections of N states by projection, or by solving for dependent coordinates.
 
+    picks : (N, n) the rows of W in each state, where dependent coordinates are solved for
     q, v : (N, .) the corrected states
     """
 
     def __init__(
-        self, mechanics: Mechanics, q: FloatArray, v: FloatArray, t: FloatArray, *, dependent: bool, derive: bool = True
+        self,
+        mechanics: Mechanics,
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        picks: IntArray | None,
+        *,
+        derive: bool = True,
     ) -> None:
-        self.mechanics, self.correct = mechanics, _dependence if dependent else _projection
+        self.mechanics = mechanics
         self.q, self.v = np.array(q), np.array(v)
         self.groups: list[tuple[IntArray, _Chain]] = []
-        N, n, m = len(q), mechanics.model.n_v, mechanics.system.n_constraints
-        self.shape = (N, n)
-        left = np.arange(N)
+        self.shape = (len(q), mechanics.model.n_v)
+        if picks is None:
+            self._settle(_projection, q, v, t, np.arange(len(q)), derive)
+            return
+        choices, which = np.unique(picks, axis=0, return_inverse=True)
+        for k, rows in enumerate(choices):
+            left = np.flatnonzero(which.ravel() == k)
+            self._settle(partial(_dependence, rows=rows), q, v, t, left, derive)
+
+    def _settle(
+        self,
+        correct: Callable[..., tuple[FloatArray, FloatArray, _Chain, FloatArray]],
+        q: FloatArray,
+        v: FloatArray,
+        t: FloatArray,
+        left: IntArray,
+        derive: bool,
+    ) -> None:
+        """Correct some states, those that need equally many repetitions together."""
+        mechanics = self.mechanics
+        n, m = mechanics.model.n_v, mechanics.system.n_constraints
         passes = 0
         while left.size:
             passes += 1
@@ -299,12 +325,12 @@ class Settling:
                 raise InputError(f"the state near t = {t[left[0]]:.6g} s could not be brought back to the constraints.")
             k = len(left)
             room = _Room(q[left], v[left], t[left], np.zeros((k, n)), np.zeros((k, m)))
-            size = self.correct(mechanics, room, passes, False)[3]
+            size = correct(mechanics, room, passes, False)[3]
             done = size <= CLOSE_ENOUGH
             if done.any():
                 room = _Room(*(x[done] for x in room))
                 here = left[done]
-                self.q[here], self.v[here], chain, _ = self.correct(mechanics, room, passes, derive)
+                self.q[here], self.v[here], chain, _ = correct(mechanics, room, passes, derive)
                 self.groups.append((here, chain))
             left = left[~done]
 

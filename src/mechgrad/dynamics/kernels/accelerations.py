@@ -23,7 +23,8 @@ from mechgrad.kinematics.kernels.outward import outward
 from mechgrad.kinematics.kernels.rows import place_rows, row_columns
 from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
 
-DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY, NOT_CONVERGED, DEAD_POINT, CHANGE_POINT = range(8)
+# reasons to end
+DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY, NOT_CONVERGED, DEAD_POINT, STUCK, CHANGE_POINT = range(9)
 REFINEMENTS = 4
 
 

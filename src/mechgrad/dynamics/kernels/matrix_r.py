@@ -8,6 +8,8 @@ W = [Gamma; B], Gamma of the constraints and B of the free rows, square and regu
     acceleration    W a  = [ c; z'' - B' v ]
     motion          W^T [ lam; mu ] = -r(q, v, a),    mu = -R^T r = 0,    R = W^-1 [ 0; 1 ]
 
+Which rows make W is a `Choice`, which `choose_again` changes on the way.
+
 The Newmark family of `implicit` acts on z; its Newton matrix is bh2 R^T (r_q + cv r_v + ca M) R, exact or approximate.
 """
 
@@ -16,6 +18,21 @@ from __future__ import annotations
 import math
 
 from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVERGED, SINGULAR
+from mechgrad.dynamics.kernels.choice import (
+    BETTER,
+    GROWTH,
+    HOLDS,
+    LEAST_LIMIT,
+    LIMIT,
+    NEXT,
+    NOW,
+    RANK,
+    STEP,
+    best_rows,
+    note,
+    spread,
+    swap,
+)
 from mechgrad.dynamics.kernels.implicit import BELOW, SHRINKS_ENOUGH, approximate_matrix, why_singular
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.system import forces, linearise, place, residual
@@ -40,17 +57,29 @@ def place_free(T, w, q, v, a, t, like):
 
 
 @inner
-def factor_W(T, w, s, like):
-    """Factors of W = [Gamma; B] in the placed state, into s.P."""
-    n, m, rows = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL]
-    row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
-    row_columns(T.ints, T.numbers, w.twists, w.feet, T.ints[N_ROWS], rows, w.J, like)
-    for k in range(m):
+def place_chosen(T, w, c, q, v, a, t, like):
+    """`place` of all rows that act and of the free ones that are chosen."""
+    check = place(T, w, q, v, a, like * 0.0 + t, T.ints[N_ROWS], like)
+    for k in range(c.counts[RANK], c.pick.size):
+        row = c.pick[k]
+        place_rows(
+            T.ints, T.numbers, w.motion, w.frames, q, v, a, like * 0.0 + t, row, row + 1, w.values, w.rates, w.seconds,
+            w.feet, like,
+        )  # fmt: skip
+    return check
+
+
+@inner
+def factor_W(T, w, s, c, like):
+    """Factors of W = [Gamma; B] in the placed state, into s.P; all rows of Gamma and those of B into w.J."""
+    n, pick, J, P = T.columns_i.shape[0], c.pick, w.J, s.P
+    row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), T.ints[N_CONSTRAINTS], J, like)
+    for k in range(n):
+        row = pick[k]
+        if k >= c.counts[RANK]:
+            row_columns(T.ints, T.numbers, w.twists, w.feet, row, row + 1, J, like)
         for j in range(n):
-            s.P[k * n + j] = w.J[k * n + j]
-    for k in range(rows - T.ints[N_ROWS]):
-        for j in range(n):
-            s.P[(m + k) * n + j] = w.J[(T.ints[N_ROWS] + k) * n + j]
+            P[k * n + j] = J[row * n + j]
     return lu_factor(s.P, s.pivots_P, n)
 
 
@@ -66,19 +95,19 @@ def orientation(P, pivots, n):
 
 
 @inner
-def independent(T, w, s, q, v, t, z, zd, tolerance, like):
+def independent(T, w, s, c, q, v, t, z, zd, tolerance, like):
     """Correct q and v in place so that constraints hold and the free rows are z, with rates zd. Returns a reason."""
-    n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
+    n, rank, pick = T.columns_i.shape[0], c.counts[RANK], c.pick
     for _ in range(POSITION_PASSES):
-        check = place_free(T, w, q, v, w.zero, t, like)
+        check = place_chosen(T, w, c, q, v, w.zero, t, like)
         if any_not_less(check, 1.0):
             return BAD_NUMBER
-        if not factor_W(T, w, s, like):
+        if not factor_W(T, w, s, c, like):
             return SINGULAR
-        for k in range(m):
-            s.x[k] = -w.values[k]
-        for k in range(free):
-            s.x[m + k] = z[k] - w.values[T.ints[N_ROWS] + k]
+        for k in range(rank):
+            s.x[k] = -w.values[pick[k]]
+        for k in range(rank, n):
+            s.x[k] = z[k - rank] - w.values[pick[k]]
         lu_solve(s.P, s.pivots_P, s.x, n)
         size = 0.0
         for j in range(n):
@@ -87,23 +116,23 @@ def independent(T, w, s, q, v, t, z, zd, tolerance, like):
         for j in range(q.size):
             q[j] = s.work[j]
         if math.sqrt(size) < tolerance:
-            return correct_velocities(T, w, s, q, v, t, zd, like)
+            return correct_velocities(T, w, s, c, q, v, t, zd, like)
         if not size < 1.0e12:
             break
     return NOT_CONVERGED
 
 
 @inner
-def correct_velocities(T, w, s, q, v, t, zd, like):
+def correct_velocities(T, w, s, c, q, v, t, zd, like):
     """v := the velocities with rates of constraints 0 and of the free rows zd, at q. Returns a reason."""
-    n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
-    place_free(T, w, q, w.zero, w.zero, t, like)  # rates at v = 0: what time alone does
-    if not factor_W(T, w, s, like):
+    n, rank, pick = T.columns_i.shape[0], c.counts[RANK], c.pick
+    place_chosen(T, w, c, q, w.zero, w.zero, t, like)  # rates at v = 0: what time alone does
+    if not factor_W(T, w, s, c, like):
         return SINGULAR
-    for k in range(m):
-        s.x[k] = -w.rates[k]
-    for k in range(free):
-        s.x[m + k] = zd[k] - w.rates[T.ints[N_ROWS] + k]
+    for k in range(rank):
+        s.x[k] = -w.rates[pick[k]]
+    for k in range(rank, n):
+        s.x[k] = zd[k - rank] - w.rates[pick[k]]
     lu_solve(s.P, s.pivots_P, s.x, n)
     for j in range(n):
         v[j] = s.x[j]
@@ -111,22 +140,76 @@ def correct_velocities(T, w, s, q, v, t, zd, like):
 
 
 @inner
-def free_state(T, w, q, v, a, t, z, zd, zdd, like):
-    """Values, rates and second rates of the free rows."""
-    place_free(T, w, q, v, a, t, like)
+def free_state(T, w, c, q, v, a, t, z, zd, zdd, like):
+    """Values, rates and second rates of the free rows that are chosen."""
+    place_chosen(T, w, c, q, v, a, t, like)
     for k in range(z.size):
-        z[k], zd[k], zdd[k] = w.values[T.ints[N_ROWS] + k], w.rates[T.ints[N_ROWS] + k], w.seconds[T.ints[N_ROWS] + k]
+        row = c.pick[c.counts[RANK] + k]
+        z[k], zd[k], zdd[k] = w.values[row], w.rates[row], w.seconds[row]
+
+
+@inner
+def begin_choice(T, w, s, c, q, v, t, like):
+    """Measure the choice in the state that a march begins with. Returns the orientation of W."""
+    place_chosen(T, w, c, q, v, w.zero, t, like)
+    if not factor_W(T, w, s, c, like):
+        return 0.0
+    c.sizes[NOW] = spread(s, c)
+    if not c.sizes[LIMIT] > 0.0:
+        c.sizes[LIMIT] = max(LEAST_LIMIT, GROWTH * c.sizes[NOW])
+    return orientation(s.P, s.pivots_P, c.pick.size)
+
+
+@inner
+def choose_again(T, w, s, c, q, v, t, better, like):
+    """Take the best rows in this state, if the measure becomes smaller than `better` times what it is. Returns 1 if
+    others are chosen now, else 0."""
+    before, changed = c.sizes[NOW], 0
+    place_chosen(T, w, c, q, v, w.zero, t, like)
+    factor_W(T, w, s, c, like)
+    if best_rows(T, w, c):
+        for j in range(c.pick.size):
+            if c.pick[j] != c.other[j]:
+                changed = 1
+    if changed:
+        swap(c)
+        size = spread(s, c) if factor_W(T, w, s, c, like) else math.inf
+        if size < better * before:
+            c.sizes[NOW] = size
+            c.sizes[LIMIT] = max(LEAST_LIMIT, GROWTH * size)
+            note(c, t)
+            return 1
+        swap(c)
+    c.sizes[LIMIT] = max(LEAST_LIMIT, GROWTH * before)
+    return 0
+
+
+@inner
+def look(T, w, s, c, q, v, t, like):
+    """What is to be chosen for the step that begins with this state: others where W gets badly conditioned, or those
+    that are held for this step. Returns 1 if others are chosen now, else 0."""
+    changed = 0
+    if c.counts[HOLDS]:
+        while c.counts[NEXT] < c.held.shape[0] and c.held[c.counts[NEXT], 0] <= c.counts[STEP]:
+            for j in range(c.pick.size):
+                c.pick[j] = c.held[c.counts[NEXT], 1 + j]
+            c.counts[NEXT] += 1
+            changed = 1
+    elif c.sizes[NOW] > c.sizes[LIMIT]:
+        changed = choose_again(T, w, s, c, q, v, t, BETTER, like)
+    return changed
 
 
 @spliced
-def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, solved, norms, factored, like):
+def independent_step(T, w, s, c, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, solved, norms, factored, like):
     """As `implicit_step`, for Matrix R. z: room for 6 x (free rows). x0, x: memory of z in their first slots."""
-    n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
+    n, m, rank, pick = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], c.counts[RANK], c.pick
+    free = n - rank
     z0, zd0, zdd0 = z[:free], z[free : 2 * free], z[2 * free : 3 * free]
-    z1, zd1, zdd1 = z[3 * free : 4 * free], z[4 * free : 5 * free], z[5 * free :]
+    z1, zd1, zdd1 = z[3 * free : 4 * free], z[4 * free : 5 * free], z[5 * free : 6 * free]
     scale = p.beta * h * h
     cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
-    free_state(T, w, q0, v0, a0, t - h, z0, zd0, zdd0, like)
+    free_state(T, w, c, q0, v0, a0, t - h, z0, zd0, zdd0, like)
     for j in range(n):
         d[j] = h * v0[j] + 0.5 * h * h * a0[j]
     displace(T.atoms_i, q0, d, q)
@@ -136,19 +219,19 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, so
             z1[k] = z0[k] + h * zd0[k] + h * h * ((0.5 - p.beta) * x0[k] + p.beta * x[k])
             zd1[k] = zd0[k] + h * ((1.0 - p.gamma) * x0[k] + p.gamma * x[k])
             zdd1[k] = ((1.0 - p.alpha_m) * x[k] + p.alpha_m * x0[k] - p.alpha_f * zdd0[k]) / (1.0 - p.alpha_f)
-        reason = independent(T, w, s, q, v, t, z1, zd1, p.tolerance, like)
+        reason = independent(T, w, s, c, q, v, t, z1, zd1, p.tolerance, like)
         if reason != DONE:
             return reason, iterations, 0
         # accelerations from the factors of W at q; second rates at a = 0 are what velocities and time do
-        place_free(T, w, q, v, w.zero, t, like)
-        for k in range(m):
-            s.x[k] = -w.seconds[k]
+        place_chosen(T, w, c, q, v, w.zero, t, like)
+        for k in range(rank):
+            s.x[k] = -w.seconds[pick[k]]
         for k in range(free):
-            s.x[m + k] = zdd1[k] - w.seconds[T.ints[N_ROWS] + k]
+            s.x[rank + k] = zdd1[k] - w.seconds[pick[rank + k]]
         lu_solve(s.P, s.pivots_P, s.x, n)
         for j in range(n):
             a[j] = s.x[j]
-        place_free(T, w, q, v, a, t, like)
+        place_chosen(T, w, c, q, v, a, t, like)
         forces(T, w, like * 0.0 + t, like)
         for k in range(m):
             w.y[k] = 0.0
@@ -157,9 +240,11 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, so
             s.x[j] = -s.r[j]
         lu_solve_transposed(s.P, s.pivots_P, s.x, n)
         for k in range(m):
-            lam[k] = s.x[k]
+            lam[k] = 0.0 * like
+        for k in range(rank):
+            lam[pick[k]] = s.x[k]
         for k in range(free):
-            s.work[k] = scale * s.x[m + k]
+            s.work[k] = scale * s.x[rank + k]
         if converged:  # only now are q, v, a and lam those of the last x
             break
         if iterations >= p.most_iterations:
@@ -167,7 +252,7 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, so
         if factored == 0:
             for k in range(m):
                 w.y[k] = lam[k]
-            if not _reduced_matrix(T, w, s, p, scale, cv, ca, q, v, a, like):
+            if not _reduced_matrix(T, w, s, c, p, scale, cv, ca, q, v, a, like):
                 return why_singular(s.r), iterations, 0
             factored = 1 if p.reuse else 0
         lu_solve(s.S, s.pivots_S, s.work, free)
@@ -199,9 +284,10 @@ def independent_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, so
 
 
 @inner
-def _reduced_matrix(T, w, s, p, scale, cv, ca, q, v, a, like):
+def _reduced_matrix(T, w, s, c, p, scale, cv, ca, q, v, a, like):
     """Factors of bh2 R^T (r_q + cv r_v + ca M) R into s.S; R is kept in s.C."""
-    n, m, free = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], T.ints[N_ALL] - T.ints[N_ROWS]
+    n, rank = T.columns_i.shape[0], c.counts[RANK]
+    free = n - rank
     if p.exact:
         linearise(T, w, s.r, s.K, s.C, s.M, like)
         for i in range(n * n):
@@ -211,7 +297,7 @@ def _reduced_matrix(T, w, s, p, scale, cv, ca, q, v, a, like):
     for k in range(free):  # columns of R as rows of s.C
         for j in range(n):
             s.x[j] = 0.0
-        s.x[m + k] = 1.0
+        s.x[rank + k] = 1.0
         lu_solve(s.P, s.pivots_P, s.x, n)
         for j in range(n):
             s.C[k * n + j] = s.x[j]

@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT, DONE, TOO_MANY, TOO_SMALL
+from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT, DEAD_POINT, DONE, STUCK, TOO_MANY, TOO_SMALL
+from mechgrad.dynamics.kernels.choice import NOW, STEP, spread
 from mechgrad.dynamics.kernels.saddle import log_root_det, touches_zero
 from mechgrad.dynamics.kernels.system import begin
-from mechgrad.integrators.kernels.explicit import derivative, make_march_room, normalise, settle, turn_balls
+from mechgrad.integrators.kernels.explicit import (
+    derivative,
+    first_look,
+    look_at,
+    make_march_room,
+    normalise,
+    settle,
+    turn_balls,
+)
 from mechgrad.integrators.kernels.switches import (
     AIMED,
     MARKS,
@@ -34,6 +43,11 @@ CROSSING, CROSSING_TOLERATED = 1e-13, 1e-3
 # weight of the error of the mean derivative while a contact with an exponent between 1 and 2 is young: with it,
 # derivatives of the motion by parameters are about as accurate as behind contacts with whole exponents
 YOUNG_WEIGHT = 20.0
+# so many steps that do not come further than so much of the time are no progress: the rest would take millions
+PATIENCE, PACE = 5000, 5e-6
+# how far a step may be corrected for the constraints, beside the tolerance: near a dead point of the independent
+# coordinates corrections throw the motion on another one
+CORRECTION = 1000.0
 BLUR = 100.0  # steps that may cross: so short that what is left of that error is rounding
 
 
@@ -89,14 +103,35 @@ def _error_of_rates(K, E3, E5, rtol, n_q, n, like):
     return five / np.sqrt(scale * n) if scale > 0.0 else 0.0
 
 
+@inner
+def _correction(before, y, rtol, atol, n):
+    """How far a state was corrected, beside the tolerance."""
+    largest = 0.0
+    for j in range(n):
+        largest = max(largest, abs(y[j].real - before[j].real) / (atol + rtol * abs(y[j].real)))
+    return largest
+
+
+@inner
+def _moved(Q, V, row, y, rtol, atol):
+    """`_correction` of the state in a row of Q and V."""
+    largest, n_q = 0.0, Q.shape[1]
+    for j in range(n_q):
+        largest = max(largest, abs(y[j].real - Q[row, j].real) / (atol + rtol * abs(y[j].real)))
+    for j in range(V.shape[1]):
+        largest = max(largest, abs(y[n_q + j].real - V[row, j].real) / (atol + rtol * abs(y[n_q + j].real)))
+    return largest
+
+
 @kernel
 def _adaptive(
     T, w, s, o, marks, search, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected,
     dependent, switching, held, t_out, q0, v0, Q, V, path, instants, like,
 ):  # fmt: skip
     T, w, s, o = refer(T), refer(w), refer(s), refer(o)
+    c = None if dependent is None else refer(dependent)
     begin(T, w, like)
-    y, at, new, K, F, q, v, a, lam, z = o.y, o.at, o.new, o.K, o.F, o.q, o.v, o.a, o.lam, o.z
+    y, at, new, done, K, F, q, v, a, lam, z = o.y, o.at, o.new, o.end, o.K, o.F, o.q, o.v, o.a, o.lam, o.z
     n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
     n = n_q + n_v
     for j in range(n_q):
@@ -114,9 +149,18 @@ def _adaptive(
     hunting, usual, margin, same, ahead, least, grain = False, h, 0.0, True, 0.0, 0.0, 1.0
     across = False  # whether the step is to cross a switch that the one before ended at
     blurred = False  # whether rounding hides the error of the mean derivative
+    seen, since = t, 0  # time and trials when progress was last looked at
+    if dependent is not None:
+        first_look(T, w, s, c, y, q, v, t, like)
     while t < t1:
         if steps + rejected >= most:
             return out, TOO_MANY, steps, rejected, h, t, switched
+        if steps + rejected >= since + PATIENCE:
+            if not given and t - seen < PACE * max(abs(t), t1 - t0):
+                return out, STUCK, steps, rejected, h, t, switched
+            seen, since = t, steps + rejected
+        if dependent is not None and look_at(T, w, s, c, y, q, v, t, like):
+            facing = 0.0
         if given:
             last = steps + 1 >= held.shape[0]
             step = held[steps, 1]
@@ -176,7 +220,7 @@ def _adaptive(
                     store(at, j, x)
             else:
                 _stage(y, K, A, i, i, n, step, at, like)
-            bad = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * step, trees, loops, dependent, K, i, like)
+            bad = derivative(T, w, s, c, at, q, v, a, lam, z, t + C[i] * step, trees, loops, dependent, K, i, like)
             if bad != DONE:
                 break
             if dependent is not None and facing == 0.0:
@@ -201,7 +245,21 @@ def _adaptive(
             h, growth, rejected = step * max(SHRINK, SAFETY * error ** (-0.125)), 1.0, rejected + 1
             hunting = False
             continue
-        if i == 16:
+        for j in range(n):
+            store(done, j, load(new, j, like))
+        normalise(T.atoms_i, done, like)
+        if settles is not None:
+            for j in range(n):
+                store(at, j, load(done, j, like))
+            bad = settle(T, w, s, c, done, q, v, z, end, facing, projected, dependent, like)
+            if dependent is not None:
+                if bad == DONE and not given and _correction(at, done, rtol, atol, n) > CORRECTION:
+                    bad = DEAD_POINT
+                size = spread(s, c)
+            elif bad != DONE:
+                return out, bad, steps, rejected, h, t, switched
+        reported = out
+        if i == 16 and bad == DONE:
             for j in range(n):
                 change = load(new, j, like) - load(y, j, like)
                 first, final = load(K, j, like), load(K, 12 * n + j, like)
@@ -214,33 +272,48 @@ def _adaptive(
                         if D[m, i] != 0.0:
                             x = x + load(K, i * n + j, like) * (step * D[m, i])
                     store(F, (3 + m) * n + j, x)
-            while out < t_out.size and t_out[out] <= end:
-                u = (t_out[out] - t) / step
+            while reported < t_out.size and t_out[reported] <= end:
+                u = (t_out[reported] - t) / step
                 for j in range(n):
                     x = like * 0.0
                     for i in range(6, -1, -1):
                         x = (x + load(F, i * n + j, like)) * (u if (6 - i) % 2 == 0 else 1.0 - u)
                     store(at, j, x + load(y, j, like))
                 normalise(T.atoms_i, at, like)
+                for j in range(n_q):
+                    Q[reported, j] = load(at, j, like)
+                for j in range(n_v):
+                    V[reported, j] = load(at, n_q + j, like)
                 if settles is not None:
-                    settle(T, w, s, at, q, v, z, t_out[out], 0.0, projected, dependent, like)
+                    beyond = settle(T, w, s, c, at, q, v, z, t_out[reported], 0.0, projected, dependent, like)
+                    if dependent is not None and not given and beyond == DONE:
+                        far = _moved(Q, V, reported, at, rtol, atol) > CORRECTION
+                        bad = DEAD_POINT if far else bad
+                    if dependent is not None and not given and beyond != DONE:
+                        bad = beyond
                 turn_balls(T.atoms_i, n_q - n_v, at, at, n_q, 1.0, like)
                 for j in range(n_q):
-                    Q[out, j] = load(at, j, like)
+                    Q[reported, j] = load(at, j, like)
                 for j in range(n_v):
-                    V[out, j] = load(at, n_q + j, like)
-                out += 1
+                    V[reported, j] = load(at, n_q + j, like)
+                reported += 1
+        if dependent is not None:
+            if bad != DONE:
+                # thrown on another motion, or beyond a dead point: a shorter step may end before it, and choose again
+                if given or step <= 1e-10 * (t1 - t0):
+                    return out, bad, steps, rejected, h, t, switched
+                h, growth, rejected, fresh, hunting = step * SHRINK, 1.0, rejected + 1, True, False
+                continue
+            c.sizes[NOW] = size
+            c.counts[STEP] += 1
+        out = reported
         if steps < path.shape[0]:
             path[steps, 0], path[steps, 1] = t, step
             for j in range(n):
                 path[steps, 2 + j] = load(y, j, like)
         for j in range(n):
-            store(y, j, load(new, j, like))
-        normalise(T.atoms_i, y, like)
+            store(y, j, load(done, j, like))
         if settles is not None:
-            bad = settle(T, w, s, y, q, v, z, end, facing, projected, dependent, like)
-            if bad != DONE:
-                return out, bad, steps, rejected, h, t, switched
             fresh = True
         else:
             for j in range(n):
@@ -294,7 +367,11 @@ def adaptive_one(
     """
     kind = trees, loops, settles, projected, dependent
     marks = np.zeros((int(T.ints[N_LAWS]) if switching else 0, MARKS))
-    return _adaptive(
-        *make_march_room(T, f, 16, Q.dtype, 1), marks, np.zeros(SEARCH), A, B, C, D, E3, E5, t0, t1, h, rtol, atol,
+    room = make_march_room(T, f, 16, Q.dtype, 1)
+    found = _adaptive(
+        *room, marks, np.zeros(SEARCH), A, B, C, D, E3, E5, t0, t1, h, rtol, atol,
         most, *kind, switching, held, t_out, q0, v0, Q, V, path, instants, Q.dtype.type(0.0).item(),
     )  # fmt: skip
+    if dependent is not None:
+        dependent.last[:] = room[-1].y[: dependent.last.size].real
+    return found

@@ -14,7 +14,8 @@ What a march does about constraints is said by arguments that are None or 1, sin
 types are looked at: a march compiles only what its kind needs.
 
 With constraints, what the steps leave of their values and rates can be projected away, mass-orthogonally, after every
-step; or (Matrix R) every stage takes only its independent coordinates from the method and solves for the others.
+step; or (Matrix R) every stage takes only its independent coordinates from the method and solves for the others. Which
+they are is a `Choice`, which may change between two steps: the state goes on as it is.
 
 Slots of a state y: q (n_q), then v (n_v) with u in place of w. Kernels return how far they came and why they ended.
 """
@@ -33,7 +34,8 @@ from mechgrad.dynamics.kernels.accelerations import (
     saddle_accelerations,
     tree_accelerations,
 )
-from mechgrad.dynamics.kernels.matrix_r import independent, orientation, place_free
+from mechgrad.dynamics.kernels.choice import HOLDS, NOW, RANK, STEP, spread
+from mechgrad.dynamics.kernels.matrix_r import begin_choice, choose_again, independent, look, orientation, place_chosen
 from mechgrad.dynamics.kernels.projection import project_state
 from mechgrad.dynamics.kernels.saddle import log_root_det, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
@@ -46,6 +48,8 @@ from mechgrad.kernels.records import refer
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_Q, N_ROWS
 from mechgrad.model.tree import KIND, Q_AT, V_AT
+
+THROWN = 0.01  # beside the largest velocity: a correction that is no correction any more, but another motion
 
 
 @inner
@@ -102,16 +106,17 @@ def turn_balls(atoms_i, balls, q, x, at, way, like):
 
 
 @inner
-def dependent_state(T, w, s, q, v, t, z, like):
+def dependent_state(T, w, s, c, q, v, t, z, like):
     """Solve for the dependent coordinates; z: room for values and rates of the independent ones, and for the
     orientation of W, which the last solution leaves there."""
-    free = T.ints[N_ALL] - T.ints[N_ROWS]
-    place_free(T, w, q, v, w.zero, t, like)
+    rank = c.counts[RANK]
+    free = c.pick.size - rank
+    place_chosen(T, w, c, q, v, w.zero, t, like)
     for k in range(free):
-        z[k], z[free + k] = w.values[T.ints[N_ROWS] + k], w.rates[T.ints[N_ROWS] + k]
+        z[k], z[free + k] = w.values[c.pick[rank + k]], w.rates[c.pick[rank + k]]
     # quadratic: the next would be rounding
-    reason = independent(T, w, s, q, v, t, z[:free], z[free : 2 * free], 3e-8, like)
-    z[2 * free] = orientation(s.P, s.pivots_P, T.columns_i.shape[0])
+    reason = independent(T, w, s, c, q, v, t, z[:free], z[free : 2 * free], 3e-8, like)
+    z[z.size - 1] = orientation(s.P, s.pivots_P, T.columns_i.shape[0])
     return reason
 
 
@@ -138,12 +143,12 @@ def joined(atoms_i, q, v, a, n_q, K, stage, like):
 
 
 @spliced
-def derivative(T, w, s, y, q, v, a, lam, z, t, trees, loops, dependent, K, stage, like):
-    """y' at y into stage `stage` of K. Returns DONE or a reason to end."""
+def derivative(T, w, s, c, y, q, v, a, lam, z, t, trees, loops, dependent, K, stage, like):
+    """y' at y into stage `stage` of K. Returns DONE or a reason to end. c: the `Choice`, where there is one."""
     split(T.atoms_i, y, T.ints[N_Q], q, v, like)
     reason = DONE
     if dependent is not None:
-        reason = dependent_state(T, w, s, q, v, t, z, like)
+        reason = dependent_state(T, w, s, c, q, v, t, z, like)
     if trees is not None:
         reason = tree_accelerations(T, w, q, v, like * 0.0 + t, a, like)
     if loops is not None and reason == DONE:
@@ -153,14 +158,14 @@ def derivative(T, w, s, y, q, v, a, lam, z, t, trees, loops, dependent, K, stage
 
 
 @inner
-def settle(T, w, s, y, q, v, z, t, facing, projected, dependent, like):
+def settle(T, w, s, c, y, q, v, z, t, facing, projected, dependent, like):
     """Bring the state y at the end of a step back to the constraints; facing: the orientation of W before."""
     split(T.atoms_i, y, T.ints[N_Q], q, v, like)
     reason = DONE
     if projected is not None:
         reason = project_state(T, w, s, q, v, t, like)
     if dependent is not None:
-        reason = dependent_state(T, w, s, q, v, t, z, like)
+        reason = dependent_state(T, w, s, c, q, v, t, z, like)
         if reason == DONE and z[z.size - 1].real * facing < 0.0:
             reason = DEAD_POINT
     n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
@@ -178,6 +183,7 @@ class Room(NamedTuple):
     y: np.ndarray
     at: np.ndarray
     new: np.ndarray
+    end: np.ndarray
     K: np.ndarray
     F: np.ndarray
     q: np.ndarray
@@ -192,16 +198,48 @@ def _make_room(T, stages, dtype, n):
     m, free = int(T.ints[N_CONSTRAINTS]), int(T.ints[N_ALL] - T.ints[N_ROWS])
     size = (n_q + n_v) * n
     return Room(
-        np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype), np.empty(stages * size, dtype),
-        np.empty(7 * size, dtype), np.empty(n_q * n, dtype), np.empty(n_v * n, dtype), np.empty(n_v * n, dtype),
-        np.zeros(m, dtype), np.ones(2 * free + 1, dtype),
+        np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype),
+        np.empty(stages * size, dtype), np.empty(7 * size, dtype), np.empty(n_q * n, dtype), np.empty(n_v * n, dtype),
+        np.empty(n_v * n, dtype), np.zeros(m, dtype), np.ones(2 * free + 1, dtype),
     )  # fmt: skip
+
+
+@inner
+def first_look(T, w, s, c, y, q, v, t, like):
+    """Measure the choice in the state y that a march begins with."""
+    split(T.atoms_i, y, T.ints[N_Q], q, v, like)
+    begin_choice(T, w, s, c, q, v, t, like)
+
+
+@inner
+def look_at(T, w, s, c, y, q, v, t, like):
+    """`look` at the choice for the step that begins with y."""
+    split(T.atoms_i, y, T.ints[N_Q], q, v, like)
+    return look(T, w, s, c, q, v, t, like)
+
+
+@inner
+def choose_at(T, w, s, c, y, q, v, t, like):
+    """The best choice in the state y, whatever it is now. Returns 1 if it is another one."""
+    split(T.atoms_i, y, T.ints[N_Q], q, v, like)
+    return choose_again(T, w, s, c, q, v, t, np.inf, like)
+
+
+@inner
+def thrown(before, y, n_q):
+    """How far a correction threw velocities, beside the largest of them."""
+    change, speed = 0.0, 0.0
+    for j in range(n_q, y.size):
+        change = max(change, abs(y[j].real - before[j].real))
+        speed = max(speed, abs(y[j].real), abs(before[j].real))
+    return change / speed if speed > 0.0 else 0.0
 
 
 def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, like):
     T, w, s, o = refer(T), refer(w), refer(s), refer(o)
+    c = None if dependent is None else refer(dependent)
     begin(T, w, like)
-    y, at, K, q, v, a, lam, z = o.y, o.at, o.K, o.q, o.v, o.a, o.lam, o.z
+    y, at, new, K, q, v, a, lam, z = o.y, o.at, o.new, o.K, o.q, o.v, o.a, o.lam, o.z
     lanes, n_q, n_stages = width(like), T.ints[N_Q], B.size
     n = n_q + T.columns_i.shape[0]
     for row in range(0, Q.shape[1], lanes):
@@ -210,36 +248,66 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
         turn_balls(T.atoms_i, 2 * n_q - n, y, y, n_q, -1.0, like)
         step, facing = 0, 0.0
         older, before, here = math.nan, math.nan, math.nan  # log s at the last three steps
+        if dependent is not None:
+            first_look(T, w, s, c, y, q, v, t0, like)
         for out in range(1, Q.shape[0]):
             for _ in range(every):
                 t = t0 + step * h
-                for i in range(n_stages):
-                    for j in range(n):
-                        x = load(y, j, like)
-                        for m in range(i):
-                            if A[i, m] != 0.0:
-                                x = x + load(K, m * n + j, like) * (h * A[i, m])
-                        store(at, j, x)
-                    reason = derivative(T, w, s, at, q, v, a, lam, z, t + C[i] * h, trees, loops, dependent, K, i, like)
-                    if reason != DONE:
-                        return out, reason
-                    if dependent is not None and facing == 0.0:
-                        facing = z[z.size - 1].real
-                    if loops is not None and settles is None and i == 0:
-                        older, before, here = before, here, log_root_det(s.P, v.size + lam.size)
-                        if touches_zero(older, before, here):
-                            return out, CHANGE_POINT
-                for j in range(n):
-                    x = load(y, j, like)
+                reason, again = DONE, False
+                if dependent is not None and look_at(T, w, s, c, y, q, v, t, like):
+                    facing = 0.0
+                while True:
                     for i in range(n_stages):
-                        x = x + load(K, i * n + j, like) * (h * B[i])
-                    store(y, j, x)
-                normalise(T.atoms_i, y, like)
+                        for j in range(n):
+                            x = load(y, j, like)
+                            for m in range(i):
+                                if A[i, m] != 0.0:
+                                    x = x + load(K, m * n + j, like) * (h * A[i, m])
+                            store(at, j, x)
+                        reason = derivative(
+                            T, w, s, c, at, q, v, a, lam, z, t + C[i] * h, trees, loops, dependent, K, i, like
+                        )
+                        if reason != DONE:
+                            break
+                        if dependent is not None and facing == 0.0:
+                            facing = z[z.size - 1].real
+                        if loops is not None and settles is None and i == 0:
+                            older, before, here = before, here, log_root_det(s.P, v.size + lam.size)
+                            if touches_zero(older, before, here):
+                                return out, CHANGE_POINT
+                    if reason == DONE:
+                        for j in range(n):
+                            x = load(y, j, like)
+                            for i in range(n_stages):
+                                x = x + load(K, i * n + j, like) * (h * B[i])
+                            store(new, j, x)
+                        normalise(T.atoms_i, new, like)
+                        if settles is not None:
+                            for j in range(new.size):
+                                at[j] = new[j]
+                            reason = settle(
+                                T, w, s, c, new, q, v, z, t0 + (step + 1) * h, facing, projected, dependent, like
+                            )
+                    if dependent is not None:
+                        held = c.counts[HOLDS] != 0
+                        if reason == DONE and not held and thrown(at, new, n_q) > THROWN:
+                            reason = DEAD_POINT
+                        if reason != DONE and not held and not again:
+                            # the best choice may carry the step where that of some time ago did not
+                            again = True
+                            if choose_at(T, w, s, c, y, q, v, t, like):
+                                facing = 0.0
+                                continue
+                    break
+                if reason != DONE:
+                    return out, reason
+                if dependent is not None:
+                    if not c.counts[HOLDS]:
+                        c.sizes[NOW] = spread(s, c)
+                    c.counts[STEP] += 1
+                for j in range(new.size):
+                    y[j] = new[j]
                 step += 1
-                if settles is not None:
-                    reason = settle(T, w, s, y, q, v, z, t0 + step * h, facing, projected, dependent, like)
-                    if reason != DONE:
-                        return out, reason
             split(T.atoms_i, y, n_q, q, v, like)
             scatter(q, 0, Q[out], row, like)
             scatter(v, 0, V[out], row, like)
@@ -269,12 +337,14 @@ def fixed_one(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dep
     """Runge-Kutta with steps h from row 0 of Q, V (n_out, rows, n): every `every`-th state goes to the next row.
 
     f: (eps, Omega, xi, compliant) of the formulation. trees .. dependent: what a march does about constraints
-    (`integrators.explicit.Kind`). Returns (outputs written, reason).
+    (`integrators.explicit.Kind`), dependent a `Choice`. Returns (outputs written, reason).
     """
     kind = trees, loops, settles, projected, dependent
-    return _fixed_one(
-        *make_march_room(T, f, B.size, Q.dtype, 1), A, B, C, h, t0, every, *kind, Q, V, Q.dtype.type(0.0).item()
-    )
+    room = make_march_room(T, f, B.size, Q.dtype, 1)
+    found = _fixed_one(*room, A, B, C, h, t0, every, *kind, Q, V, Q.dtype.type(0.0).item())
+    if dependent is not None:
+        dependent.last[:] = room[-1].y[: dependent.last.size].real
+    return found
 
 
 @caller

@@ -16,9 +16,18 @@ from mechgrad.dynamics.kernels.accelerations import (
     TOO_MANY,
     TOO_SMALL,
 )
+from mechgrad.dynamics.kernels.choice import HOLDS, LIMIT, NAMED, NOW, RANK, STEP, spread
 from mechgrad.dynamics.kernels.fixed_point import fixed_point_step
 from mechgrad.dynamics.kernels.implicit import implicit_step
-from mechgrad.dynamics.kernels.matrix_r import factor_W, independent_step, orientation, place_free
+from mechgrad.dynamics.kernels.matrix_r import (
+    begin_choice,
+    choose_again,
+    factor_W,
+    independent_step,
+    look,
+    orientation,
+    place_chosen,
+)
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import log_root_det, saddle_factor, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
@@ -33,6 +42,7 @@ from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_ROWS
 SAFETY, SHRINK, GROW = 0.9, 0.2, 3.0
 NEARLY_LOST = 1e-3  # share of a defect that a projection leaves, from which on steps are held
 NEARLY_NOTHING = 1e-13  # beside the scales of rows: keeps factors regular where rows depend on each other
+LEAP = 0.5  # beside the largest velocity: what accelerations may leave unexplained near a dead point
 
 
 @inlined
@@ -75,7 +85,7 @@ class Room(NamedTuple):
 def _make_room(T, Q, V, A, X, L):
     """Room that holds the state in row 0."""
     q, v, a, x, lam = Q[0], V[0], A[0], X[0], L[0]
-    z = np.empty(6 * int(T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)
+    z = np.empty(6 * int(T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)  # at most: some of these rows are chosen
     return Room(
         q.copy(), v.copy(), a.copy(), x.copy(), lam.copy(), q.copy(), v.copy(), a.copy(), x.copy(), v.copy(), x.copy(),
         x.copy(), x.copy(), np.zeros(5), v.copy(), lam.copy(), z,
@@ -135,28 +145,73 @@ def march(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     return _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
 
 
+@inner
+def _leaps(v0, a0, v, a, h):
+    """Whether velocities change by far more than accelerations account for: thrown back from a dead point."""
+    change, speed = 0.0, 0.0
+    for j in range(v.size):
+        change = max(change, abs(v[j].real - v0[j].real - 0.5 * h * (a0[j].real + a[j].real)))
+        speed = max(speed, abs(v0[j].real), abs(v[j].real))
+    return change > LEAP * speed
+
+
+@inner
+def _renewed(T, w, s, c, q0, v0, a0, x0, solved, t, like):
+    """After a change of choice: the memory of coordinates that were chosen anew is their second rate. Returns the
+    orientation of W."""
+    place_chosen(T, w, c, q0, v0, a0, t, like)
+    if not c.counts[NAMED]:
+        for k in range(c.pick.size - c.counts[RANK]):
+            x0[k] = w.seconds[c.pick[c.counts[RANK] + k]]
+            solved[k] = x0[k]
+    factor_W(T, w, s, c, like)
+    return orientation(s.P, s.pivots_P, v0.size)
+
+
 @kernel
-def _march_independent(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
-    T, w, s, p, o = refer(T), refer(w), refer(s), refer(p), refer(o)
+def _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+    T, w, s, c, p, o = refer(T), refer(w), refer(s), refer(c), refer(p), refer(o)
     like = T.atoms_f[0, 0] * 0.0
     begin(T, w, like)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
-    factored, step = plain(0), plain(0)
-    place_free(T, w, q0, v0, w.zero, t0, like)
-    facing = orientation(s.P, s.pivots_P, v0.size) if factor_W(T, w, s, like) else 0.0
+    factored, step, known = plain(0), plain(0), plain(0)  # known: steps since the coordinates were chosen
+    facing = begin_choice(T, w, s, c, q0, v0, t0, like)
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
+            changed = look(T, w, s, c, q0, v0, t0 + step * h, like)
             step += 1
-            guess(x, o.solved, o.before, o.older, step)
-            reason, passes, factored = independent_step(
-                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.lam, o.d, o.z, o.solved, o.norms, factored,
-                like,
-            )  # fmt: skip
-            if reason == DONE and orientation(s.P, s.pivots_P, v0.size) * facing < 0.0:
-                reason = DEAD_POINT
+            tried = False
+            while True:
+                if changed:
+                    facing = _renewed(T, w, s, c, q0, v0, a0, x0, o.solved, t0 + (step - 1) * h, like)
+                    known, factored = 0, 0
+                known += 1
+                guess(x, o.solved, o.before, o.older, known)
+                reason, passes, factored = independent_step(
+                    T, w, s, c, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.lam, o.d, o.z, o.solved, o.norms,
+                    factored, like,
+                )  # fmt: skip
+                size = c.sizes[NOW]
+                if reason == DONE and not c.counts[HOLDS]:
+                    size = spread(s, c)
+                    if size > c.sizes[LIMIT] and _leaps(v0, a0, v, a, h):
+                        reason = DEAD_POINT
+                if reason == DONE and orientation(s.P, s.pivots_P, v0.size) * facing < 0.0:
+                    reason = DEAD_POINT
+                if reason == DONE or tried or c.counts[HOLDS]:
+                    break
+                # the best choice may carry the step where that of some time ago did not
+                tried = True
+                changed = choose_again(T, w, s, c, q0, v0, t0 + (step - 1) * h, np.inf, like)
+                if not changed:
+                    break
             if reason != DONE:
+                for j in range(q0.size):
+                    c.last[j] = q0[j].real
                 return out, reason, t0 + step * h
+            c.sizes[NOW] = size
+            c.counts[STEP] += 1
             count += passes
             q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
         _report(out, o, q0, v0, a0, x0, Q, V, A, X, L, S, norms)
@@ -165,10 +220,11 @@ def _march_independent(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, ite
 
 
 @caller
-def march_independent(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
-    """`march` of the Matrix R formulation; X holds the memory of the independent coordinates in its first columns."""
+def march_independent(T, c, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+    """`march` of the Matrix R formulation with the `Choice` c, which is changed on the way; X holds the memory of the
+    independent coordinates in its first columns."""
     w, s, o = make_work(T), make_solver(T), _make_room(T, Q, V, A, X, L)
-    return _march_independent(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
+    return _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
 
 
 @inlined
@@ -228,7 +284,7 @@ def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V
     d, part, lam, lam1, solved = o.d, o.spare, o.lam, o.lam1, o.solved
     t0, t, h, before, steps, rejected, growth, count = c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
     n, out, reason = V.shape[1], first, DONE
-    older, ended, here = math.nan, math.nan, math.nan  # log s at the last three steps
+    older, ended, here = c[8], c[9], c[10]  # log s at the last three steps
     while out < t_out.size:
         if steps + rejected >= most:
             reason = TOO_MANY
@@ -307,6 +363,7 @@ def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V
             h = step * min(growth, GROW if error == 0.0 else max(1.0 if held else SHRINK, SAFETY * error**-0.5))
         growth = GROW
     c[1], c[2], c[3], c[4], c[5], c[6], c[7] = t, h, before, steps, rejected, growth, count
+    c[8], c[9], c[10] = older, ended, here
     for j in range(o.q0.size):
         o.q0[j] = q0[j]
     for j in range(n):
@@ -314,33 +371,23 @@ def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V
     return out + 1, reason
 
 
-class Controlled:
-    """A march whose steps keep their local error, in proportion to their length, within tolerance.
+@caller
+def controlled_room(T, Q, V, A, X, L):
+    """What a march with control keeps between its parts; it begins with row 0."""
+    return make_work(T), make_solver(T), _make_room(T, Q, V, A, X, L)
 
-    From row 0 of Q, V, A, X, L to rows 1, 2, .. at the instants t_out (sorted), by cubic interpolation; in parts, so
-    that there is time to say how far it has come.
+
+@caller
+def march_controlled(T, room, p, c, t1, rtol, atol, most, t_out, first, Q, V, A, X, L, S, norms, iterations):
+    """Steps whose local error, in proportion to their length, stays within tolerance.
+
+    From row `first` of Q, V, A, X, L to those of the instants t_out (sorted; row k + 1 is t_out[k]), by cubic
+    interpolation; room: `controlled_room`. c: time at the start, time, step, step before, steps, rejected, largest
+    growth, iterations since the last output, log s at three steps (`touches_zero`); goes on where it stands. Returns
+    (rows written in all, reason).
     """
-
-    def __init__(self, T, p, h, t0, t1, rtol, atol, most, t_out, arrays):
-        self._room = make_work(T), make_solver(T), p, _make_room(T, *arrays[:5])
-        # t0, time, step, step before, steps, rejected, largest growth, iterations since the last output
-        self._numbers = np.array([t0, t0, h, 0.0, 0, 0, GROW, 0.0])
-        self._fixed, self._t_out, self._arrays = (T, (t1, rtol, atol, most)), t_out, arrays
-
-    def advance(self, first, last):
-        """Rows after `first` up to `last`: (rows written in all, reason)."""
-        T, rest = self._fixed
-        return _march_controlled(T, *self._room, self._numbers, *rest, self._t_out[:last], first, *self._arrays)
-
-    @property
-    def step_before(self):
-        """Length of the last step."""
-        return float(self._numbers[3])
-
-    @property
-    def state(self):
-        """(time, steps, rejected)"""
-        return float(self._numbers[1]), int(self._numbers[4]), int(self._numbers[5])
+    w, s, o = room
+    return _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V, A, X, L, S, norms, iterations)
 
 
 @kernel

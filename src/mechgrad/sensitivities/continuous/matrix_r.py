@@ -21,7 +21,7 @@ from mechgrad.sensitivities.continuous.first_order import march_back
 from mechgrad.sensitivities.continuous.terms import Found, Terminal, integrated, row_slopes, states_of, times
 from mechgrad.sensitivities.states import StateGradients, linearised
 from mechgrad.sensitivities.weights import Weights
-from mechgrad.typing import FloatArray
+from mechgrad.typing import FloatArray, IntArray
 
 
 class _Pulled(NamedTuple):
@@ -34,20 +34,48 @@ class _Pulled(NamedTuple):
 
 @final
 class MatrixRAdjoint:
-    """Of the formulation Matrix R, in joint or natural coordinates."""
+    """Of the formulation Matrix R, in joint or natural coordinates.
+
+    Between two choices of coordinates the adjoint of z and z' ends with what the later coordinates pull at q and v.
+    """
 
     def __init__(self, motion: Trajectory) -> None:
+        choices, t = motion.trace.choices, motion.t
+        assert choices is not None
+        first = np.minimum(np.searchsorted(t, choices.times - 1e-9 * (t[-1] - t[0])), len(t) - 1)
+        # of several choices before the next instant the last counts; from the last instant on none does
+        used = [k for k in range(len(first)) if k + 1 == len(first) or first[k + 1] > first[k]]
+        used = [k for k in used if first[k] < len(t) - 1]
+        ends = [*(int(first[k]) for k in used[1:]), len(t) - 1]
+        self.parts = [
+            _Part(motion, choices.picks[k], choices.rank, slice(int(first[k]), end + 1))
+            for k, end in zip(used, ends, strict=True)
+        ]
+
+    def adjoint(self, g: StateGradients, terminal: Terminal) -> Found:
+        """Gradients by the start and weights of parameters, from densities g and terminal terms."""
+        weights: list[Weights] = []
+        for part in reversed(self.parts):
+            found = part.adjoint(StateGradients(*(x[part.here] for x in g)), terminal)
+            terminal = Terminal(found.yq, found.yv)
+            weights += found.weights
+        return Found(terminal.q, terminal.v, weights)
+
+
+class _Part:
+    """The instants of a motion with one choice of coordinates, both ends included."""
+
+    def __init__(self, motion: Trajectory, rows: IntArray, rank: int, here: slice) -> None:
         system, model = motion.system, motion.model
-        self.states = states_of(motion)
-        m, first, last = system.n_constraints, system.n_rows, int(system.T.ints[N_ALL])
-        self.n, self.m, self.width = model.n_v, m, last
-        self.rows = np.r_[0:m, first:last]
-        here = linearised(system.T, self.states, False)
-        self.K, self.C, self.M = here.K, here.C, here.M
-        slopes = row_slopes(system, system.T, self.states, here.J)
+        self.here, self.states = here, states_of(motion).rows(here)
+        self.n, self.m, self.width = model.n_v, rank, int(system.T.ints[N_ALL])
+        self.rows = rows
+        linear = linearised(system.T, self.states, False)
+        self.K, self.C, self.M = linear.K, linear.C, linear.M
+        slopes = row_slopes(system, system.T, self.states, linear.J)
         self.W, self.rate_q, self.second_q, self.second_v = (x[:, self.rows] for x in slopes)
         self.inverse: FloatArray = np.asarray(np.linalg.inv(self.W), float)
-        self.S, self.R = self.inverse[:, :, :m], self.inverse[:, :, m:]
+        self.S, self.R = self.inverse[:, :, :rank], self.inverse[:, :, rank:]
 
     def _pulled(self, g: StateGradients, rho: FloatArray) -> _Pulled:
         """Take gradients by states, and the weights rho (nt, no, n) of the residual, back to the rows of W."""
@@ -65,7 +93,7 @@ class MatrixRAdjoint:
         zero = StateGradients(*(np.zeros((nt, free, k)) for k in (self.n, self.n, self.n, m)))
         # unit accelerations z'' are pulled by rho = R mass
         unit = self._pulled(zero, times(mass, R_T))
-        fixed = times(g.lam, self.S.swapaxes(1, 2))
+        fixed = times(g.lam[:, :, self.rows[:m]], self.S.swapaxes(1, 2))
         drive = times(times(g.a - times(fixed, self.M), self.R), mass)
         given = self._pulled(g, fixed + times(drive, R_T))
         A = np.zeros((nt, 2 * free, 2 * free))
