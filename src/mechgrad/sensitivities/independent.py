@@ -276,7 +276,9 @@ class IndependentSteps:
 
     def _check(self, bad: int, states: States) -> None:
         if bad >= 0:
+            at = int(np.searchsorted(self.choices.times, states.t[bad] - 0.5 * self.h, side="right")) - 1
+            chosen = self.choices.described(self.system)[at].independent
             raise InputError(
                 f"the linearised step to t = {states.t[bad]:.6g} s of model {self.model.name!r} is singular: "
-                "the independent coordinates do not determine the motion there. Choose others, or take ALI3P."
+                f"{', '.join(chosen)} do not determine the motion there. Choose others, or take ALI3P."
             )
