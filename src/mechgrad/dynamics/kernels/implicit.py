@@ -104,6 +104,7 @@ def newton_matrix(T, w, s, p, h, q, v, a, loose, like):
         w0, w1, w2 = weights(T.ints, p, k)
         total = w0 + w1 * cv + w2 * ca
         s.eps_newton[k] = 1.0 / (p.alpha * scale * total) if p.compliant else loose * p.scales[k]
+        s.eps_watch[k] = s.eps_newton[k]
         for j in range(n):
             entry = J[k * n + j]
             if rated and p.exact:
@@ -153,8 +154,8 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     """From (q0, v0, a0, x0) to q, v, a, x, lam at time t; x and lam enter as first guesses.
 
     Returns (reason, iterations, 1 if the factors in s serve the next step, else 0). norms: of constraint values, rates
-    and second rates afterwards, 1 where the step was projected, and the share of defects that this left; solved: x as
-    Newton left it, before projections.
+    and second rates afterwards, 1 where the step was projected, and the square of the least singular value that this
+    met (beside the scales of rows; 1: none was small); solved: x as Newton left it, before projections.
     """
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     scale = p.beta * h * h
@@ -163,7 +164,9 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
         lam[k] = lam[k] * p.carry
         s.c[k] = lam[k] * (1.0 - p.compliant)
     scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
-    loose = max(1.0 / p.alpha, (TURNS * largest_turn(T.atoms_i, d)) ** 2)
+    # Rows that lose their rank on the way are passed by steps that turn: singular values below what they turn by are
+    # not told from zero, and are left to the motion. Formulations that end there must see it coming.
+    loose = 1.0 / p.alpha if p.watch else max(1.0 / p.alpha, (TURNS * largest_turn(T.atoms_i, d)) ** 2)
     before, converged, quadratic, fresh, iterations, passes = math.inf, False, False, False, 0, 0
     while not converged:
         if iterations >= p.most_iterations:
@@ -242,7 +245,7 @@ def project(T, w, s, p, t, q, v, a, norms, has_mass, loose, like):
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     place(T, w, q, v, a, like * 0.0 + t, m, like)
     norms[0] = _norm(w.values, T.ints[N_HOLONOMIC])
-    norms[1], norms[2], norms[3], norms[4] = _norm(w.rates, m), _norm(w.seconds, m), 0.0, 0.0
+    norms[1], norms[2], norms[3], norms[4] = _norm(w.rates, m), _norm(w.seconds, m), 0.0, 1.0
     if p.projection == 0.0 or max(norms[1], norms[2] if p.project_accelerations else 0.0) <= p.project_above:
         return DONE
     row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
@@ -253,13 +256,15 @@ def project(T, w, s, p, t, q, v, a, norms, has_mass, loose, like):
     if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):
         return SINGULAR
     before = norms[1]
-    norms[4] = _left(_nearest(T, w, s, p, w.rates, v), before)
+    left = _left(_nearest(T, w, s, p, w.rates, v), before)
     place(T, w, q, v, a, like * 0.0 + t, m, like)
     norms[1], norms[2], norms[3] = _norm(w.rates, m), _norm(w.seconds, m), 1.0
     if p.project_accelerations:
         before = norms[2]
         norms[2] = _nearest(T, w, s, p, w.seconds, a)
-        norms[4] = max(norms[4], _left(norms[2], before))
+        left = max(left, _left(norms[2], before))
+    # every pass leaves the share eps / (eps + s^2) of a defect
+    norms[4] = loose * (left ** (-1.0 / (p.passes + 1)) - 1.0) if left > 0.0 else 1.0
     return DONE
 
 

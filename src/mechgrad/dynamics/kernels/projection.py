@@ -20,6 +20,7 @@ from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC
 
 # convergence is quadratic: a correction below CLOSE_ENOUGH is the last that matters
 POSITION_PASSES, CLOSE_ENOUGH = 10, 3e-8
+HELD = 1e-12  # values that count as zero after all passes
 
 
 @inner
@@ -28,9 +29,6 @@ def project_state(T, w, s, q, v, t, like):
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     size, passes = math.inf, 0
     while size > CLOSE_ENOUGH:
-        if passes == POSITION_PASSES:
-            return NOT_CONVERGED
-        passes += 1
         check = place(T, w, q, v, w.zero, like * 0.0 + t, m, like)
         if any_not_less(check, 1.0):
             return BAD_NUMBER
@@ -40,6 +38,15 @@ def project_state(T, w, s, q, v, t, like):
             return SINGULAR
         for k in range(m):
             s.c[k] = -w.values[k] if k < T.ints[N_HOLONOMIC] else 0.0
+        worst = 0.0
+        for k in range(m):
+            worst = max(worst, abs(s.c[k]))
+        # where rows nearly lose their rank, corrections across them go on without an effect
+        if passes == POSITION_PASSES:
+            if worst > HELD:
+                return NOT_CONVERGED
+            break
+        passes += 1
         size = _solved(w, s, n, m)
         displace(T.atoms_i, q, s.x, s.work)
         for j in range(q.size):

@@ -16,6 +16,7 @@ from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lu import lu_factor, lu_solve
 
 LOW = math.log(1.6)
+FELT_ONCE, FELT_AGAIN = 1e-9, 1e-2
 # defects below this, beside the right-hand side, are not worth a repetition
 ROUNDING = 1e-13
 
@@ -85,3 +86,33 @@ def touches_zero(older, before, here):
     times where matrices hold s of two neighbours (those of second rates). Steps that follow the motion change s by
     less elsewhere."""
     return before <= older and before <= here and LOW + before < max(older, here)
+
+
+@inner
+def nearly_lost(S, pivots, low, eps, again, n, m, x):
+    """Whether eps is felt in some direction that rows (the second block, `low`) move in: s^2 is not far above it.
+
+    Of a defect c = low z a solution leaves eps (s^2 + eps)^-1 c: next to nothing, unless s is small, and then the next
+    solution leaves as much again, the share `again` of it or more. Rows that always depend on each other have no part
+    in c.
+    """
+    first, second = 0.0, 0.0
+    before = 0.0
+    for k in range(m):
+        defect = 0.0 * x[0]
+        for j in range(n):
+            defect += low[k * n + j] * math.cos(1.0 + 2.0 * j)
+        before += abs(defect)
+        x[n + k] = defect
+    for j in range(n):
+        x[j] = 0.0
+    lu_solve(S, pivots, x, n + m)
+    for k in range(m):
+        x[n + k] = -eps[k] * x[n + k]
+        first += abs(x[n + k])
+    for j in range(n):
+        x[j] = 0.0
+    lu_solve(S, pivots, x, n + m)
+    for k in range(m):
+        second += abs(eps[k] * x[n + k])
+    return first > FELT_ONCE * before and second > again * first

@@ -58,6 +58,7 @@ class Solver(NamedTuple):
     c: np.ndarray
     work: np.ndarray
     eps_newton: np.ndarray  # (m,)
+    eps_watch: np.ndarray  # (m,) that of the factors in S
 
 
 def make_solver(
@@ -71,5 +72,5 @@ def make_solver(
         np.empty(n * n, dtype), np.empty(n * n, dtype), np.empty(n * n, dtype), np.empty(n * n, dtype),
         np.empty(m * n, dtype), np.empty(size * size, dtype), np.empty(size * size, dtype),
         np.empty(size, np.int64), np.empty(size, np.int64), np.empty(n, dtype), np.empty(size, dtype),
-        np.empty(m, dtype), np.empty(max(size, int(T.ints[N_Q])), dtype), np.empty(m, dtype),
+        np.empty(m, dtype), np.empty(max(size, int(T.ints[N_Q])), dtype), np.empty(m, dtype), np.empty(m, dtype),
     )  # fmt: skip

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT, DEAD_POINT, DONE, STUCK, TOO_MANY, TOO_SMALL
+from mechgrad.dynamics.kernels.accelerations import (
+    CHANGE_POINT,
+    DEAD_POINT,
+    DONE,
+    NOT_CONVERGED,
+    STUCK,
+    TOO_MANY,
+    TOO_SMALL,
+)
 from mechgrad.dynamics.kernels.choice import NOW, STEP, spread
-from mechgrad.dynamics.kernels.saddle import log_root_det, touches_zero
+from mechgrad.dynamics.kernels.saddle import FELT_AGAIN, log_root_det, nearly_lost, touches_zero
 from mechgrad.dynamics.kernels.system import begin
 from mechgrad.integrators.kernels.explicit import (
     derivative,
@@ -47,7 +55,7 @@ YOUNG_WEIGHT = 20.0
 PATIENCE, PACE = 5000, 5e-6
 # how far a step may be corrected for the constraints, beside the tolerance: near a dead point of the independent
 # coordinates corrections throw the motion on another one
-CORRECTION = 1000.0
+CORRECTION, THROWN = 1000.0, -1
 BLUR = 100.0  # steps that may cross: so short that what is left of that error is rounding
 
 
@@ -140,6 +148,7 @@ def _adaptive(
         y[n_q + j] = v0[j]
     turn_balls(T.atoms_i, n_q - n_v, y, y, n_q, -1.0, like)
     t, out, steps, rejected, switched = t0, 0, 0, 0, 0
+    lost = False
     older, before_last, here, ended = np.nan, np.nan, np.nan, np.nan  # log s at the last steps, and at this one's end
     fresh, growth = True, GROW  # whether the first derivative must be computed; no growth right after a rejection
     last, step, facing = False, h, 0.0
@@ -227,6 +236,7 @@ def _adaptive(
                 facing = z[z.size - 1].real
             if loops is not None and settles is None and i == 12:
                 ended = log_root_det(s.P, n_v + lam.size)
+                lost = nearly_lost(s.P, s.pivots_P, w.J, s.eps, FELT_AGAIN, n_v, lam.size, s.x)
             if switching is not None and i <= 12:
                 margin, beside = watch(T.ints, T.numbers, w.values, w.rates, i, marks)
                 same = same and beside
@@ -254,10 +264,8 @@ def _adaptive(
             bad = settle(T, w, s, c, done, q, v, z, end, facing, projected, dependent, like)
             if dependent is not None:
                 if bad == DONE and not given and _correction(at, done, rtol, atol, n) > CORRECTION:
-                    bad = DEAD_POINT
+                    bad = THROWN
                 size = spread(s, c)
-            elif bad != DONE:
-                return out, bad, steps, rejected, h, t, switched
         reported = out
         if i == 16 and bad == DONE:
             for j in range(n):
@@ -288,7 +296,7 @@ def _adaptive(
                     beyond = settle(T, w, s, c, at, q, v, z, t_out[reported], 0.0, projected, dependent, like)
                     if dependent is not None and not given and beyond == DONE:
                         far = _moved(Q, V, reported, at, rtol, atol) > CORRECTION
-                        bad = DEAD_POINT if far else bad
+                        bad = THROWN if far else bad
                     if dependent is not None and not given and beyond != DONE:
                         bad = beyond
                 turn_balls(T.atoms_i, n_q - n_v, at, at, n_q, 1.0, like)
@@ -297,13 +305,16 @@ def _adaptive(
                 for j in range(n_v):
                     V[reported, j] = load(at, n_q + j, like)
                 reported += 1
+        if settles is not None and bad != DONE:
+            # Thrown on another motion, or beyond a dead point: a shorter step may end before it, and choose again. A
+            # stage near a change point may also have spoilt the interpolant, which has no estimate of its own.
+            if bad == THROWN:
+                bad = NOT_CONVERGED if dependent is None else DEAD_POINT
+            if given or step <= 1e-10 * (t1 - t0):
+                return out, bad, steps, rejected, h, t, switched
+            h, growth, rejected, fresh, hunting = step * SHRINK, 1.0, rejected + 1, True, False
+            continue
         if dependent is not None:
-            if bad != DONE:
-                # thrown on another motion, or beyond a dead point: a shorter step may end before it, and choose again
-                if given or step <= 1e-10 * (t1 - t0):
-                    return out, bad, steps, rejected, h, t, switched
-                h, growth, rejected, fresh, hunting = step * SHRINK, 1.0, rejected + 1, True, False
-                continue
             c.sizes[NOW] = size
             c.counts[STEP] += 1
         out = reported
@@ -320,7 +331,7 @@ def _adaptive(
                 store(K, j, load(K, 12 * n + j, like))
         if loops is not None and settles is None:
             older, before_last, here = before_last, here, ended
-            if touches_zero(older, before_last, here):
+            if touches_zero(older, before_last, here) or lost:
                 return out, CHANGE_POINT, steps, rejected, h, t, switched
         if switching is not None:
             before = switched

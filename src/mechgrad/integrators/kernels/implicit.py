@@ -18,7 +18,7 @@ from mechgrad.dynamics.kernels.accelerations import (
 )
 from mechgrad.dynamics.kernels.choice import HOLDS, LIMIT, NAMED, NOW, RANK, STEP, spread
 from mechgrad.dynamics.kernels.fixed_point import fixed_point_step
-from mechgrad.dynamics.kernels.implicit import implicit_step
+from mechgrad.dynamics.kernels.implicit import implicit_step, largest_turn
 from mechgrad.dynamics.kernels.matrix_r import (
     begin_choice,
     choose_again,
@@ -29,7 +29,7 @@ from mechgrad.dynamics.kernels.matrix_r import (
     place_chosen,
 )
 from mechgrad.dynamics.kernels.motion import displace
-from mechgrad.dynamics.kernels.saddle import log_root_det, saddle_factor, touches_zero
+from mechgrad.dynamics.kernels.saddle import log_root_det, nearly_lost, saddle_factor, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.columns import put_row
@@ -40,7 +40,12 @@ from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_ROWS
 
 # step control: safety, and by how much a step may shrink or grow
 SAFETY, SHRINK, GROW = 0.9, 0.2, 3.0
-NEARLY_LOST = 1e-3  # share of a defect that a projection leaves, from which on steps are held
+NEAR = 1e-6
+# squares of singular values of rows, beside their scales: below the first steps are kept as short as folds need, below
+# the second they are held
+NEAR_FOLD, NEARLY_LOST = 1e-2, 1e-4
+LARGEST_TURN = 0.1  # of a joint in a step [rad]
+NEAR_TURN = 0.4  # near folds, beside the root of the tolerance: errors there go with the square of the turn
 NEARLY_NOTHING = 1e-13  # beside the scales of rows: keeps factors regular where rows depend on each other
 LEAP = 0.5  # beside the largest velocity: what accelerations may leave unexplained near a dead point
 
@@ -58,6 +63,15 @@ def guess(x, solved, before, older, step):
             x[j] = solved[j]
         older[j] = before[j]
         before[j] = solved[j]
+
+
+@inlined
+def felt_again(p, s):
+    """What `nearly_lost` compares with, so that it sees squared singular values below NEAR, beside the scales."""
+    share = 0.0
+    for k in range(p.scales.size):
+        share = max(share, abs(s.eps_watch[k]) / p.scales[k])
+    return share / (NEAR + share)
 
 
 class Room(NamedTuple):
@@ -124,7 +138,9 @@ def _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
                 return out, reason, t0 + step * h
             if p.watch and o.lam.size:
                 older, before, here = before, here, log_root_det(s.S, o.v.size + o.lam.size)
-                if touches_zero(older, before, here):
+                if touches_zero(older, before, here) or nearly_lost(
+                    s.S, s.pivots_S, s.J, s.eps_watch, felt_again(p, s), o.v.size, o.lam.size, s.x
+                ):
                     return out, CHANGE_POINT, t0 + (step - 1) * h
             count += passes
             q0, q, v0, v, a0, a, x0, x = q, q0, v, v0, a, a0, x, x0
@@ -257,7 +273,7 @@ def _worst(e_q, e_v, v0, v, d, rtol, atol):
 
 
 @inner
-def _keep_tangential(T, w, s, p, e):
+def _keep_tangential(T, w, s, e):
     """Take from e what constraints will take away: the nearest vector, by the mass matrix, along which they hold.
 
     Near a configuration where rows lose their rank accelerations across them are rounding divided by little; that is
@@ -311,22 +327,38 @@ def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V
         share = step / (t1 - t0)
         _errors(p, step, before, a0, a, o.before, part, o.older)
         error = _worst(part, o.older, v0, v, d, rtol, atol) / share
-        if error > 1.0 and p.projection != 0.0 and lam.size:
-            for k in range(lam.size):
-                s.eps_newton[k] = NEARLY_NOTHING * p.scales[k]
-            if saddle_factor(s.M, w.J, w.J, s.eps_newton, n, lam.size, s.S, s.pivots_S):
-                _keep_tangential(T, w, s, p, part)
-                _keep_tangential(T, w, s, p, o.older)
-                error = _worst(part, o.older, v0, v, d, rtol, atol) / share
-        held = o.norms[4] > NEARLY_LOST ** (p.passes + 1)
-        if error > 1.0 and not held:
-            h, growth, rejected = step * max(SHRINK, SAFETY * error**-0.5), 1.0, rejected + 1
+        held, turn = False, 0.0
+        if p.projection != 0.0 and lam.size:
+            near = o.norms[4] < NEAR_FOLD
+            held = o.norms[4] < NEARLY_LOST
+            turn = largest_turn(T.atoms_i, d) / (
+                min(LARGEST_TURN, NEAR_TURN * math.sqrt(rtol + atol)) if near else LARGEST_TURN
+            )
+            if near and error > 1.0:
+                for k in range(lam.size):
+                    s.eps_newton[k] = NEARLY_NOTHING * p.scales[k]
+                if saddle_factor(s.M, w.J, w.J, s.eps_newton, n, lam.size, s.S, s.pivots_S):
+                    _keep_tangential(T, w, s, part)
+                    _keep_tangential(T, w, s, o.older)
+                    error = _worst(part, o.older, v0, v, d, rtol, atol) / share
+            elif not near:
+                # what the projection takes from velocities is the change of accelerations across the rows, whatever
+                # these are at both ends of the step: h^2 a' / 6
+                for j in range(n):
+                    part[j] = 0.5 * step * (v[j] - v0[j] - step * ((1.0 - p.gamma) * x0[j] + p.gamma * solved[j]))
+                    o.older[j] = 0.0
+                error = max(error, _worst(part, o.older, v0, v, d, rtol, atol) / share)
+        if (error > 1.0 and not held) or turn > 2.0:
+            h = step * max(SHRINK, min(SAFETY * max(error, 1e-3) ** -0.5, 1.0 / max(turn, 1e-3)))
+            h, growth, rejected = min(h, 0.9 * step), 1.0, rejected + 1
             continue
         end = t1 if last else t + step
         steps += 1
         if p.watch and lam.size:
             older, ended, here = ended, here, log_root_det(s.S, n + lam.size)
-            if touches_zero(older, ended, here):
+            if touches_zero(older, ended, here) or nearly_lost(
+                s.S, s.pivots_S, s.J, s.eps_watch, felt_again(p, s), n, lam.size, s.x
+            ):
                 reason = CHANGE_POINT
                 break
         while out < t_out.size and t_out[out] <= end:
@@ -361,6 +393,7 @@ def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V
             # divided by little, and by the square of the step; the motion is as smooth as before
             growth = 1.0 if held else growth
             h = step * min(growth, GROW if error == 0.0 else max(1.0 if held else SHRINK, SAFETY * error**-0.5))
+            h = min(h, step / turn) if turn > 0.0 else h
         growth = GROW
     c[1], c[2], c[3], c[4], c[5], c[6], c[7] = t, h, before, steps, rejected, growth, count
     c[8], c[9], c[10] = older, ended, here
