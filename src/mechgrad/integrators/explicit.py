@@ -138,9 +138,9 @@ def adaptive(job: Job) -> Trajectory:
         )
         done, steps, rejected, events = done + got, steps + s, rejected + r, np.append(events, switches)
         if reason != DONE:
+            reason = job.why(reason, choosing, at)
             if reason == CHANGE_POINT:  # noticed when it had been passed
                 done = max(1, done - 1)
-            reason = job.why(reason, choosing, at)
             partial = job.trajectory(
                 t[:done], Q[:done], V[:done], steps=steps, rejected=rejected, ended=REASONS[reason], events=events,
                 trace=_trace(job, choosing),
@@ -281,7 +281,7 @@ def fixed(job: Job) -> Trajectory:
         if reason != DONE or moving < end:
             ends = float(t[min(moving, outputs - 1)]) if choosing is None else job.t0 + h * (choosing.steps + 1)
             reason = job.why(reason, choosing, ends) if moving == end else BAD_NUMBER
-            if reason == CHANGE_POINT and choosing is None:  # noticed one step later
+            if reason == CHANGE_POINT:  # noticed one step later
                 moving = max(1, moving - (2 if every == 1 else 1))
             whole = moving if job.single else 0
             partial = job.trajectory(

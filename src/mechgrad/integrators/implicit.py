@@ -136,9 +136,9 @@ def fixed(job: Job) -> Trajectory:
         got, reason, at = run.advance(first, last, t, every, h)
         end = first + got
         if reason != DONE:
+            reason = job.why(reason, run.choosing, at)
             if reason == CHANGE_POINT:  # noticed when it had been passed
                 end = max(1, int(np.sum(t[:end] < at - 0.5 * h)))
-            reason = job.why(reason, run.choosing, at)
             partial = run.trajectory(t, end, (end - 1) * every, 0, REASONS[reason])
             hint = "Take a shorter step, or look at what happens there."
             raise job.failed(reason, at, partial, hint, run.choosing)

@@ -255,7 +255,7 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                 t = t0 + step * h
                 reason, again = DONE, False
                 if dependent is not None and look_at(T, w, s, c, y, q, v, t, like):
-                    facing = 0.0
+                    facing, before, here = 0.0, math.nan, math.nan
                 while True:
                     for i in range(n_stages):
                         for j in range(n):
@@ -298,7 +298,7 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                             # the best choice may carry the step where that of some time ago did not
                             again = True
                             if choose_at(T, w, s, c, y, q, v, t, like):
-                                facing = 0.0
+                                facing, before, here = 0.0, math.nan, math.nan
                                 continue
                     break
                 if reason != DONE:
@@ -306,6 +306,10 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                 if dependent is not None:
                     if not c.counts[HOLDS]:
                         c.sizes[NOW] = spread(s, c)
+                        # |det W| falls to zero with the rank of the rows, whatever is chosen
+                        older, before, here = before, here, 2.0 * log_root_det(s.P, v.size)
+                        if touches_zero(older, before, here):
+                            return out, CHANGE_POINT
                     c.counts[STEP] += 1
                 for j in range(new.size):
                     y[j] = new[j]

@@ -191,6 +191,7 @@ def _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, 
     begin(T, w, like)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
     factored, step, known = plain(0), plain(0), plain(0)  # known: steps since the coordinates were chosen
+    older, before, here = math.nan, math.nan, math.nan  # log |det W| at the last three steps
     facing = begin_choice(T, w, s, c, q0, v0, t0, like)
     for out in range(1, Q.shape[0]):
         count = 0
@@ -201,7 +202,7 @@ def _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, 
             while True:
                 if changed:
                     facing = _renewed(T, w, s, c, q0, v0, a0, x0, o.solved, t0 + (step - 1) * h, like)
-                    known, factored = 0, 0
+                    known, factored, before, here = 0, 0, math.nan, math.nan
                 known += 1
                 guess(x, o.solved, o.before, o.older, known)
                 reason, passes, factored = independent_step(
@@ -226,6 +227,10 @@ def _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, 
                 for j in range(q0.size):
                     c.last[j] = q0[j].real
                 return out, reason, t0 + step * h
+            if not c.counts[HOLDS]:
+                older, before, here = before, here, 2.0 * log_root_det(s.P, v0.size)
+                if touches_zero(older, before, here):
+                    return out, CHANGE_POINT, t0 + (step - 1) * h
             c.sizes[NOW] = size
             c.counts[STEP] += 1
             count += passes
