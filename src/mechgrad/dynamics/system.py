@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,8 +26,15 @@ if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 RANK = 1e-9  # relative size of a singular value of Gamma that counts as zero
-SURROUNDINGS = 6  # configurations from which the scales of rows are taken
+SURROUNDINGS = 4  # configurations from which the scales of rows are taken
 INDEX_1 = np.array([REGULAR, 0.0, 0.0, 0.0])
+
+
+@cache
+def _random_turns(n: int) -> FloatArray:
+    turns = np.random.default_rng(7).normal(size=(SURROUNDINGS, n))
+    turns[0] = 0.0
+    return turns
 
 
 class System:
@@ -117,9 +125,8 @@ class System:
         if not m:
             return np.ones(0)
         atoms = self.T.atoms_i
-        turns = np.random.default_rng(7).normal(size=(SURROUNDINGS, model.n_v))
+        turns = _random_turns(model.n_v).copy()
         turns[:, atoms[atoms[:, KIND] == PRISMATIC, V_AT]] = 0.0
-        turns[0] = 0.0
         here: Array = np.tile(np.asarray(q, self.dtype), (SURROUNDINGS, 1))
         around: Array = np.ascontiguousarray(model.integrate(here, turns), dtype=self.dtype)
         found = np.empty((SURROUNDINGS, m))

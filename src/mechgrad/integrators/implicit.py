@@ -38,7 +38,7 @@ class _Run:
         dtype = job.q.dtype
         self.arrays: list[Array] = [np.empty((outputs, job.q.shape[1]), dtype)]
         self.arrays += [np.empty((outputs, k), dtype) for k in (n, n, n, m, n)]
-        self.arrays += [np.zeros((outputs, 5)), np.zeros(outputs, np.int64)]
+        self.arrays += [np.zeros((outputs, 6)), np.zeros(outputs, np.int64)]
         Q, V, A, X, L, S, norms, _ = self.arrays
         Q[0], V[0] = job.q[0], job.v[0]
         A[0], L[0] = self._start()

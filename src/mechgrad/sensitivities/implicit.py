@@ -137,7 +137,7 @@ class ImplicitSteps:
         motion, trace, every = self.motion, self.trace, self.every
         start = [motion.q, motion.v, motion.a, trace.memory, motion.multipliers, trace.solved]
         arrays = [np.repeat(np.asarray(x)[k : k + 1], every + 1, axis=0) for x in start]
-        norms, iterations = np.zeros((every + 1, 5)), np.zeros(every + 1, np.int64)
+        norms, iterations = np.zeros((every + 1, 6)), np.zeros(every + 1, np.int64)
         t = motion.t[k] + self.h * np.arange(every + 1)
         arguments: tuple[Any, ...] = (self.h, float(motion.t[k]), 1, *arrays, norms, iterations)
         march = _marches.march_fixed_point if motion.trace.job.formulation.fixed_point else _marches.march

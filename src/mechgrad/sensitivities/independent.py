@@ -121,7 +121,7 @@ class IndependentSteps:
         motion, trace, every, t0 = self.motion, self.trace, self.every, float(self.motion.t[k])
         start = [motion.q, motion.v, motion.a, trace.memory, motion.multipliers, trace.solved]
         arrays: list[Array] = [np.repeat(np.asarray(x)[k : k + 1], every + 1, axis=0) for x in start]
-        norms, iterations = np.zeros((every + 1, 5)), np.zeros(every + 1, np.int64)
+        norms, iterations = np.zeros((every + 1, 6)), np.zeros(every + 1, np.int64)
         choosing = Choosing(self.system, self.choices, hold=True, step=k * every)
         _, reason, at = march_independent(
             self.T, choosing.record, self.settings, self.h, t0, 1, *arrays, norms, iterations

@@ -10,7 +10,7 @@ elimination, O(n).
 
 from __future__ import annotations
 
-from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
+from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.system import forces, mass, place, push_coordinates, push_rows, residual
 from mechgrad.inverse.kernels.articulated import articulated_accelerations, body_wrenches_and_inertias
 from mechgrad.inverse.kernels.wrenches import apply_loads
@@ -82,7 +82,7 @@ def saddle_accelerations(T, w, s, q, v, t, a, lam, like):
         s.x[n + k] = c
     lu_solve(s.P, s.pivots_P, s.x, n + m)
     if not s.compliant:
-        saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, REFINEMENTS, s.work)
+        saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, REFINEMENTS, ROUNDING, s.work)
     for j in range(n):
         a[j] = s.x[j]
     for k in range(m):

@@ -46,6 +46,7 @@ STALLS, NOISE = 0.3, 1e3  # increments that shrink by no more are noise if they 
 TURNS = 0.5  # share of the largest turn of a step below which singular values of rows are left to the motion
 PASSES = 2  # that take the influence of eps away
 KEPT_PASSES = 3
+PROJECTED = 1e-10  # share of defects that projections may leave: defects are of second order in the step
 DEFECT = 1e-14  # of rates and second rates: smaller ones are rounding
 
 
@@ -154,8 +155,8 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     """From (q0, v0, a0, x0) to q, v, a, x, lam at time t; x and lam enter as first guesses.
 
     Returns (reason, iterations, 1 if the factors in s serve the next step, else 0). norms: of constraint values, rates
-    and second rates afterwards, 1 where the step was projected, and the square of the least singular value that this
-    met (beside the scales of rows; 1: none was small); solved: x as Newton left it, before projections.
+    and second rates afterwards, 1 where the step was projected, the share of defects that this left, and eps beside the
+    scales of rows; solved: x as Newton left it, before projections.
     """
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     scale = p.beta * h * h
@@ -203,16 +204,18 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
         iterations += 1
         scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
         moved = min(1.0, _norm(d, n))
-        floor = ROUNDING * (1.0 + _norm(q, q.size))
         if not size < 1.0e12:
             return NOT_CONVERGED, iterations, 0
         shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
         if quadratic:
-            converged = size < max(BELOW_ROOT * math.sqrt(p.tolerance * moved), floor)
+            converged = size < BELOW_ROOT * math.sqrt(p.tolerance * moved)
         else:
-            converged = size * shrinks < max(BELOW * p.tolerance * moved, floor)
-        # what rounding leaves is not taken away by going on
-        converged = converged or (iterations > 2 and shrinks > STALLS and size < NOISE * floor)
+            converged = size * shrinks < BELOW * p.tolerance * moved
+        if not converged:
+            # what rounding leaves is not taken away by going on
+            floor = ROUNDING * (1.0 + _norm(q, q.size))
+            converged = size * (1.0 if quadratic else shrinks) < floor
+            converged = converged or (iterations > 2 and shrinks > STALLS and size < NOISE * floor)
         # What eps left of the constraints is taken away by another pass, with the multipliers found as those that eps
         # counts from; once or twice, so that directions without rank are left to the motion.
         if converged and p.compliant == 0.0 and passes < PASSES and left > 10.0 * p.tolerance * moved:
@@ -245,7 +248,7 @@ def project(T, w, s, p, t, q, v, a, norms, has_mass, loose, like):
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     place(T, w, q, v, a, like * 0.0 + t, m, like)
     norms[0] = _norm(w.values, T.ints[N_HOLONOMIC])
-    norms[1], norms[2], norms[3], norms[4] = _norm(w.rates, m), _norm(w.seconds, m), 0.0, 1.0
+    norms[1], norms[2], norms[3], norms[4], norms[5] = _norm(w.rates, m), _norm(w.seconds, m), 0.0, 0.0, loose
     if p.projection == 0.0 or max(norms[1], norms[2] if p.project_accelerations else 0.0) <= p.project_above:
         return DONE
     row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
@@ -256,22 +259,20 @@ def project(T, w, s, p, t, q, v, a, norms, has_mass, loose, like):
     if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):
         return SINGULAR
     before = norms[1]
-    left = _left(_nearest(T, w, s, p, w.rates, v), before)
+    norms[4] = _left(_nearest(T, w, s, p, w.rates, v), before)
     place(T, w, q, v, a, like * 0.0 + t, m, like)
     norms[1], norms[2], norms[3] = _norm(w.rates, m), _norm(w.seconds, m), 1.0
     if p.project_accelerations:
         before = norms[2]
         norms[2] = _nearest(T, w, s, p, w.seconds, a)
-        left = max(left, _left(norms[2], before))
-    # every pass leaves the share eps / (eps + s^2) of a defect
-    norms[4] = loose * (left ** (-1.0 / (p.passes + 1)) - 1.0) if left > 0.0 else 1.0
+        norms[4] = max(norms[4], _left(norms[2], before))
     return DONE
 
 
 @inlined
 def _left(after, before):
-    """The share of defects that a projection left, or 0 where they were rounding."""
-    return after / before if after > DEFECT else 0.0
+    """The share of defects that a projection left, or 0 where it left nothing."""
+    return after / before if after > max(DEFECT, 2.0 * PROJECTED * before) else 0.0
 
 
 @inner
@@ -284,7 +285,7 @@ def _nearest(T, w, s, p, defects, u):
         s.c[k] = -defects[k]
         s.x[n + k] = -defects[k]
     lu_solve(s.P, s.pivots_P, s.x, n + m)
-    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, p.passes, s.work)
+    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, p.passes, PROJECTED, s.work)
     left = 0.0
     for k in range(m):
         rest = -s.c[k]

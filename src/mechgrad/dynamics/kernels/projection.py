@@ -10,7 +10,7 @@ import math
 
 from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVERGED, REFINEMENTS, SINGULAR
 from mechgrad.dynamics.kernels.motion import displace
-from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
+from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.system import mass, place
 from mechgrad.kernels.jit import inner, plain
 from mechgrad.kernels.lanes import any_not_less
@@ -68,7 +68,7 @@ def _solved(w, s, n, m):
     for k in range(m):
         s.x[n + k] = s.c[k]
     lu_solve(s.P, s.pivots_P, s.x, n + m)
-    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, REFINEMENTS, s.work)
+    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, REFINEMENTS, ROUNDING, s.work)
     size = 0.0
     for j in range(n):
         size += abs(s.x[j]) ** 2

@@ -42,10 +42,10 @@ def saddle_factor(A, up, low, eps, n, m, S, pivots):
 
 
 @inner
-def saddle_refine(S, pivots, J, c, x, n, m, passes, work):
+def saddle_refine(S, pivots, J, c, x, n, m, passes, enough, work):
     """Take the influence of eps from the solution x (n + m) with right-hand side c (m) of the second block.
 
-    Stops after `passes` repetitions, or when the defects are rounding beside c.
+    Stops after `passes` repetitions, or when the defects beside c are no larger than `enough`.
     """
     size = n + m
     most = 0.0
@@ -61,7 +61,7 @@ def saddle_refine(S, pivots, J, c, x, n, m, passes, work):
                 defect -= J[k * n + j] * x[j]
             work[n + k] = defect
             worst = max(worst, abs(defect))
-        if worst <= ROUNDING * most:
+        if worst <= enough * most:
             break
         lu_solve(S, pivots, work, size)
         for i in range(size):

@@ -102,7 +102,7 @@ def _make_room(T, Q, V, A, X, L):
     z = np.empty(6 * int(T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)  # at most: some of these rows are chosen
     return Room(
         q.copy(), v.copy(), a.copy(), x.copy(), lam.copy(), q.copy(), v.copy(), a.copy(), x.copy(), v.copy(), x.copy(),
-        x.copy(), x.copy(), np.zeros(5), v.copy(), lam.copy(), z,
+        x.copy(), x.copy(), np.zeros(6), v.copy(), lam.copy(), z,
     )  # fmt: skip
 
 
@@ -334,8 +334,9 @@ def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V
         error = _worst(part, o.older, v0, v, d, rtol, atol) / share
         held, turn = False, 0.0
         if p.projection != 0.0 and lam.size:
-            near = o.norms[4] < NEAR_FOLD
-            held = o.norms[4] < NEARLY_LOST
+            # every pass of a projection leaves the share eps / (eps + s^2) of a defect
+            least = o.norms[5] * (o.norms[4] ** (-1.0 / (p.passes + 1)) - 1.0) if o.norms[4] > 0.0 else 1.0
+            near, held = least < NEAR_FOLD, least < NEARLY_LOST
             turn = largest_turn(T.atoms_i, d) / (
                 min(LARGEST_TURN, NEAR_TURN * math.sqrt(rtol + atol)) if near else LARGEST_TURN
             )
