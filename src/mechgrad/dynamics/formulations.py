@@ -11,6 +11,7 @@ import numpy as np
 from mechgrad.dynamics.kernels.solver import Settings
 from mechgrad.errors import InputError
 
+PROJECTED = 1e-10  # share of defects that projections leave, which are of second order in the step
 EXACT_BELOW = 24  # unknowns: smaller Newton matrices are made anew for every step, larger ones kept while they serve
 
 
@@ -53,7 +54,7 @@ def implicit_settings(numbers: tuple[float, float, float, float], **given: Any) 
     values: dict[str, Any] = {
         "beta": beta, "gamma": gamma, "alpha_m": alpha_m, "alpha_f": alpha_f,
         "weight_0": 1.0, "weight_1": 0.0, "weight_2": 0.0, "alpha": 1e9, "compliant": 0.0, "carry": 1.0,
-        "projection": 0.0, "project_accelerations": False, "passes": 1, "project_above": 0.0,
+        "projection": 0.0, "project_accelerations": False, "passes": 1, "enough": PROJECTED, "project_above": 0.0,
         "tolerance": 1e-10, "most_iterations": 50, "exact": True, "reuse": False, "watch": False,
         "scales": np.ones(0),
     }  # fmt: skip

@@ -21,6 +21,9 @@ from mechgrad.model.mechanism import N_ALL
 from mechgrad.typing import Array
 
 
+ENOUGH = 1e-13  # share of defects that a projection leaves under error control, which measures rank by what is left
+
+
 class _Run:
     """Arrays of one march and how to advance them."""
 
@@ -162,6 +165,7 @@ def controlled(job: Job) -> Trajectory:
     if samples < 2:
         raise InputError(f"samples is {samples}; give at least 2.")
     run = _Run(job, samples)
+    run.settings = run.settings._replace(enough=ENOUGH)
     t = job.t0 + np.linspace(0.0, job.duration, samples)
     T, arrays = job.system.T, run.arrays
     room = _kernels.controlled_room(T, *arrays[:5])

@@ -46,7 +46,6 @@ STALLS, NOISE = 0.3, 1e3  # increments that shrink by no more are noise if they 
 TURNS = 0.5  # share of the largest turn of a step below which singular values of rows are left to the motion
 PASSES = 2  # that take the influence of eps away
 KEPT_PASSES = 3
-PROJECTED = 1e-10  # share of defects that projections may leave: defects are of second order in the step
 DEFECT = 1e-14  # of rates and second rates: smaller ones are rounding
 
 
@@ -259,20 +258,20 @@ def project(T, w, s, p, t, q, v, a, norms, has_mass, loose, like):
     if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):
         return SINGULAR
     before = norms[1]
-    norms[4] = _left(_nearest(T, w, s, p, w.rates, v), before)
+    norms[4] = _left(_nearest(T, w, s, p, w.rates, v), before, p.enough)
     place(T, w, q, v, a, like * 0.0 + t, m, like)
     norms[1], norms[2], norms[3] = _norm(w.rates, m), _norm(w.seconds, m), 1.0
     if p.project_accelerations:
         before = norms[2]
         norms[2] = _nearest(T, w, s, p, w.seconds, a)
-        norms[4] = max(norms[4], _left(norms[2], before))
+        norms[4] = max(norms[4], _left(norms[2], before, p.enough))
     return DONE
 
 
 @inlined
-def _left(after, before):
+def _left(after, before, enough):
     """The share of defects that a projection left, or 0 where it left nothing."""
-    return after / before if after > max(DEFECT, 2.0 * PROJECTED * before) else 0.0
+    return after / before if after > max(DEFECT, 2.0 * enough * before) else 0.0
 
 
 @inner
@@ -285,7 +284,7 @@ def _nearest(T, w, s, p, defects, u):
         s.c[k] = -defects[k]
         s.x[n + k] = -defects[k]
     lu_solve(s.P, s.pivots_P, s.x, n + m)
-    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, p.passes, PROJECTED, s.work)
+    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, p.passes, p.enough, s.work)
     left = 0.0
     for k in range(m):
         rest = -s.c[k]

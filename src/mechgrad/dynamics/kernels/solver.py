@@ -28,6 +28,7 @@ class Settings(NamedTuple):
     projection: float  # penalty of the projections, beside 1 / scales; 0: none
     project_accelerations: bool
     passes: int  # repetitions of a projection (augmented Lagrangian)
+    enough: float  # share of defects that a projection may leave
     project_above: float  # conditional projection: only where a rate exceeds this
     tolerance: float
     most_iterations: int

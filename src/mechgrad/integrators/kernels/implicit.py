@@ -44,7 +44,7 @@ NEAR = 1e-6
 # squares of singular values of rows, beside their scales: below the first steps are kept as short as folds need, below
 # the second they are held
 NEAR_FOLD, NEARLY_LOST = 1e-2, 1e-4
-LARGEST_TURN = 0.1  # of a joint in a step [rad]
+LARGEST_TURN = 0.02  # of a joint in a step [rad]
 NEAR_TURN = 0.4  # near folds, beside the root of the tolerance: errors there go with the square of the turn
 NEARLY_NOTHING = 1e-13  # beside the scales of rows: keeps factors regular where rows depend on each other
 LEAP = 0.5  # beside the largest velocity: what accelerations may leave unexplained near a dead point
