@@ -20,7 +20,6 @@ from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.typing import Array
 
-
 ENOUGH = 1e-13  # share of defects that a projection leaves under error control, which measures rank by what is left
 
 
