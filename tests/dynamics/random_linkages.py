@@ -124,6 +124,15 @@ class Linkage:
     def __repr__(self):
         return f"Linkage{self.drawn_by}"
 
+    def with_steps(self, steps):
+        """The same linkage, its motion divided into another number of steps."""
+        return Linkage(*self.drawn_by[:-1], steps)
+
+    @property
+    def steps(self):
+        """Number of steps of the motion."""
+        return self.drawn_by[-1]
+
     # ---- geometry
 
     def _draw(self, rng, kind, loops, spring, weightless):

@@ -1,7 +1,7 @@
-"""Error control of implicit steps: velocities have a tolerance of their own.
+"""Error control of implicit steps: velocities have a tolerance of their own, at every frequency.
 
-A slow and small oscillation, x = A cos t with A of a millimetre: positions, judged by rtol times a metre, allow
-steps ten times as long as velocities of 1 mm/s do.
+Oscillations x = A cos(w t): the error of a velocity is w times that of the position, and so is the velocity. Where they
+are slow and small, positions are judged by rtol times a metre.
 """
 
 from __future__ import annotations
@@ -11,34 +11,54 @@ import pytest
 
 import mechgrad as mg
 
-AMPLITUDE, PERIODS = 1e-3, 2
+PERIODS = 2
 
 
-def oscillation(rtol, atol):
+def oscillation(rtol, atol, w=1.0, amplitude=1.0, **how):
     model = mg.Model(
         "oscillator", [mg.Body("block", 2.0)], [mg.Prismatic("slide", "ground", "block", axis=(1, 0, 0))],
-        gravity=(0, 0, 0), forces=[mg.TorsionSpring("spring", "slide", 2.0)],
+        gravity=(0, 0, 0), forces=[mg.TorsionSpring("spring", "slide", 2.0 * w**2)],
     )  # fmt: skip
-    duration = 2 * np.pi * PERIODS
-    return mg.simulate(model, [AMPLITUDE], duration=duration, scheme="trapezoidal", rtol=rtol, atol=atol, samples=161)
+    how = {"scheme": "trapezoidal", "samples": 161} | how
+    return mg.simulate(model, [amplitude], duration=2 * np.pi * PERIODS / w, rtol=rtol, atol=atol, **how)
 
 
-def velocity_error(motion):
-    return float(np.abs(motion.v[:, 0] + AMPLITUDE * np.sin(motion.t)).max())
+def velocity_error(motion, w=1.0, amplitude=1.0):
+    return float(np.abs(motion.v[:, 0] + amplitude * w * np.sin(w * motion.t)).max())
 
 
+@pytest.mark.parametrize("w", [1.0, 30.0, 1000.0])
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-8])
-def test_relative_error_of_small_velocities(rtol):
-    """Every step may miss by rtol times the velocity. All of them add up to a shift of phase, so that the whole error
-    is a number of steps times that, no more and, since steps are as long as they may be, not much less."""
-    motion = oscillation(rtol, atol=1e-15)
-    allowed = motion.steps * rtol * AMPLITUDE
-    assert 0.2 * allowed < velocity_error(motion) < 1.2 * allowed
-    # rtol of a metre would let positions off with steps ten times as long
-    assert motion.steps > 20 * PERIODS
+def test_relative_error_of_velocities(rtol, w):
+    """All steps together may miss by rtol times the velocity; they do by no more than a few times that, and, since
+    steps are as long as they may be, not by much less."""
+    motion = oscillation(rtol, 1e-15, w)
+    allowed = rtol * w
+    assert 0.02 * allowed < velocity_error(motion, w) < 5 * allowed
+
+
+@pytest.mark.parametrize("scheme", [mg.HHT(0.1), mg.GeneralizedAlpha(0.7), mg.Newmark(0.3, 0.55)])
+def test_every_scheme_is_judged_by_its_own_error(scheme):
+    """That of Newmark's scheme with gamma > 1/2 is of second order only."""
+    motion = oscillation(1e-5, 1e-15, 30.0, scheme=scheme)
+    allowed = 1e-5 * 30.0
+    assert 0.01 * allowed < velocity_error(motion, 30.0) < 10 * allowed
 
 
 def test_an_absolute_tolerance_above_the_velocities_lengthens_the_steps():
-    tight, loose = oscillation(1e-6, 1e-15), oscillation(1e-6, 1e-6)
+    tight, loose = (oscillation(1e-6, atol, amplitude=1e-3) for atol in (1e-15, 1e-4))
     assert tight.steps > 5 * loose.steps
-    assert velocity_error(tight) < 0.1 * velocity_error(loose)
+    assert velocity_error(tight, amplitude=1e-3) < 0.1 * velocity_error(loose, amplitude=1e-3)
+
+
+def test_iterations_are_those_of_all_steps():
+    motion = oscillation(1e-6, 1e-6, samples=3)
+    assert motion.iterations.sum() >= motion.steps > 100
+    np.testing.assert_array_equal(oscillation(1e-6, 1e-6, samples=3, progress=True).q, motion.q)
+
+
+def test_progress_is_shown(capsys):
+    oscillation(1e-4, 1e-4, progress=True)
+    shown = capsys.readouterr().out
+    assert "50 %" in shown
+    assert shown.rstrip().endswith("t = 12.57 s")

@@ -31,7 +31,9 @@ class Index1(Formulation):
     tolerance : float
         Of the increments of the coordinates in implicit steps, 2-norm [rad, m].
 
-    The choice for loops with explicit methods (RK4, DOP853), where it is as accurate as they are.
+    The choice for loops with explicit methods (RK4, DOP853), where it is as accurate as they are and passes change
+    points. Implicit steps do not bring positions back; they end where rows lose their rank, as do motions without
+    projection.
 
     >>> Index1(projection=False).name
     'index-1'

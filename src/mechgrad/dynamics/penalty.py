@@ -19,7 +19,8 @@ class Penalty(Formulation):
         lam = penalty (second rate + 2 damping frequency rate + frequency^2 value)
 
     An ordinary differential equation whose violations stay of the order lam / (penalty frequency^2). Redundant rows
-    are accepted.
+    are accepted. Where rows lose their rank (a change point) what yields may leave the branch it is on, however stiff:
+    motions end there.
 
     Attributes
     ----------

@@ -13,6 +13,7 @@ from mechgrad.errors import InputError
 from mechgrad.integrators.choices import Choices, Choosing
 from mechgrad.integrators.explicit import first_step
 from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing
+from mechgrad.integrators.kernels import controlled as _controlled
 from mechgrad.integrators.kernels import implicit as _kernels
 from mechgrad.integrators.schemes import NewmarkFamily
 from mechgrad.integrators.trajectory import Trace, Trajectory
@@ -167,11 +168,11 @@ def controlled(job: Job) -> Trajectory:
     run.settings = run.settings._replace(enough=ENOUGH)
     t = job.t0 + np.linspace(0.0, job.duration, samples)
     T, arrays = job.system.T, run.arrays
-    room = _kernels.controlled_room(T, *arrays[:5])
-    now = np.array([job.t0, job.t0, first_step(job, INDEX_1), 0.0, 0.0, 0.0, _kernels.GROW, 0.0, *[np.nan] * 3])
+    room = _controlled.controlled_room(T, *arrays[:5])
+    now = np.array([job.t0, job.t0, first_step(job, INDEX_1), 0.0, 0.0, 0.0, _controlled.GROW, 0.0, *[np.nan] * 3])
     limits = job.t0 + job.duration, job.rtol, job.atol, MOST_STEPS
     for first, last in job.parts(samples):
-        got, reason = _kernels.march_controlled(T, room, run.settings, now, *limits, t[1 : last + 1], first, *arrays)
+        got, reason = _controlled.march_controlled(T, room, run.settings, now, *limits, t[1 : last + 1], first, *arrays)
         at, steps, rejected = float(now[1]), int(now[4]), int(now[5])
         if reason != DONE:
             if reason == CHANGE_POINT:  # noticed when it had been passed

@@ -91,7 +91,9 @@ def simulate(
         Where velocities and wrenches are taken while they are summed up: about the world's origin (fastest), or about
         centres of mass (exact far from the origin; not with FullyRecursive). The motion is the same.
     rtol, atol : float
-        Tolerances of the error control, relative and absolute [rad, m, and per second].
+        Tolerances of the error control, relative and absolute [rad, m, and per second]. DOP853: of every step.
+        Implicit schemes: of the whole motion, each step being granted its share; how much the motion itself enlarges
+        errors comes on top.
     stop : function (t (nt,), q (nt, n_q), v (nt, n_v)) -> (nt,)
         The motion ends where this changes sign, found to rounding.
     progress : bool

@@ -16,7 +16,7 @@ from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lu import lu_factor, lu_solve
 
 LOW = math.log(1.6)
-FELT_ONCE, FELT_AGAIN = 1e-9, 1e-2
+FELT_ONCE, FELT_AGAIN = 1e-7, 1e-2
 # defects below this, beside the right-hand side, are not worth a repetition
 ROUNDING = 1e-13
 
