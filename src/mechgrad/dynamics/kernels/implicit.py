@@ -42,7 +42,7 @@ from mechgrad.model.tree import KIND, V_AT
 # matrix it is quadratic: an increment well below the root of the tolerance is the last that matters.
 SHRINKS_ENOUGH, BELOW, BELOW_ROOT = 0.05, 1e-4, 1e-3
 ROUNDING = 1e-16  # increments below this, beside the coordinates, change nothing
-STALLS, NOISE = 0.3, 1e3  # increments that shrink by no more are noise if they are no larger than that
+STALLS, NOISE = 0.5, 30.0  # increments that shrink by no more are noise if they are no larger than that
 TURNS = 0.5  # share of the largest turn of a step below which singular values of rows are left to the motion
 PASSES = 2  # that take the influence of eps away
 KEPT_PASSES = 3
@@ -198,7 +198,9 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
             x[j] = x[j] + s.x[j] / scale
         for k in range(m):
             lam[k] = lam[k] + s.x[n + k] / scale
-            left = max(left, s.eps_newton[k] * scale * abs(lam[k] - s.c[k]))
+            left = max(left, abs(s.eps_newton[k] * scale * (lam[k] - s.c[k])))
+            if p.weight_2 != 0.0 and p.compliant == 0.0:
+                s.c[k] = lam[k]  # convergence is linear anyhow: every iteration takes some of eps away
         size = math.sqrt(size)
         iterations += 1
         scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
