@@ -89,12 +89,12 @@ def touches_zero(older, before, here):
 
 
 @inner
-def nearly_lost(S, pivots, low, eps, again, n, m, x):
+def nearly_lost(S, pivots, low, eps, once, again, n, m, x):
     """Whether eps is felt in some direction that rows (the second block, `low`) move in: s^2 is not far above it.
 
     Of a defect c = low z a solution leaves eps (s^2 + eps)^-1 c: next to nothing, unless s is small, and then the next
-    solution leaves as much again, the share `again` of it or more. Rows that always depend on each other have no part
-    in c.
+    solution leaves as much again: the shares `once` and `again` or more. Rows that always depend on each other have no
+    part in c, unless violations made them differ.
     """
     first, second = 0.0, 0.0
     before = 0.0
@@ -115,4 +115,4 @@ def nearly_lost(S, pivots, low, eps, again, n, m, x):
     lu_solve(S, pivots, x, n + m)
     for k in range(m):
         second += abs(eps[k] * x[n + k])
-    return first > FELT_ONCE * before and second > again * first
+    return first > once * before and second > again * first

@@ -18,7 +18,7 @@ from mechgrad.dynamics.kernels.accelerations import (
     TOO_SMALL,
 )
 from mechgrad.dynamics.kernels.choice import NOW, STEP, spread
-from mechgrad.dynamics.kernels.saddle import FELT_AGAIN, log_root_det, nearly_lost, touches_zero
+from mechgrad.dynamics.kernels.saddle import FELT_AGAIN, FELT_ONCE, log_root_det, nearly_lost, touches_zero
 from mechgrad.dynamics.kernels.system import begin
 from mechgrad.integrators.kernels.explicit import (
     derivative,
@@ -236,7 +236,7 @@ def _adaptive(
                 facing = z[z.size - 1].real
             if loops is not None and settles is None and i == 12:
                 ended = log_root_det(s.P, n_v + lam.size)
-                lost = nearly_lost(s.P, s.pivots_P, w.J, s.eps, FELT_AGAIN, n_v, lam.size, s.x)
+                lost = nearly_lost(s.P, s.pivots_P, w.J, s.eps, FELT_ONCE, FELT_AGAIN, n_v, lam.size, s.x)
             if switching is not None and i <= 12:
                 margin, beside = watch(T.ints, T.numbers, w.values, w.rates, i, marks)
                 same = same and beside

@@ -37,7 +37,7 @@ from mechgrad.dynamics.kernels.accelerations import (
 from mechgrad.dynamics.kernels.choice import HOLDS, NOW, RANK, STEP, spread
 from mechgrad.dynamics.kernels.matrix_r import begin_choice, choose_again, independent, look, orientation, place_chosen
 from mechgrad.dynamics.kernels.projection import project_state
-from mechgrad.dynamics.kernels.saddle import FELT_AGAIN, log_root_det, nearly_lost, touches_zero
+from mechgrad.dynamics.kernels.saddle import FELT_AGAIN, FELT_ONCE, log_root_det, nearly_lost, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.elementary import reciprocal, square_root
@@ -274,7 +274,7 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                         if loops is not None and settles is None and i == 0:
                             older, before, here = before, here, log_root_det(s.P, v.size + lam.size)
                             if touches_zero(older, before, here) or nearly_lost(
-                                s.P, s.pivots_P, w.J, s.eps, FELT_AGAIN, v.size, lam.size, s.x
+                                s.P, s.pivots_P, w.J, s.eps, FELT_ONCE, FELT_AGAIN, v.size, lam.size, s.x
                             ):
                                 return out, CHANGE_POINT
                     if reason == DONE:

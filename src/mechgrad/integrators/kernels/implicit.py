@@ -24,7 +24,7 @@ from mechgrad.dynamics.kernels.matrix_r import (
     orientation,
     place_chosen,
 )
-from mechgrad.dynamics.kernels.saddle import log_root_det, nearly_lost, touches_zero
+from mechgrad.dynamics.kernels.saddle import FELT_ONCE, log_root_det, nearly_lost, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.columns import put_row
@@ -32,7 +32,7 @@ from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
 from mechgrad.kernels.records import refer
 from mechgrad.model.mechanism import N_ALL, N_ROWS
 
-NEAR = 1e-6  # squares of singular values, beside the scales of rows, that count as nearly lost
+NEAR = 1e-4  # squares of singular values, beside the scales of rows, that count as nearly lost
 LEAP = 0.5  # beside the largest velocity: what accelerations may leave unexplained near a dead point
 
 
@@ -49,6 +49,12 @@ def guess(x, solved, before, older, step):
             x[j] = solved[j]
         older[j] = before[j]
         before[j] = solved[j]
+
+
+@inlined
+def felt_once(p):
+    """What `nearly_lost` compares with first: constraints that yield make dependent rows differ a little."""
+    return FELT_ONCE if p.compliant else 0.01 * FELT_ONCE
 
 
 @inlined
@@ -125,7 +131,7 @@ def _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
             if p.watch and o.lam.size:
                 older, before, here = before, here, log_root_det(s.S, o.v.size + o.lam.size)
                 if touches_zero(older, before, here) or nearly_lost(
-                    s.S, s.pivots_S, s.J, s.eps_watch, felt_again(p, s), o.v.size, o.lam.size, s.x
+                    s.S, s.pivots_S, s.J, s.eps_watch, felt_once(p), felt_again(p, s), o.v.size, o.lam.size, s.x
                 ):
                     return out, CHANGE_POINT, t0 + (step - 1) * h
             count += passes
