@@ -10,7 +10,7 @@ from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import log_root_det, nearly_lost, saddle_factor, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
-from mechgrad.integrators.kernels.implicit import felt_again, make_room
+from mechgrad.integrators.kernels.implicit import felt_again, felt_once, make_room
 from mechgrad.kernels.columns import put_row
 from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
 from mechgrad.kernels.lu import lu_solve
@@ -142,7 +142,7 @@ def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V
         if p.watch and lam.size:
             older, ended, here = ended, here, log_root_det(s.S, n + lam.size)
             if touches_zero(older, ended, here) or nearly_lost(
-                s.S, s.pivots_S, s.J, s.eps_watch, felt_again(p, s), n, lam.size, s.x
+                s.S, s.pivots_S, s.J, s.eps_watch, felt_once(p), felt_again(p, s), n, lam.size, s.x
             ):
                 reason = CHANGE_POINT
                 break
