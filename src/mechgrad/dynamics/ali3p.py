@@ -25,6 +25,7 @@ class ALI3P(Formulation):
     Change points (a parallelogram on one line), where rows lose their rank, are passed with the order of the scheme:
     with `turn` the largest rotation of a joint in the step [rad], singular values that one step cannot tell from zero
     are left to the motion, which is smooth, and all others are held. Nothing of eps is left in regular positions.
+    Without both augmented projections motions end at change points.
 
     Attributes
     ----------
@@ -81,6 +82,6 @@ class ALI3P(Formulation):
             project_above=self.project_above,
             tolerance=self.tolerance,
             most_iterations=self.most_iterations,
-            watch=self.projection is None or not self.accelerations,
+            watch=(self.projection != "augmented" or not self.accelerations) and not redundant,
             **newton_numbers(self.tangent, self.reuse, 0),
         )
