@@ -129,11 +129,11 @@ def test_a_change_point_ends_the_march_clearly(name: str, names: list[str] | Non
     """Where all bars lie on one line the closure loses rank; parallelogram and antiparallelogram meet."""
     how, _, by_energy = SCHEMES[name]
     model, start = parallelogram()
-    with pytest.raises(mg.StepFailed, match=r"lose rank, at a change point, where two motions meet\. ALI3P") as caught:
+    with pytest.raises(mg.StepFailed, match=r"lose their rank there \(a change point.* ALI3P\(\)") as caught:
         mg.simulate(model, start, duration=1.0, formulation=mg.MatrixR(names), **how)
     last = caught.value.trajectory
     assert "change point" in last.ended
-    assert last.q[-1, 0] == pytest.approx(np.pi, abs=0.04)
+    assert last.q[-1, 0] == pytest.approx(np.pi, abs=0.1)
     assert np.ptp(last.energy()) < by_energy
 
 

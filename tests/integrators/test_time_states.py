@@ -279,6 +279,9 @@ HERE, MARCHES, GRADIENTS = (
 FUNCTIONS = "model/test_model_functions.py"
 TRACKING = "sensitivities/test_tracking.py"
 COVERED = {
+    "four_bars_angle": ("gallery/test_hard.py", "test_parallelograms_swing_as_one_pendulum"),
+    "free_top_motion": ("gallery/test_hard.py", "test_the_closed_form_of_the_free_top_is_a_motion_by_eulers_equations"),
+    "heavy_top_height": ("gallery/test_hard.py", "test_the_heavy_top_nods_as_lagrange_found"),
     "assemble": (HERE, "test_assembly"),
     "solve_velocities": (HERE, "test_assembly"),
     "solve_accelerations": (HERE, "test_assembly"),

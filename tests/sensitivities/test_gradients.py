@@ -109,6 +109,10 @@ def test_loops(mechanism, formulation):
     goals = objectives(marker, row if "index1" in formulation or formulation == "penalty" else None)
     # redundant rows that drift apart disagree, and what divides their difference is felt
     tolerance = 1e-6 if (mechanism, formulation) == ("redundant", "index1, drifting") else 1e-9
+    # the matrix leaves out what positions do to second rates: slopes of complex steps are an iteration behind
+    tolerance = (
+        1e-8 if mechanism == "ball in the tree" and formulation in ("index1, drifting", "penalty") else tolerance
+    )
     how = FORMULATIONS[formulation]
     check(model, start, known(model, wrt), goals, tolerance, formulation=how, scheme="trapezoidal")
 

@@ -32,6 +32,7 @@ from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
 from mechgrad.kernels.records import refer
 from mechgrad.model.mechanism import N_ALL, N_ROWS
 
+SHARP = math.log(8.0)  # a fall of s in one step that only folds have
 NEAR = 1e-4  # squares of singular values, beside the scales of rows, that count as nearly lost
 LEAP = 0.5  # beside the largest velocity: what accelerations may leave unexplained near a dead point
 
@@ -130,8 +131,13 @@ def _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
                 return out, reason, t0 + step * h
             if p.watch and o.lam.size:
                 older, before, here = before, here, log_root_det(s.S, o.v.size + o.lam.size)
-                if touches_zero(older, before, here) or nearly_lost(
-                    s.S, s.pivots_S, s.J, s.eps_watch, felt_once(p), felt_again(p, s), o.v.size, o.lam.size, s.x
+                # a step that ends on the fold itself, where the motion may stay, is known by its fall
+                if (
+                    older - before > SHARP
+                    or touches_zero(older, before, here)
+                    or nearly_lost(
+                        s.S, s.pivots_S, s.J, s.eps_watch, felt_once(p), felt_again(p, s), o.v.size, o.lam.size, s.x
+                    )
                 ):
                     return out, CHANGE_POINT, t0 + (step - 1) * h
             count += passes
