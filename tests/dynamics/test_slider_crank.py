@@ -60,7 +60,7 @@ def test_second_order_whatever_is_cut(cut):
         assert motion.formulation == "ALI3-P"
         assert np.all(
             motion.norms.max(axis=0) < [3e-9, 1e-8, 3e-5]
-        )  # projections leave 1e-10 or less of what they take
+        )  # what projections leave
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.15), errors
     assert errors[-1] < 1e-4
 
