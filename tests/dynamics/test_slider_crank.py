@@ -58,9 +58,7 @@ def test_second_order_whatever_is_cut(cut):
         motion = simulate(model, start, duration=2.0, step=h, samples=5)
         errors.append(np.abs(x_of_D(motion) - reference().position[:5]).max())
         assert motion.formulation == "ALI3-P"
-        assert np.all(
-            motion.norms.max(axis=0) < [3e-9, 1e-8, 3e-5]
-        )  # what projections leave
+        assert np.all(motion.norms.max(axis=0) < [3e-9, 1e-8, 3e-5])  # what projections leave
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.15), errors
     assert errors[-1] < 1e-4
 
