@@ -10,14 +10,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, INTERRUPTED, TOO_SMALL
 from mechgrad.dynamics.kernels.choice import Choice
+from mechgrad.dynamics.kernels.saddle import no_ranks
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.errors import InputError
 from mechgrad.integrators import dop853
 from mechgrad.integrators.choices import Choosing, chosen
 from mechgrad.integrators.independent import start_choices
-from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing
+from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing, taken_again
 from mechgrad.integrators.kernels import adaptive as _adaptive
 from mechgrad.integrators.kernels import explicit as _kernels
 from mechgrad.integrators.trajectory import Trace, Trajectory
@@ -86,18 +87,19 @@ def _marching(job: Job, choosing: Choosing | None = None) -> Callable[..., tuple
     if choosing is None:
         choosing = job.choosing()
     nothing: Array = np.empty((0, 0), dtype)
-    contacts = switching(T)
+    contacts, ranks = switching(T), no_ranks()
     held = np.empty((0, 2)) if job.held is None else job.held
 
     def march(
         t0: float, t1: float, h: float, q: Array, v: Array, t_out: Array, Q: Array, V: Array, path: Array = nothing
     ) -> tuple[Any, ...]:
-        instants = np.empty(0 if contacts is None else SWITCHES)
+        instants, before = np.empty(0 if contacts is None else SWITCHES), ranks.copy()
 
         def taken(c: Choice | None) -> tuple[Any, ...]:
+            ranks[:] = before
             return _adaptive.adaptive_one(  # type: ignore[no-any-return]
-                T, f, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol, job.atol,
-                MOST_STEPS, *kind._replace(dependent=c), contacts, held, t_out, q, v, Q, V, path, instants,
+                T, f, ranks, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol,
+                job.atol, MOST_STEPS, *kind._replace(dependent=c), contacts, held, t_out, q, v, Q, V, path, instants,
             )  # fmt: skip
 
         def enough(found: tuple[Any, ...]) -> bool:
@@ -188,8 +190,7 @@ def steps_taken(motion: Trajectory) -> Array:
         Q, V = (np.empty((last - first, x.shape[1]), x.dtype) for x in (motion.q, motion.v))
         outputs = t[first + 1 : last + 1]
         _, reason, count, _, h, at, _ = march(t[first], t[last], h, q.copy(), v.copy(), outputs, Q, V, path[steps:])
-        if reason != DONE:
-            raise InputError(f"the steps could not be taken again, at {at:.6g} s: {REASONS[reason]}.")
+        taken_again(reason, at)
         steps, q, v = steps + count, Q[-1], V[-1]
     return path[:steps]
 
@@ -210,8 +211,7 @@ def states_at(motion: Trajectory, times: FloatArray) -> tuple[Array, Array]:
     Q, V = (np.empty((len(times), x.shape[1]), x.dtype) for x in (motion.q, motion.v))
     start = motion.q[0].copy(), motion.v[0].copy()
     found = _marching(job)(float(motion.t[0]), float(motion.t[-1]), 1.0, *start, np.array(times, float), Q, V)
-    if found[1] != DONE:
-        raise InputError(f"the steps could not be taken again, at {found[5]:.6g} s: {REASONS[found[1]]}.")
+    taken_again(found[1], found[5])
     return Q, V
 
 
@@ -232,8 +232,10 @@ def stopped(
     assert callable(march)
 
     def advance(time: float) -> tuple[Array, Array]:
-        q, v = np.empty((1, Q.shape[1])), np.empty((1, V.shape[1]))
-        march(t[k], time, time - t[k], Q[k].copy(), V[k].copy(), np.array([time]), q, v)
+        q, v = Q[k : k + 1].copy(), V[k : k + 1].copy()
+        found = march(t[k], time, time - t[k], Q[k].copy(), V[k].copy(), np.array([time]), q, v)
+        if found is not None and found[1] != TOO_SMALL:  # for a step: the state is that of instant k
+            taken_again(found[1], time)
         return q[0], v[0]
 
     low, state = bisected(job.stop, t, Q, V, k, advance)
@@ -264,18 +266,32 @@ def fixed(job: Job) -> Trajectory:
     Q = np.empty((outputs, len(q), q.shape[1]), q.dtype)
     V = np.empty((outputs, len(q), v.shape[1]), q.dtype)
 
-    choosing = job.choosing()
+    choosing, so_far = job.choosing(), no_ranks()
 
-    def kernel(h: float, t0: float, Q: Array, V: Array, choosing: Choosing | None) -> tuple[int, int]:
+    def kernel(
+        h: float, t0: float, Q: Array, V: Array, choosing: Choosing | None, ranks: Array
+    ) -> tuple[int, int, int]:
         march = _kernels.fixed_one if job.single or q.dtype == complex else _kernels.fixed_lanes
-        arguments = T, f, RK4_A, RK4_B, RK4_C, h, t0, every
-        found: tuple[int, int] = chosen(choosing, lambda c: march(*arguments, *kind._replace(dependent=c), Q, V))
+        before = ranks.copy()
+
+        def taken(c: Choice | None) -> tuple[int, int, int]:
+            ranks[:] = before
+            kinds = kind._replace(dependent=c)
+            return march(T, f, ranks, RK4_A, RK4_B, RK4_C, h, t0, every, *kinds, Q, V)  # type: ignore[no-any-return]
+
+        found: tuple[int, int, int] = chosen(choosing, taken)
         return found
 
     Q[0], V[0] = q, v
     for first, last in job.parts(outputs):
         here = slice(first, last + 1)
-        got, reason = kernel(h, t[first], Q[here], V[here], choosing)
+        got, reason, starts = kernel(h, t[first], Q[here], V[here], choosing, so_far)
+        if reason == INTERRUPTED and not job.single:
+            done = job.trajectory(
+                t, *_shaped(Q[:, :starts], V[:, :starts], False), steps=every * (outputs - 1), rejected=0,
+                ended=REASONS[reason],
+            )  # fmt: skip
+            raise job.failed(reason, float(t[0]), done, "")
         end = first + got
         moving = _moving(V[:end])
         if reason != DONE or moving < end:
@@ -300,7 +316,7 @@ def fixed(job: Job) -> Trajectory:
                     t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array, choose: Any
                 ) -> None:
                     two_q, two_v = np.stack([q, q])[:, None], np.stack([v, v])[:, None]
-                    kernel((t1 - t0) / every, t0, two_q, two_v, choose())
+                    taken_again(kernel((t1 - t0) / every, t0, two_q, two_v, choose(), no_ranks())[1], t1)
                     Q1[0], V1[0] = two_q[1, 0], two_v[1, 0]
 
                 return stopped(
@@ -335,10 +351,9 @@ def fixed_states(motion: Trajectory, k: int, count: int, h: float) -> tuple[Arra
     Q, V = np.empty((count + 1, 1, motion.q.shape[1])), np.empty((count + 1, 1, motion.v.shape[1]))
     Q[0], V[0] = motion.q[k], motion.v[k]
     t0 = float(motion.t[k])
-    arguments = job.system.T, f, RK4_A, RK4_B, RK4_C, h, t0, 1
-    _, reason = chosen(
+    arguments = job.system.T, f, no_ranks(), RK4_A, RK4_B, RK4_C, h, t0, 1
+    _, reason, _ = chosen(
         job.choosing(k * every), lambda c: _kernels.fixed_one(*arguments, *kind._replace(dependent=c), Q, V)
     )
-    if reason != DONE:
-        raise InputError(f"steps from t = {t0:.6g} s could not be taken again: {REASONS[reason]}.")
+    taken_again(reason, t0)
     return Q[:-1, 0], V[:-1, 0]

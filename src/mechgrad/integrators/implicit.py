@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.choice import Choice
+from mechgrad.dynamics.kernels.saddle import no_ranks
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
 from mechgrad.integrators.choices import Choices, Choosing
+from mechgrad.integrators.cuts import CUTTABLE, FINEST, Segment, divided, next_divided, put_end
 from mechgrad.integrators.explicit import first_step
-from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing
+from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing, taken_again
 from mechgrad.integrators.kernels import controlled as _controlled
 from mechgrad.integrators.kernels import implicit as _kernels
 from mechgrad.integrators.schemes import NewmarkFamily
@@ -32,7 +35,8 @@ class _Run:
             raise InputError("implicit schemes take one start; call simulate once per start, or use scheme 'rk4'.")
         assert isinstance(job.scheme, NewmarkFamily)
         self.job, system = job, job.system
-        self.choosing = job.choosing()
+        self.choosing, self.ranks = job.choosing(), no_ranks()
+        self.divisions = dict(job.divisions or {})
         n, m = system.model.n_v, system.n_constraints
         redundant = bool(system.redundant(job.q[0], job.t0))
         settings = job.formulation.settings(job.scheme.numbers, n + m, redundant)
@@ -85,18 +89,54 @@ class _Run:
         x[: len(free)] = rows.seconds[0, free]
         return x
 
-    def march(self, choosing: Choosing | None, h: float, t: float, every: int, arrays: list[Array]) -> Any:
+    def march(
+        self, choosing: Choosing | None, ranks: Array, h: float, t: float, every: int, arrays: list[Array]
+    ) -> Any:
         """The compiled march."""
-        T = self.job.system.T
+        arguments = self.settings, ranks, h, t, every, *arrays
         if choosing is None:
-            return self.kernel(T, self.settings, h, t, every, *arrays)
-        return choosing.run(lambda c: _kernels.march_independent(T, c, self.settings, h, t, every, *arrays))
+            return self.kernel(self.job.system.T, *arguments)
+        before = ranks.copy()
+
+        def taken(c: Choice) -> Any:
+            ranks[:] = before  # once more, if there was not room for all changes of choice
+            return _kernels.march_independent(self.job.system.T, c, *arguments)
+
+        return choosing.run(taken)
 
     def advance(self, first: int, last: int, t: Array, every: int, h: float) -> tuple[int, int, float]:
-        """From output `first` to `last`: (outputs written, reason, time)."""
-        here = slice(first, last + 1)
-        got, reason, at = self.march(self.choosing, h, t[first], every, [x[here] for x in self.arrays])
-        return int(got), int(reason), float(at)
+        """From output `first` to `last`: (outputs written, reason, time). Steps that fail are divided."""
+        k = first
+        while k < last:
+            end = next_divided(self.divisions, k * every, last * every) // every
+            if end > k:
+                here = [x[k : end + 1] for x in self.arrays]
+                got, reason, at = self.march(self.choosing, self.ranks, h, t[k], every, here)
+                k += int(got) - 1
+                if reason != DONE and (reason not in CUTTABLE or self.choosing is not None or self.laws_failed):
+                    return k + 1 - first, int(reason), float(at)
+                if reason == DONE:
+                    continue
+            segments, reason, at = self.divided(k, t, every, h, self.ranks)
+            if reason != DONE:
+                return k + 1 - first, reason, at
+            put_end(segments, self.arrays, k + 1)
+            k += 1
+        return last - first + 1, DONE, float(t[last])
+
+    @property
+    def laws_failed(self) -> bool:
+        """Whether a law in Python raised an error."""
+        return bool(self.job.system.users.errors)
+
+    def divided(self, k: int, t: Array, every: int, h: float, ranks: Array) -> tuple[list[Segment], int, float]:
+        """The steps from output k to the next, one by one: those that fail are divided."""
+
+        def march(ranks: Array, h: float, t: float, every: int, arrays: list[Array]) -> Any:
+            return self.march(None, ranks, h, t, every, arrays)
+
+        steps, start = range(k * every, (k + 1) * every), [x[k] for x in self.arrays]
+        return divided(march, ranks, h, float(t[k]), self.divisions, steps, start)
 
     @property
     def choices(self) -> Choices | None:
@@ -109,7 +149,7 @@ class _Run:
         return self.job.trajectory(
             t[:count], Q, V, a=A, multipliers=L, norms=norms[:, :3], iterations=iterations, steps=steps,
             rejected=rejected, ended=ended,
-            trace=Trace(self.job, self.settings, X, S, norms[:, 3] != 0.0, self.choices),
+            trace=Trace(self.job, self.settings, X, S, norms[:, 3] != 0.0, self.choices, self.divisions),
         )  # fmt: skip
 
     def stopped(self, t: Array, k: int, every: int, steps: int) -> Trajectory:
@@ -118,8 +158,14 @@ class _Run:
         held = replace(self.job, choices=self.choices, hold=True)
 
         def advance(time: float) -> tuple[Array, ...]:
+            h = (time - t[k]) / every
+            if self.choosing is None:
+                segments, reason, at = self.divided(k, t, every, h, no_ranks())
+                taken_again(reason, at)
+                return tuple(x[-1] for x in segments[-1].arrays)
             two = [np.concatenate([x[k : k + 1], x[k : k + 1]]) for x in self.arrays]
-            self.march(held.choosing(k * every), (time - t[k]) / every, t[k], every, two)
+            _, reason, at = self.march(held.choosing(k * every), no_ranks(), h, t[k], every, two)
+            taken_again(reason, at)
             return tuple(x[1] for x in two)
 
         low, state = bisected(self.job.stop, t, self.arrays[0], self.arrays[1], k, advance)
@@ -143,7 +189,7 @@ def fixed(job: Job) -> Trajectory:
             if reason == CHANGE_POINT:  # noticed when it had been passed
                 end = max(1, int(np.sum(t[:end] < at - 0.5 * h)))
             partial = run.trajectory(t, end, (end - 1) * every, 0, REASONS[reason])
-            hint = "Take a shorter step, or look at what happens there."
+            hint = f"Steps down to a {FINEST}th were tried. Look at what happens there."
             raise job.failed(reason, at, partial, hint, run.choosing)
         if job.stop is not None:
             crossed = crossing(job.stop, t[first:end], run.arrays[0][first:end], run.arrays[1][first:end])

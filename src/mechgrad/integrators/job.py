@@ -17,6 +17,7 @@ from mechgrad.dynamics.kernels.accelerations import (
     CHANGE_POINT,
     DEAD_POINT,
     DONE,
+    INTERRUPTED,
     NOT_CONVERGED,
     SINGULAR,
     STUCK,
@@ -26,9 +27,11 @@ from mechgrad.dynamics.kernels.accelerations import (
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.integrators.choices import Choices, Choosing
+from mechgrad.integrators.cuts import Divisions
 from mechgrad.integrators.independent import least_determined, rank_left
 from mechgrad.integrators.schemes import Scheme
 from mechgrad.integrators.trajectory import StepFailed, Trace, Trajectory
+from mechgrad.kernels.interrupt import raised
 from mechgrad.kinematics.assembly import State
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
@@ -47,6 +50,7 @@ REASONS = {
     NOT_CONVERGED: "the iteration of a step did not converge",
     CHANGE_POINT: "the constraints lose their rank there (a change point, where several motions meet)",
     DEAD_POINT: "the independent coordinates pass a dead point, where they cease to determine the motion",
+    INTERRUPTED: "interrupted",
     STUCK: "there is no progress any more, thousands of steps shrink towards this instant",
 }
 
@@ -60,6 +64,7 @@ class Job:
 
     held : time and length of every step, perhaps with the states before them: DOP853 then takes these and no others
     choices : what Matrix R begins with;   hold : whether these are all, to be made as they are and no others
+    divisions : into how many parts fixed steps are divided to begin with
     """
 
     system: System
@@ -80,6 +85,7 @@ class Job:
     held: FloatArray | None = None
     choices: Choices | None = None
     hold: bool = False
+    divisions: Divisions | None = None
 
     def choosing(self, step: int = 0) -> Choosing | None:
         """The choice of a march from some step on, None but for Matrix R."""
@@ -87,10 +93,15 @@ class Job:
             return None
         return Choosing(self.system, self.choices, hold=self.hold, step=step)
 
+    def count(self) -> int:
+        """Number of steps of a march with fixed ones."""
+        assert self.step is not None
+        return max(1, round(self.duration / self.step))
+
     def steps(self) -> tuple[int, int, float]:
         """(outputs, steps between two of them, step) of a march with fixed steps."""
         assert self.step is not None
-        n_steps = max(1, round(self.duration / self.step))
+        n_steps = self.count()
         if abs(n_steps * self.step - self.duration) > 1e-9 * self.duration:
             raise InputError(
                 f"{self.duration} s are not a whole number of steps of {self.step} s; take "
@@ -127,7 +138,7 @@ class Job:
                 assert explicit is not None
                 times = np.broadcast_to(t, q.shape[:-1]).ravel()
                 a, lam, _, _ = system.accelerations(flat_q, flat_v, times, np.array(explicit[:4], float))
-            more |= {"a": a.reshape(v.shape), "multipliers": lam.reshape(*v.shape[:-1], -1)}
+            more |= {"a": a.reshape(v.shape), "multipliers": lam.reshape(*v.shape[:-1], system.n_constraints)}
         if "norms" not in more:
             more["norms"] = self.norms(t, q, v, more["a"])
         more.setdefault("trace", Trace(self))
@@ -155,9 +166,14 @@ class Job:
 
     def failed(
         self, reason: int, t: float, trajectory: Trajectory, hint: str, choosing: Choosing | None = None
-    ) -> StepFailed:
+    ) -> BaseException:
         """The error that ends a march; raises what a user law did instead, if one failed."""
         self.system.users.raise_pending()
+        if reason == INTERRUPTED:
+            name = self.system.model.name
+            until = f"the first {trajectory.q.shape[0]} motions" if trajectory.q.ndim == 3 else "the motion until then"
+            note = f"the motion of {name!r} was interrupted at t = {t:.6g} s; {until}: `.trajectory` of this error."
+            return raised(trajectory, note)
         if reason == CHANGE_POINT:
             hint = (
                 f"{self.formulation.name} does not follow one of them in every case; ALI3P() with any implicit scheme "
@@ -211,6 +227,14 @@ class Job:
         return f"{text}: {remedy}; start anew from there; or take ALI3P or Index1, which need none.{more}"
 
 
+def taken_again(reason: int, t: float) -> None:
+    """Raise an error if steps that a motion had taken before could not be taken again until t."""
+    if reason == INTERRUPTED:
+        raise raised(None, "Steps of a motion were being taken again.")
+    if reason != DONE:
+        raise InputError(f"the steps could not be taken again, at {t:.6g} s: {REASONS[reason]}.")
+
+
 def signs(stop: Stop, t: Array, q: Array, v: Array) -> Array:
     """Values of a stop condition, checked."""
     values = np.asarray(stop(t, q, v), float)
@@ -249,4 +273,15 @@ def bisected(stop: Stop, t: Array, q: Array, v: Array, k: int, advance: Callable
     return (low, best) if best is not None else (start, None)
 
 
-__all__ = ["CHANGE_POINT", "DONE", "MOST_STEPS", "REASONS", "Job", "Stop", "bisected", "crossing", "signs"]
+__all__ = [
+    "CHANGE_POINT",
+    "DONE",
+    "MOST_STEPS",
+    "REASONS",
+    "Job",
+    "Stop",
+    "bisected",
+    "crossing",
+    "signs",
+    "taken_again",
+]

@@ -201,7 +201,7 @@ def _simulated(
     held = _held(like, system, q) if like is not None and isinstance(chosen, DOP853) else None
     job = Job(
         system, form, chosen, q, v, float(t0), float(duration), step, samples, rtol, atol, stop, progress, single,
-        state, held, choices, like is not None,
+        state, held, choices, like is not None, None if like is None else like.trace.divisions,
     )  # fmt: skip
     if isinstance(chosen, DOP853):
         return explicit.adaptive(job)

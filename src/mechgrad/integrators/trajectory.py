@@ -14,6 +14,7 @@ from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import MechgradError
 from mechgrad.integrators.choices import Choices, Chosen
+from mechgrad.integrators.cuts import Cut, Divisions, as_cuts
 from mechgrad.integrators.energies import kinetic_energy, potential_energy, spring_energy
 from mechgrad.integrators.reactions import Power, state_reactions
 from mechgrad.integrators.schemes import Scheme
@@ -39,6 +40,7 @@ class Trace:
     memory, solved : (nt, n_v) the memory of the scheme at each instant, after and before projections
     projected : (nt,) whether the step to the instant ended with a projection
     choices : what Matrix R chose, step by step
+    divisions : into how many parts steps were divided, by their number (`integrators.cuts`)
     """
 
     job: Any
@@ -47,6 +49,7 @@ class Trace:
     solved: Array | None = None
     projected: Array | None = None
     choices: Choices | None = None
+    divisions: Divisions = field(default_factory=dict)
 
 
 @final
@@ -68,7 +71,8 @@ class Trajectory:
     iterations : (nt,) or None
         Newton iterations since the instant before, of implicit schemes.
     steps, rejected : int
-        Steps that were taken, and trial steps that were not: beyond the tolerance, or across a switch of a contact.
+        Steps that were taken (one that had to be divided counts once: `cuts`), and trial steps that were not: beyond
+        the tolerance, or across a switch of a contact.
     events : (k,)
         Instants at which contacts began or ceased to push, as DOP853 finds them [s]; other schemes do not look.
     ended : str
@@ -108,6 +112,15 @@ class Trajectory:
         formulations."""
         found = self.trace.choices
         return () if found is None else found.described(self.system)
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """Fixed implicit steps that failed and were taken in shorter ones: (t, length, parts) each, none as a rule."""
+        job, divisions = self.trace.job, self.trace.divisions
+        if not divisions or not len(self.t):
+            return ()
+        found = as_cuts(divisions, float(self.t[0]), job.duration / job.count())
+        return tuple(cut for cut in found if cut.t < self.t[-1])
 
     def _flat(self, x: Array) -> Array:
         return np.ascontiguousarray(x.reshape(-1, x.shape[-1]))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from mechgrad.dynamics.kernels import implicit_tangent as _kernels
 from mechgrad.dynamics.kernels.implicit_tangent import StepBlocks, StepNumbers
+from mechgrad.dynamics.kernels.saddle import no_ranks
 from mechgrad.errors import InputError
-from mechgrad.integrators.job import DONE, REASONS
+from mechgrad.integrators.cuts import Segment, divided, next_divided
+from mechgrad.integrators.job import taken_again
 from mechgrad.integrators.kernels import implicit as _marches
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kernels.columns import padded
@@ -37,15 +40,33 @@ CHUNK_BYTES = 2**25  # of linearised equations kept at a time, by all threads to
 FEWEST_STEPS, MOST_STEPS = 256, 4096  # in a chunk, as far as memory allows: threads share the work
 
 
+class _Chunk(NamedTuple):
+    """Steps of one length that are linearised together: from one output to another, or one segment of the steps between
+    two, if some of these were divided."""
+
+    first: int
+    last: int
+    segment: int | None = None
+
+
 class _Steps(NamedTuple):
     """A run of steps with all that the march knew: N + 1 states, and per step what happened in it."""
 
-    first: int  # output that the first state is
+    size: _StepSize
     states: States
     memory: Array
     solved: Array
     projected: Array
-    every: int
+    reported: slice  # of the states after each step: those that are outputs,
+    outputs: slice  # and which
+
+
+class _StepSize(NamedTuple):
+    """What follows from the length of a step."""
+
+    h: float
+    numbers: StepNumbers
+    total: FloatArray  # (m,) weights of rows
 
 
 class _Stages(NamedTuple):
@@ -80,24 +101,16 @@ class ImplicitSteps:
         T = self.system.T
         self.T, self.free, self.free_complex = T, unforced(T), as_complex(unforced(T))
         n, m, p = self.model.n_v, self.system.n_constraints, self.settings
-        scale = p.beta * self.h**2
-        cv, ca = p.gamma / (p.beta * self.h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
         late = np.arange(m) >= self.system.n_holonomic
         self.w0 = np.where(late, 0.0, p.weight_0)
         self.w1 = np.where(late, 1.0 if p.weight_2 == 0.0 else p.weight_1, p.weight_1)
         self.w2 = np.full(m, p.weight_2)
-        self.total = self.w0 + self.w1 * cv + self.w2 * ca
         self.weights = {
             name: w for name, w in (("values", self.w0), ("rates", self.w1), ("seconds", self.w2)) if np.any(w)
         }
         redundant = bool(self.system.redundant(motion.q[0], float(motion.t[0])))
         regular, passes = (_kernels.REGULAR, _kernels.PASSES) if redundant else (0.0, 0)
-        once = p.passes == 0 and p.projection != 0.0
         self.regular = regular, passes
-        self.numbers = StepNumbers(
-            self.h, scale, cv, ca, 1.0 / (p.alpha * scale) if p.compliant else regular, 0 if p.compliant else passes,
-            p.scales / p.projection if once else np.full(m, regular), 0 if once else passes,
-        )  # fmt: skip
         self.holonomic = not late.any()
         self.rated = bool(np.any(self.w1) or np.any(self.w2))
         size = 8 * (6 * n * n + 8 * m * n + 10 * n)
@@ -108,48 +121,85 @@ class ImplicitSteps:
 
     # ---- the steps, a chunk at a time
 
-    def _chunks(self) -> list[tuple[int, int]]:
-        """First and last outputs of all chunks."""
-        outputs = len(self.motion.t) - 1
-        per = max(1, self.chunk // self.every)
-        return [(first, min(first + per, outputs)) for first in range(0, outputs, per)]
+    def _size(self, h: float) -> _StepSize:
+        p, m, (regular, passes) = self.settings, self.system.n_constraints, self.regular
+        scale = p.beta * h**2
+        cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
+        once = p.passes == 0 and p.projection != 0.0
+        numbers = StepNumbers(
+            h, scale, cv, ca, 1.0 / (p.alpha * scale) if p.compliant else regular, 0 if p.compliant else passes,
+            p.scales / p.projection if once else np.full(m, regular), 0 if once else passes,
+        )  # fmt: skip
+        return _StepSize(h, numbers, self.w0 + self.w1 * cv + self.w2 * ca)
 
-    def _steps(self, chunk: tuple[int, int]) -> _Steps:
-        first, last = chunk
+    def _chunks(self) -> list[_Chunk]:
+        outputs, every = len(self.motion.t) - 1, self.every
+        per = max(1, self.chunk // every)
+        found, first = [], 0
+        while first < outputs:
+            last = min(first + per, outputs)
+            last = next_divided(self.trace.divisions, first * every, last * every) // every
+            if last > first:
+                found.append(_Chunk(first, last))
+            else:
+                last = first + 1
+                found += [_Chunk(first, last, k) for k in range(len(self._again(first)))]
+            first = last
+        return found
+
+    def states(self) -> Iterator[States]:
+        """The states after all steps, some at a time."""
+        for chunk in self._chunks():
+            yield self._steps(chunk).states.rows(slice(1, None))
+
+    def _steps(self, chunk: _Chunk) -> _Steps:
+        first, last, segment = chunk
         motion, trace, every = self.motion, self.trace, self.every
+        outputs = slice(first + 1, last + 1)
+        if segment is not None:
+            segments = self._again(first)
+            if segment < len(segments) - 1:
+                return self._run(segments[segment : segment + 1], slice(0, 0), slice(0, 0))
+            return self._run(segments[segment:], slice(len(segments[segment].t) - 2, None), outputs)
+        if every > 1:
+            whole = [self._again(k)[0] for k in range(first, last)]
+            return self._run(whole, slice(every - 1, None, every), outputs)
         assert trace.memory is not None
         assert trace.solved is not None
         assert trace.projected is not None
         here = slice(first, last + 1)
         states = States(*(x[here] for x in (motion.q, motion.v, motion.a, motion.multipliers, motion.t)))
-        if every == 1:
-            return _Steps(first, states, trace.memory[here], trace.solved[here], trace.projected[here], 1)
-        whole = [self._again(k) for k in range(first, last)]
-        joined = [np.concatenate([part[i][: len(part[i]) - (k < len(whole) - 1)] for k, part in enumerate(whole)])
-                  for i in range(8)]  # fmt: skip
-        # what happened in the step to the first state of a later part was noted at the end of the part before
-        for i in (6, 7):
-            joined[i] = np.concatenate([whole[0][i][:1], *(part[i][1:] for part in whole)])
-        return _Steps(first, States(*joined[:5]), joined[5], joined[6], joined[7], every)
+        some = trace.memory[here], trace.solved[here], trace.projected[here]
+        return _Steps(self._size(self.h), states, *some, slice(0, None), outputs)
 
-    def _again(self, k: int) -> list[Array]:
-        """The steps from output k to the next, taken again."""
+    def _run(self, segments: list[Segment], reported: slice, outputs: slice) -> _Steps:
+        """Segments that follow each other with steps of one length, as one."""
+        more = [(s.t[1:], *(x[1:] for x in s.arrays)) for s in segments]
+        start = [(x[:1] for x in (segments[0].t, *segments[0].arrays))]
+        t, Q, V, A, X, L, S, norms, _ = (np.concatenate(x) for x in zip(*start, *more, strict=True))
+        size = self._size(segments[0].h)
+        return _Steps(size, States(Q, V, A, L, t), X, S, norms[:, 3] != 0.0, reported, outputs)
+
+    def _again(self, k: int) -> list[Segment]:
+        """The steps from output k to the next, taken again: one segment, or more if some were divided."""
         motion, trace, every = self.motion, self.trace, self.every
         start = [motion.q, motion.v, motion.a, trace.memory, motion.multipliers, trace.solved]
-        arrays = [np.repeat(np.asarray(x)[k : k + 1], every + 1, axis=0) for x in start]
-        norms, iterations = np.zeros((every + 1, 6)), np.zeros(every + 1, np.int64)
-        t = motion.t[k] + self.h * np.arange(every + 1)
-        arguments: tuple[Any, ...] = (self.h, float(motion.t[k]), 1, *arrays, norms, iterations)
-        march = _marches.march_fixed_point if motion.trace.job.formulation.fixed_point else _marches.march
-        _, reason, at = march(self.T, self.settings, *arguments)
+        rows = [*(np.asarray(x)[k] for x in start), np.zeros(6), np.zeros((), np.int64)]
+        kernel = _marches.march_fixed_point if trace.job.formulation.fixed_point else _marches.march
+
+        def march(ranks: Array, h: float, t: float, every: int, arrays: list[Array]) -> Any:
+            return kernel(self.T, self.settings, ranks, h, t, every, *arrays)
+
+        steps = range(k * every, (k + 1) * every)
+        segments, reason, at = divided(
+            march, no_ranks(), self.h, float(motion.t[k]), trace.divisions, steps, rows, hold=True
+        )
         self.system.users.raise_pending()
-        if reason != DONE:
-            raise InputError(f"steps from t = {t[0]:.6g} s could not be taken again, at {at:.6g} s: {REASONS[reason]}.")
-        Q, V, A, X, L, S = arrays
-        return [Q, V, A, L, t, X, S, norms[:, 3] != 0.0]
+        taken_again(reason, at)
+        return segments
 
     def _blocks(self, steps: _Steps) -> tuple[StepBlocks, _Stages]:
-        p, h, m = self.settings, self.h, self.system.n_constraints
+        p, h, m = self.settings, steps.size.h, self.system.n_constraints
         q, v, a, lam, t = steps.states
         x0, xs = steps.memory[:-1], steps.solved[1:]
         d = h * v[:-1] + h * h * ((0.5 - p.beta) * x0 + p.beta * xs)
@@ -190,7 +240,9 @@ class ImplicitSteps:
         flat = [np.ascontiguousarray(x.reshape(N, -1)) for x in (found.K, found.C, found.M, gamma, c_q, c_v)]
         more = [np.ascontiguousarray(x.reshape(N, -1)) for x in (K2, rates, K3, seconds_q, seconds_v)]
         K, C, M, J, *c = flat
-        blocks = StepBlocks(np.ascontiguousarray(d), K, C, M, J, c[0], c[1], self.total, self.w2, projected, *more)
+        blocks = StepBlocks(
+            np.ascontiguousarray(d), K, C, M, J, c[0], c[1], steps.size.total, self.w2, projected, *more
+        )
         return blocks, _Stages(newton, impulses, accelerations, after)
 
     # ---- direct
@@ -206,7 +258,7 @@ class ImplicitSteps:
         for x, first in zip(now, (dq, dv, da, da), strict=True):
             x[:, :count] = first.T
 
-        def linearise(chunk: tuple[int, int]) -> tuple[_Steps, StepBlocks, _Stages, list[FloatArray]]:
+        def linearise(chunk: _Chunk) -> tuple[_Steps, StepBlocks, _Stages, list[FloatArray]]:
             steps = self._steps(chunk)
             blocks, stages = self._blocks(steps)
             return steps, blocks, stages, self._parameter_terms(parameters, stages, len(blocks.d))
@@ -217,13 +269,12 @@ class ImplicitSteps:
                 N = len(blocks.d)
                 after, rank = [np.empty((N, k, padded(count))) for k in (n, n, n, m)], np.empty(N)
                 bad = _kernels.tangent_steps(
-                    self.T.atoms_i, self.settings, self.numbers, blocks, *terms, *now, *after, rank
+                    self.T.atoms_i, self.settings, steps.size.numbers, blocks, *terms, *now, *after, rank
                 )
                 self._check(bad, stages)
-                last = steps.first + N // self.every
                 ranks.append((stages.newton.t, rank))
                 for whole, part in zip(out, after, strict=True):
-                    whole[steps.first + 1 : last + 1] = part[self.every - 1 :: self.every, :, :count]
+                    whole[steps.outputs] = part[steps.reported, :, :count]
         self._check_rank(ranks)
         return StateSlopes(*(x.swapaxes(1, 2) for x in out))
 
@@ -258,7 +309,7 @@ class ImplicitSteps:
         count, n, m = g.q.shape[1], self.model.n_v, self.system.n_constraints
         y = [np.zeros((n, padded(count))) for _ in range(4)]
 
-        def linearise(chunk: tuple[int, int]) -> tuple[_Steps, StepBlocks, _Stages]:
+        def linearise(chunk: _Chunk) -> tuple[_Steps, StepBlocks, _Stages]:
             steps = self._steps(chunk)
             return steps, *self._blocks(steps)
 
@@ -266,15 +317,14 @@ class ImplicitSteps:
         with self.crew as crew:
             for steps, blocks, stages in crew.ahead(linearise, reversed(self._chunks())):
                 N = len(blocks.d)
-                last = steps.first + N // self.every
                 pulls = []
                 for whole in g:
                     part = np.zeros((N, whole.shape[2], padded(count)))
-                    part[self.every - 1 :: self.every, :, :count] = whole[steps.first + 1 : last + 1].swapaxes(1, 2)
+                    part[steps.reported, :, :count] = whole[steps.outputs].swapaxes(1, 2)
                     pulls.append(part)
                 weights, rank = [np.zeros((count, N, k)) for k in (n, m, n, m, n, m)], np.empty(N)
                 bad = _kernels.adjoint_steps(
-                    self.T.atoms_i, self.settings, self.numbers, blocks, *pulls, *y, *weights, rank
+                    self.T.atoms_i, self.settings, steps.size.numbers, blocks, *pulls, *y, *weights, rank
                 )
                 self._check(bad, stages)
                 ranks.insert(0, (stages.newton.t, rank))

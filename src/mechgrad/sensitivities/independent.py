@@ -10,10 +10,11 @@ import numpy as np
 
 from mechgrad.dynamics.kernels import matrix_r_tangent as _kernels
 from mechgrad.dynamics.kernels.matrix_r_tangent import IndependentBlocks
+from mechgrad.dynamics.kernels.saddle import no_ranks
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.errors import InputError
 from mechgrad.integrators.choices import Choices, Choosing, coordinate_rows
-from mechgrad.integrators.job import DONE, REASONS
+from mechgrad.integrators.job import taken_again
 from mechgrad.integrators.kernels.implicit import march_independent
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.model.mechanism import N_ALL
@@ -124,14 +125,10 @@ class IndependentSteps:
         norms, iterations = np.zeros((every + 1, 6)), np.zeros(every + 1, np.int64)
         choosing = Choosing(self.system, self.choices, hold=True, step=k * every)
         _, reason, at = march_independent(
-            self.T, choosing.record, self.settings, self.h, t0, 1, *arrays, norms, iterations
+            self.T, choosing.record, self.settings, no_ranks(), self.h, t0, 1, *arrays, norms, iterations
         )
         self.system.users.raise_pending()
-        if reason != DONE:
-            raise InputError(
-                f"steps of model {self.model.name!r} from t = {t0:.6g} s could not be taken again, at {at:.6g} s: "
-                f"{REASONS[reason]}."
-            )
+        taken_again(reason, at)
         Q, V, A, _, L, _ = arrays
         return States(Q, V, A, L, t0 + self.h * np.arange(every + 1.0)).rows(slice(1, None))
 

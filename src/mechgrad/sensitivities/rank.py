@@ -73,11 +73,17 @@ def _all_states(motion: Trajectory) -> Iterator[tuple[FloatArray, FloatArray]]:
     if motion.steps == outputs or motion.steps % outputs:  # every step, or steps with error control, which are not kept
         yield motion.q, motion.t
         return
-    if isinstance(motion.trace.job.formulation, MatrixR) and isinstance(motion.scheme, NewmarkFamily):
-        from mechgrad.sensitivities.independent import IndependentSteps  # which differentiates with what asks us
+    if isinstance(motion.scheme, NewmarkFamily):
+        # they differentiate with what asks us
+        from mechgrad.sensitivities.implicit import ImplicitSteps
+        from mechgrad.sensitivities.independent import IndependentSteps
 
-        for _, _, after in IndependentSteps(motion).chunks(1):
-            yield after.q, after.t
+        if isinstance(motion.trace.job.formulation, MatrixR):
+            for _, _, after in IndependentSteps(motion).chunks(1):
+                yield after.q, after.t
+        else:
+            for states in ImplicitSteps(motion).states():
+                yield states.q, states.t
         return
     every, h = motion.steps // outputs, float(motion.t[-1] - motion.t[0]) / motion.steps
     per = max(1, CHUNK // every)

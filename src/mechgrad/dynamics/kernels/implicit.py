@@ -10,10 +10,12 @@ so that with the unknown u = beta h^2 x1:  dv/du = gamma / (beta h) = cv,  da/du
 Equations at the new time, and Newton's iteration on them (scaled by beta h^2):
 
     r(q, v, a) + Gamma^T lam = 0                 [ bh2 (r_q + cv r_v + ca M)   Gamma^T ] [ du          ]
-    w0 value + w1 rate + w2 second = lam / alpha [ Gamma + ..                  -eps    ] [ bh2 dlam    ] = - residuals
+    w0 value + w1 rate + w2 second = eps (lam - c)[ Gamma + ..                  -eps    ] [ bh2 dlam    ] = - residuals
 
-ALI3-P solves for the value (w0 = 1), index-1 Lagrange for the second rate (w2 = 1), penalty for all three and keeps
-lam / alpha; rows that have no value are solved for their rate. Factors are kept while they serve.
+ALI3-P solves for the value (w0 = 1), index-1 Lagrange for the second rate (w2 = 1), penalty for all three; rows that
+have no value are solved for their rate. Penalty keeps lam / alpha (c = 0, eps = 1 / alpha). The others count from the
+multipliers before (c = lam, once or twice anew), so that eps leaves nothing where rows have rank; it is as large as
+singular values that a step cannot tell from zero. Factors are kept while they serve.
 
 Projections, mass-orthogonal: the nearest v with rate = 0, then the nearest a with second = 0.
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lu import lu_factor, lu_solve
 
@@ -76,6 +78,11 @@ def log_root_det(S, size):
     for j in range(size):
         total += math.log(abs(S[j * size + j]))
     return 0.5 * total
+
+
+def no_ranks() -> np.ndarray:
+    """Room for log s at three steps, of none so far."""
+    return np.full(3, np.nan)
 
 
 @inlined

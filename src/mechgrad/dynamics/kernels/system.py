@@ -43,6 +43,7 @@ from mechgrad.inverse.kernels.wrenches import (
     gather_loads,
 )
 from mechgrad.kernels.elementary import magnitude
+from mechgrad.kernels.interrupt import listener
 from mechgrad.kernels.jit import inner, plain
 from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
@@ -118,6 +119,7 @@ class Work(NamedTuple):
     packed_v: np.ndarray
     packed_a: np.ndarray
     zero: np.ndarray
+    listener: np.ndarray  # address of what marches call from time to time (`kernels.interrupt`)
 
 
 def make_work(T: Mechanism, lanes: int = 1) -> Work:
@@ -156,6 +158,7 @@ def make_work(T: Mechanism, lanes: int = 1) -> Work:
         np.empty(nnz * n, dtype),
         np.empty(nnz * n, dtype),
         np.zeros(n_v * n, dtype),
+        listener(),
     )
 
 

@@ -12,6 +12,7 @@ from mechgrad.dynamics.kernels.accelerations import (
     CHANGE_POINT,
     DEAD_POINT,
     DONE,
+    INTERRUPTED,
     NOT_CONVERGED,
     STUCK,
     TOO_MANY,
@@ -39,6 +40,7 @@ from mechgrad.integrators.kernels.switches import (
     watch,
     young,
 )
+from mechgrad.kernels.interrupt import ask, first_asked
 from mechgrad.kernels.jit import caller, inlined, inner, kernel
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.records import refer
@@ -133,7 +135,7 @@ def _moved(Q, V, row, y, rtol, atol):
 
 @kernel
 def _adaptive(
-    T, w, s, o, marks, search, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected,
+    T, w, s, o, ranks, marks, search, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected,
     dependent, switching, held, t_out, q0, v0, Q, V, path, instants, like,
 ):  # fmt: skip
     T, w, s, o = refer(T), refer(w), refer(s), refer(o)
@@ -149,7 +151,7 @@ def _adaptive(
     turn_balls(T.atoms_i, n_q - n_v, y, y, n_q, -1.0, like)
     t, out, steps, rejected, switched = t0, 0, 0, 0, 0
     lost = False
-    older, before_last, here, ended = np.nan, np.nan, np.nan, np.nan  # log s at the last steps, and at this one's end
+    ended = np.nan  # log s at the end of the step
     fresh, growth = True, GROW  # whether the first derivative must be computed; no growth right after a rejection
     last, step, facing = False, h, 0.0
     given = held.shape[0] > 0
@@ -161,7 +163,15 @@ def _adaptive(
     seen, since = t, 0  # time and trials when progress was last looked at
     if dependent is not None:
         first_look(T, w, s, c, y, q, v, t, like)
+    asked = first_asked(n_v + lam.size)
+    rest = asked
     while t < t1:
+        rest -= 1
+        if rest <= 0:
+            asked = ask(w.listener[0], asked)
+            rest = asked
+            if asked < 0:
+                return out, INTERRUPTED, steps, rejected, h, t, switched
         if steps + rejected >= most:
             return out, TOO_MANY, steps, rejected, h, t, switched
         if steps + rejected >= since + PATIENCE:
@@ -330,8 +340,8 @@ def _adaptive(
             for j in range(n):
                 store(K, j, load(K, 12 * n + j, like))
         if loops is not None and settles is None:
-            older, before_last, here = before_last, here, ended
-            if touches_zero(older, before_last, here) or lost:
+            ranks[0], ranks[1], ranks[2] = ranks[1], ranks[2], ended
+            if touches_zero(ranks[0], ranks[1], ranks[2]) or lost:
                 return out, CHANGE_POINT, steps, rejected, h, t, switched
         if switching is not None:
             before = switched
@@ -365,22 +375,22 @@ def _adaptive(
 
 @caller
 def adaptive_one(
-    T, f, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected, dependent, switching, held,
-    t_out, q0, v0, Q, V, path, instants,
+    T, f, ranks, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected, dependent,
+    switching, held, t_out, q0, v0, Q, V, path, instants,
 ):  # fmt: skip
     """The method of order 8 from (q0, v0) at t0 to t1 with error control; states at the instants t_out (sorted).
 
-    f, trees .. dependent: as in `fixed_one`. switching: 1 if there are contacts, else None. held: (steps, 2), time and
-    length of every step that is to be taken, without control, or (0, 2); with n more columns the real part of the state
-    before each step is put there. path: (steps, 2 + n) to note time, length and start of every step that was taken, and
-    instants: (k,) those of switches, as far as there is room.
+    f, ranks, trees .. dependent: as in `fixed_one`. switching: 1 if there are contacts, else None. held: (steps, 2),
+    time and length of every step that is to be taken, without control, or (0, 2); with n more columns the real part of
+    the state before each step is put there. path: (steps, 2 + n) to note time, length and start of every step that was
+    taken, and instants: (k,) those of switches, as far as there is room.
     Returns (outputs written, reason, steps, rejected, next step, time, switches).
     """
     kind = trees, loops, settles, projected, dependent
     marks = np.zeros((int(T.ints[N_LAWS]) if switching else 0, MARKS))
     room = make_march_room(T, f, 16, Q.dtype, 1)
     found = _adaptive(
-        *room, marks, np.zeros(SEARCH), A, B, C, D, E3, E5, t0, t1, h, rtol, atol,
+        *room, ranks, marks, np.zeros(SEARCH), A, B, C, D, E3, E5, t0, t1, h, rtol, atol,
         most, *kind, switching, held, t_out, q0, v0, Q, V, path, instants, Q.dtype.type(0.0).item(),
     )  # fmt: skip
     if dependent is not None:

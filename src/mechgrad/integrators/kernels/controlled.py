@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import math
 
-from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT, DONE, NOT_CONVERGED, SINGULAR, TOO_MANY, TOO_SMALL
+from mechgrad.dynamics.kernels.accelerations import (
+    CHANGE_POINT,
+    DONE,
+    INTERRUPTED,
+    NOT_CONVERGED,
+    SINGULAR,
+    TOO_MANY,
+    TOO_SMALL,
+)
 from mechgrad.dynamics.kernels.implicit import implicit_step, largest_turn
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import log_root_det, nearly_lost, saddle_factor, touches_zero
@@ -12,6 +20,7 @@ from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.integrators.kernels.implicit import felt_again, felt_once, make_room
 from mechgrad.kernels.columns import put_row
+from mechgrad.kernels.interrupt import ask, first_asked
 from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.records import refer
@@ -85,7 +94,16 @@ def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V
     t0, t, h, before, steps, rejected, growth, count = c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
     n, out, reason = V.shape[1], first, DONE
     older, ended, here = c[8], c[9], c[10]  # log s at the last three steps
+    asked = first_asked(n + lam.size)
+    rest = asked
     while out < t_out.size:
+        rest -= 1
+        if rest <= 0:
+            asked = ask(w.listener[0], asked)
+            rest = asked
+            if asked < 0:
+                reason = INTERRUPTED
+                break
         if steps + rejected >= most:
             reason = TOO_MANY
             break
@@ -142,7 +160,7 @@ def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V
         if p.watch and lam.size:
             older, ended, here = ended, here, log_root_det(s.S, n + lam.size)
             if touches_zero(older, ended, here) or nearly_lost(
-                s.S, s.pivots_S, s.J, s.eps_watch, felt_once(p), felt_again(p, s), n, lam.size, s.x
+                s.S, s.pivots_S, s.J, s.eps_watch, felt_once(p), felt_again(T, w, p, s), n, lam.size, s.x
             ):
                 reason = CHANGE_POINT
                 break

@@ -31,6 +31,7 @@ from mechgrad.dynamics.kernels.accelerations import (
     CHANGE_POINT,
     DEAD_POINT,
     DONE,
+    INTERRUPTED,
     saddle_accelerations,
     tree_accelerations,
 )
@@ -42,6 +43,7 @@ from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.elementary import reciprocal, square_root
 from mechgrad.kernels.host import LANES
+from mechgrad.kernels.interrupt import ask, first_asked
 from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain, spliced
 from mechgrad.kernels.lanes import gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.records import refer
@@ -235,27 +237,34 @@ def thrown(before, y, n_q):
     return change / speed if speed > 0.0 else 0.0
 
 
-def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, like):
+def _fixed(T, w, s, o, ranks, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, like):
     T, w, s, o = refer(T), refer(w), refer(s), refer(o)
     c = None if dependent is None else refer(dependent)
     begin(T, w, like)
     y, at, new, K, q, v, a, lam, z = o.y, o.at, o.new, o.K, o.q, o.v, o.a, o.lam, o.z
     lanes, n_q, n_stages = width(like), T.ints[N_Q], B.size
     n = n_q + T.columns_i.shape[0]
+    asked = first_asked(n // 2)
+    rest = asked
     for row in range(0, Q.shape[1], lanes):
         gather(Q[0], row, y, 0, like)
         gather(V[0], row, y, n_q, like)
         turn_balls(T.atoms_i, 2 * n_q - n, y, y, n_q, -1.0, like)
         step, facing = 0, 0.0
-        older, before, here = math.nan, math.nan, math.nan  # log s at the last three steps
         if dependent is not None:
             first_look(T, w, s, c, y, q, v, t0, like)
         for out in range(1, Q.shape[0]):
             for _ in range(every):
                 t = t0 + step * h
                 reason, again = DONE, False
+                rest -= 1
+                if rest <= 0:
+                    asked = ask(w.listener[0], asked)
+                    rest = asked
+                    if asked < 0:
+                        return out, INTERRUPTED, row
                 if dependent is not None and look_at(T, w, s, c, y, q, v, t, like):
-                    facing, before, here = 0.0, math.nan, math.nan
+                    facing, ranks[1], ranks[2] = 0.0, math.nan, math.nan
                 while True:
                     for i in range(n_stages):
                         for j in range(n):
@@ -272,11 +281,11 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                         if dependent is not None and facing == 0.0:
                             facing = z[z.size - 1].real
                         if loops is not None and settles is None and i == 0:
-                            older, before, here = before, here, log_root_det(s.P, v.size + lam.size)
-                            if touches_zero(older, before, here) or nearly_lost(
+                            ranks[0], ranks[1], ranks[2] = ranks[1], ranks[2], log_root_det(s.P, v.size + lam.size)
+                            if touches_zero(ranks[0], ranks[1], ranks[2]) or nearly_lost(
                                 s.P, s.pivots_P, w.J, s.eps, FELT_ONCE, FELT_AGAIN, v.size, lam.size, s.x
                             ):
-                                return out, CHANGE_POINT
+                                return out, CHANGE_POINT, row
                     if reason == DONE:
                         for j in range(n):
                             x = load(y, j, like)
@@ -298,18 +307,18 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
                             # the best choice may carry the step where that of some time ago did not
                             again = True
                             if choose_at(T, w, s, c, y, q, v, t, like):
-                                facing, before, here = 0.0, math.nan, math.nan
+                                facing, ranks[1], ranks[2] = 0.0, math.nan, math.nan
                                 continue
                     break
                 if reason != DONE:
-                    return out, reason
+                    return out, reason, row
                 if dependent is not None:
                     if not c.counts[HOLDS]:
                         c.sizes[NOW] = spread(s, c)
                         # |det W| falls to zero with the rank of the rows, whatever is chosen
-                        older, before, here = before, here, 2.0 * log_root_det(s.P, v.size)
-                        if touches_zero(older, before, here):
-                            return out, CHANGE_POINT
+                        ranks[0], ranks[1], ranks[2] = ranks[1], ranks[2], 2.0 * log_root_det(s.P, v.size)
+                        if touches_zero(ranks[0], ranks[1], ranks[2]):
+                            return out, CHANGE_POINT, row
                     c.counts[STEP] += 1
                 for j in range(new.size):
                     y[j] = new[j]
@@ -317,7 +326,7 @@ def _fixed(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, 
             split(T.atoms_i, y, n_q, q, v, like)
             scatter(q, 0, Q[out], row, like)
             scatter(v, 0, V[out], row, like)
-    return Q.shape[0], DONE
+    return Q.shape[0], DONE, Q.shape[1]
 
 
 # `like` is 0.0 or 0j: a kernel whose body is the march itself compiles once, not once more for a wrapper
@@ -326,9 +335,9 @@ _fixed_inlined = inlined(_fixed)
 
 
 @kernel
-def _fixed_lanes(T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
+def _fixed_lanes(T, w, s, o, ranks, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
     return _fixed_inlined(
-        T, w, s, o, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, lane_zero()
+        T, w, s, o, ranks, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V, lane_zero()
     )
 
 
@@ -339,22 +348,23 @@ def make_march_room(T, f, stages, dtype, lanes):
 
 
 @caller
-def fixed_one(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
+def fixed_one(T, f, ranks, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
     """Runge-Kutta with steps h from row 0 of Q, V (n_out, rows, n): every `every`-th state goes to the next row.
 
     f: (eps, Omega, xi, compliant) of the formulation. trees .. dependent: what a march does about constraints
-    (`integrators.explicit.Kind`), dependent a `Choice`. Returns (outputs written, reason).
+    (`integrators.explicit.Kind`), dependent a `Choice`; ranks: as in `integrators.kernels.implicit.march`. Returns
+    (outputs written, reason, starts that were marched to their end).
     """
     kind = trees, loops, settles, projected, dependent
     room = make_march_room(T, f, B.size, Q.dtype, 1)
-    found = _fixed_one(*room, A, B, C, h, t0, every, *kind, Q, V, Q.dtype.type(0.0).item())
+    found = _fixed_one(*room, ranks, A, B, C, h, t0, every, *kind, Q, V, Q.dtype.type(0.0).item())
     if dependent is not None:
         dependent.last[:] = room[-1].y[: dependent.last.size].real
     return found
 
 
 @caller
-def fixed_lanes(T, f, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
+def fixed_lanes(T, f, ranks, A, B, C, h, t0, every, trees, loops, settles, projected, dependent, Q, V):
     """`fixed_one` for many motions of an open tree, in SIMD lanes."""
     kind = trees, loops, settles, projected, dependent
-    return _fixed_lanes(*make_march_room(T, f, B.size, Q.dtype, LANES), A, B, C, h, t0, every, *kind, Q, V)
+    return _fixed_lanes(*make_march_room(T, f, B.size, Q.dtype, LANES), ranks, A, B, C, h, t0, every, *kind, Q, V)

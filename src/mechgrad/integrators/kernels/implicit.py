@@ -7,11 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import (
-    CHANGE_POINT,
-    DEAD_POINT,
-    DONE,
-)
+from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT, DEAD_POINT, DONE, INTERRUPTED
 from mechgrad.dynamics.kernels.choice import HOLDS, LIMIT, NAMED, NOW, RANK, STEP, spread
 from mechgrad.dynamics.kernels.fixed_point import fixed_point_step
 from mechgrad.dynamics.kernels.implicit import implicit_step
@@ -28,12 +24,16 @@ from mechgrad.dynamics.kernels.saddle import FELT_ONCE, log_root_det, nearly_los
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.columns import put_row
+from mechgrad.kernels.interrupt import ask, first_asked
 from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
 from mechgrad.kernels.records import refer
-from mechgrad.model.mechanism import N_ALL, N_ROWS
+from mechgrad.model.joints.base import BALL, REVOLUTE
+from mechgrad.model.mechanism import N_ALL, N_HOLONOMIC, N_ROWS
+from mechgrad.model.tree import KIND, V_AT
 
 SHARP = math.log(8.0)  # a fall of s in one step that only folds have
 NEAR = 1e-4  # squares of singular values, beside the scales of rows, that count as nearly lost
+BESIDE = 10.0  # s^2 beside the turn that violations amount to: less, and they may hide a fold
 LEAP = 0.5  # beside the largest velocity: what accelerations may leave unexplained near a dead point
 
 
@@ -54,17 +54,34 @@ def guess(x, solved, before, older, step):
 
 @inlined
 def felt_once(p):
-    """What `nearly_lost` compares with first: constraints that yield make dependent rows differ a little."""
-    return FELT_ONCE if p.compliant else 0.01 * FELT_ONCE
+    """What `nearly_lost` compares with first: nothing where constraints yield, since such marches are watched only if
+    no rows depend on each other."""
+    return 0.0 if p.compliant else 0.01 * FELT_ONCE
 
 
-@inlined
-def felt_again(p, s):
-    """What `nearly_lost` compares with, so that it sees squared singular values below NEAR, beside the scales."""
-    share = 0.0
+@inner
+def _turn_of_violations(T, w):
+    """By how far joints would have to turn to close what constraints leave open [rad]."""
+    n, most, lever = T.columns_i.shape[0], 0.0, 0.0
+    for k in range(T.ints[N_HOLONOMIC]):
+        most = max(most, abs(w.values[k]))
+        for i in range(T.atoms_i.shape[0]):
+            if T.atoms_i[i, KIND] == REVOLUTE or T.atoms_i[i, KIND] == BALL:
+                lever = max(lever, abs(w.J[k * n + T.atoms_i[i, V_AT]]))
+    return most / lever if most < lever else 0.0
+
+
+@inner
+def felt_again(T, w, p, s):
+    """What `nearly_lost` compares with, so that it sees squared singular values s^2, beside their scales, below NEAR.
+
+    At a fold a link is an angle y from its line, s ~ y, and constraints that are open by a turn y^2 / 2 let it pass
+    beside: what is that near counts too.
+    """
+    share, near = 0.0, max(NEAR, BESIDE * _turn_of_violations(T, w))
     for k in range(p.scales.size):
         share = max(share, abs(s.eps_watch[k]) / p.scales[k])
-    return share / (NEAR + share)
+    return share / (near + share)
 
 
 class Room(NamedTuple):
@@ -112,16 +129,23 @@ def _report(out, o, q, v, a, x, Q, V, A, X, L, S, norms):
 
 
 @kernel
-def _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+def _march(T, w, s, p, o, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     T, w, s, p, o = refer(T), refer(w), refer(s), refer(p), refer(o)
     like = T.atoms_f[0, 0] * 0.0
     begin(T, w, like)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
-    factored, step = plain(0), plain(0)
-    older, before, here = math.nan, math.nan, math.nan  # log s at the last three steps
+    factored, step, n, m = plain(0), plain(0), o.v.size, o.lam.size
+    asked = first_asked(n + m)
+    rest = asked
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
+            rest -= 1
+            if rest <= 0:
+                asked = ask(w.listener[0], asked)
+                rest = asked
+                if asked < 0:
+                    return out, INTERRUPTED, t0 + step * h
             step += 1
             guess(x, o.solved, o.before, o.older, step)
             reason, passes, factored = implicit_step(
@@ -129,15 +153,13 @@ def _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
             )
             if reason != DONE:
                 return out, reason, t0 + step * h
-            if p.watch and o.lam.size:
-                older, before, here = before, here, log_root_det(s.S, o.v.size + o.lam.size)
+            if p.watch and m:
+                ranks[0], ranks[1], ranks[2] = ranks[1], ranks[2], log_root_det(s.S, n + m)
                 # a step that ends on the fold itself, where the motion may stay, is known by its fall
                 if (
-                    older - before > SHARP
-                    or touches_zero(older, before, here)
-                    or nearly_lost(
-                        s.S, s.pivots_S, s.J, s.eps_watch, felt_once(p), felt_again(p, s), o.v.size, o.lam.size, s.x
-                    )
+                    ranks[0] - ranks[1] > SHARP
+                    or touches_zero(ranks[0], ranks[1], ranks[2])
+                    or nearly_lost(s.S, s.pivots_S, s.J, s.eps_watch, felt_once(p), felt_again(T, w, p, s), n, m, s.x)
                 ):
                     return out, CHANGE_POINT, t0 + (step - 1) * h
             count += passes
@@ -148,15 +170,15 @@ def _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
 
 
 @caller
-def march(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+def march(T, p, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     """Steps h from the states in row 0 of Q, V, A, X, L; every `every`-th state goes to the next row, and with it S,
     the memory as Newton's iteration left it before projections.
 
-    t0: time of row 0. norms: of values, rates, second rates; last, whether the step ended with a projection (1 or 0).
-    Returns (rows written, reason, time).
+    ranks: log s at the last three steps (`touches_zero`), goes on from call to call; `no_ranks` to begin with. t0: time
+    of row 0. norms: as `implicit_step` leaves them. Returns (rows written, reason, time).
     """
     w, s, o = make_work(T), make_solver(T), make_room(T, Q, V, A, X, L)
-    return _march(T, w, s, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
+    return _march(T, w, s, p, o, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations)
 
 
 @inner
@@ -183,24 +205,31 @@ def _renewed(T, w, s, c, q0, v0, a0, x0, solved, t, like):
 
 
 @kernel
-def _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+def _march_independent(T, w, s, c, p, o, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     T, w, s, c, p, o = refer(T), refer(w), refer(s), refer(c), refer(p), refer(o)
     like = T.atoms_f[0, 0] * 0.0
     begin(T, w, like)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
     factored, step, known = plain(0), plain(0), plain(0)  # known: steps since the coordinates were chosen
-    older, before, here = math.nan, math.nan, math.nan  # log |det W| at the last three steps
     facing = begin_choice(T, w, s, c, q0, v0, t0, like)
+    asked = first_asked(o.v.size + o.lam.size)
+    rest = asked
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
+            rest -= 1
+            if rest <= 0:
+                asked = ask(w.listener[0], asked)
+                rest = asked
+                if asked < 0:
+                    return out, INTERRUPTED, t0 + step * h
             changed = look(T, w, s, c, q0, v0, t0 + step * h, like)
             step += 1
             tried = False
             while True:
                 if changed:
                     facing = _renewed(T, w, s, c, q0, v0, a0, x0, o.solved, t0 + (step - 1) * h, like)
-                    known, factored, before, here = 0, 0, math.nan, math.nan
+                    known, factored, ranks[1], ranks[2] = 0, 0, math.nan, math.nan
                 known += 1
                 guess(x, o.solved, o.before, o.older, known)
                 reason, passes, factored = independent_step(
@@ -226,8 +255,8 @@ def _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, 
                     c.last[j] = q0[j].real
                 return out, reason, t0 + step * h
             if not c.counts[HOLDS]:
-                older, before, here = before, here, 2.0 * log_root_det(s.P, v0.size)
-                if touches_zero(older, before, here):
+                ranks[0], ranks[1], ranks[2] = ranks[1], ranks[2], 2.0 * log_root_det(s.P, v0.size)
+                if touches_zero(ranks[0], ranks[1], ranks[2]):
                     return out, CHANGE_POINT, t0 + (step - 1) * h
             c.sizes[NOW] = size
             c.counts[STEP] += 1
@@ -239,11 +268,11 @@ def _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, 
 
 
 @caller
-def march_independent(T, c, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+def march_independent(T, c, p, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     """`march` of the Matrix R formulation with the `Choice` c, which is changed on the way; X holds the memory of the
-    independent coordinates in its first columns."""
+    independent coordinates in its first columns, ranks log |det W|."""
     w, s, o = make_work(T), make_solver(T), make_room(T, Q, V, A, X, L)
-    return _march_independent(T, w, s, c, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)
+    return _march_independent(T, w, s, c, p, o, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations)
 
 
 @kernel
@@ -253,9 +282,17 @@ def _march_fixed_point(T, w, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterat
     begin(T, w, like)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
     step = plain(0)
+    asked = first_asked(o.v.size)
+    rest = asked
     for out in range(1, Q.shape[0]):
         count = 0
         for _ in range(every):
+            rest -= 1
+            if rest <= 0:
+                asked = ask(w.listener[0], asked)
+                rest = asked
+                if asked < 0:
+                    return out, INTERRUPTED, t0 + step * h
             step += 1
             guess(x, o.solved, o.before, o.older, step)
             reason, passes = fixed_point_step(
@@ -271,7 +308,7 @@ def _march_fixed_point(T, w, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterat
 
 
 @caller
-def march_fixed_point(T, p, h, t0, every, Q, V, A, X, L, S, norms, iterations):
-    """`march` by fixed-point iteration on the accelerations, for mechanisms without constraints."""
+def march_fixed_point(T, p, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations):
+    """`march` by fixed-point iteration on the accelerations, for mechanisms without constraints (and ranks)."""
     w, o = make_work(T), make_room(T, Q, V, A, X, L)
     return _march_fixed_point(T, w, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)

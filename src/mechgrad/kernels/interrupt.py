@@ -1,0 +1,96 @@
+"""Ctrl-C in the middle of a compiled march.
+
+Python handles signals between its own instructions, and a march has none. So a march calls Python from time to time, by
+address: whatever a handler raises there (`KeyboardInterrupt`, as a rule) is kept, the march ends at once, and its
+caller raises what was kept, together with the motion so far. A call takes a microsecond or two, and after the first
+ones there are about twenty in a second.
+
+    asked = first_asked(n)
+    rest = asked
+    ...                                   # in the loop
+        rest -= 1
+        if rest <= 0:
+            asked = ask(w.listener[0], asked)
+            rest = asked
+            if asked < 0:
+                return .., INTERRUPTED
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from mechgrad.kernels.jit import inlined
+
+EVERY = 0.05  # s between two calls
+SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+
+
+@intrinsic
+def ask(typingctx, address, asked):
+    """How many steps may go by until the next call, after `asked` since the last; -1: end now."""
+
+    def codegen(context, builder, signature, args):
+        word = ir.IntType(64)
+        function = ir.FunctionType(word, [word])
+        return builder.call(builder.inttoptr(args[0], function.as_pointer()), [args[1]])
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+@inlined
+def first_asked(n):
+    """Steps of n equations before the first call: far less than a tenth of a second, whatever a step costs."""
+    return 1 + 20000 // (1 + n * n)
+
+
+_here = threading.local()
+
+
+def _listening() -> Generator[int, int, None]:
+    """Answers calls, one after the other.
+
+    A generator, since Python looks for signals where one goes on, and that is within its `try`; it also looks where a
+    function begins, and that is outside of any.
+    """
+    reply, last = 0, 0.0
+    while True:
+        try:
+            asked = yield reply
+            now = time.perf_counter()
+            passed, last = now - last, now
+            # the last call may belong to another march: change slowly
+            reply = int(min(max(asked * EVERY / max(passed, 1e-9), asked / 8, 1), 8 * asked))
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            _here.error, reply = error, -1
+
+
+def listener() -> np.ndarray:
+    """The address that marches of this thread call, (1,)."""
+    generator = getattr(_here, "generator", None)
+    if generator is None or generator.gi_frame is None:
+        _here.generator = generator = _listening()
+        next(generator)
+        _here.callback = SIGNATURE(generator.send)
+        _here.address = np.array([ctypes.cast(_here.callback, ctypes.c_void_p).value or 0], np.int64)
+    address: np.ndarray = _here.address
+    return address
+
+
+def raised(trajectory: Any, note: str) -> BaseException:
+    """What a handler raised in the march that ended here, with the motion so far as its `trajectory`."""
+    error: BaseException = _here.__dict__.pop("error", None) or KeyboardInterrupt()
+    error.trajectory = trajectory  # type: ignore[attr-defined]
+    error.add_note(note)
+    return error
