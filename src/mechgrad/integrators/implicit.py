@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.accelerations import TOO_SMALL
 from mechgrad.dynamics.kernels.choice import Choice
 from mechgrad.dynamics.kernels.saddle import no_ranks
 from mechgrad.dynamics.matrix_r import MatrixR
@@ -224,6 +225,12 @@ def controlled(job: Job) -> Trajectory:
             if reason == CHANGE_POINT:  # noticed when it had been passed
                 got = max(1, int(np.sum(t[:got] < at - now[3])))
             partial = run.trajectory(t, got, steps, rejected, REASONS[reason])
-            raise job.failed(reason, at, partial, "Loosen rtol and atol, or look at what happens there.")
+            hint = "Loosen rtol and atol, or look at what happens there."
+            if reason == TOO_SMALL:
+                hint = (
+                    "Steps of a scheme of order two that would keep it are lost in rounding. Loosen rtol and atol, or "
+                    "take Index1() or an open tree with scheme 'dop853', of order eight."
+                )
+            raise job.failed(reason, at, partial, hint)
         job.report(last / (samples - 1), at)
     return run.trajectory(t, samples, steps, rejected, "duration")
