@@ -13,7 +13,6 @@ from mechgrad.dynamics.kernels.accelerations import (
     DEAD_POINT,
     DONE,
     INTERRUPTED,
-    NOT_CONVERGED,
     STUCK,
     TOO_MANY,
     TOO_SMALL,
@@ -316,10 +315,10 @@ def _adaptive(
                     V[reported, j] = load(at, n_q + j, like)
                 reported += 1
         if settles is not None and bad != DONE:
-            # Thrown on another motion, or beyond a dead point: a shorter step may end before it, and choose again. A
-            # stage near a change point may also have spoilt the interpolant, which has no estimate of its own.
+            # Thrown on another motion, or beyond a dead point: a shorter step may end before it, and choose again. The
+            # interpolant of dependent coordinates has no estimate of its own, and is judged by the same measure.
             if bad == THROWN:
-                bad = NOT_CONVERGED if dependent is None else DEAD_POINT
+                bad = DEAD_POINT
             if given or step <= 1e-10 * (t1 - t0):
                 return out, bad, steps, rejected, h, t, switched
             h, growth, rejected, fresh, hunting = step * SHRINK, 1.0, rejected + 1, True, False
