@@ -27,11 +27,11 @@ from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.kinematics.assembly import assemble, linear_rates, newton, worst_rows
 from mechgrad.kinematics.bodies import body_motion
 from mechgrad.kinematics.held import Equations, find_quantity, find_values
-from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
 from mechgrad.kinematics.mobility import independent_quantities, null_space
-from mechgrad.model.constraints import Driver, GuidedPoint
+from mechgrad.model.constraints import Driver
 from mechgrad.model.functions import Function, Spline, as_function
-from mechgrad.model.mechanism import N_ALL
+from mechgrad.model.mechanism import N_ALL, R_FUNCTION
 from mechgrad.model.rows import POINT
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
@@ -89,8 +89,11 @@ class GuidedMotion(Motion):
         return self.norms
 
     def driving(self, loads: Sequence[Load] | None = None) -> dict[str, Array]:
-        """What drives it: for everything that is held, and for each row of a `Driver` or `GuidedPoint`, the generalized
-        force that makes it follow, (nt,) [N m or N], positive where it pushes forwards.
+        """What drives it: for everything that is held, and for each constraint of the model that follows a function of
+        time, the generalized force that makes it follow, (nt,) [N m or N], positive where it pushes forwards.
+
+        Constraints with several rows have one entry for each, "guide: point x". A driven distance is a strut: positive
+        where it pushes its points apart.
 
         loads : external loads that act besides the forces of the model
 
@@ -99,12 +102,14 @@ class GuidedMotion(Motion):
         True
         """
         found = guided_forces(self, loads)
-        drivers = {c.name for c in self.model.constraints if isinstance(c, Driver | GuidedPoint)}
-        single = {c.name for c in self.model.constraints if isinstance(c, Driver)}
+        # a driver that holds its coordinate in one place is one all the same
+        drivers = {c.name for c in self.model.constraints if isinstance(c, Driver)}
+        moving = elements_of(self.model).rows_i[found.system.rows, R_FUNCTION] >= 0
+        owners = [name.rpartition(": ")[0] or name for name in found.system.names]
         driven: dict[str, Array] = {}
-        for name, y in zip(found.system.names, found.multipliers.T, strict=True):
-            if (owner := name.rpartition(": ")[0]) in drivers:
-                driven[owner if owner in single else name] = -y
+        for name, owner, moves, y in zip(found.system.names, owners, moving, found.multipliers.T, strict=True):
+            if moves or owner in drivers:
+                driven[owner if owners.count(owner) == 1 else name] = -y
         return driven | dict(zip(self.held, -found.driving.T, strict=True))
 
     def reactions(self, axes: str = "world", loads: Sequence[Load] | None = None) -> JointReactions:

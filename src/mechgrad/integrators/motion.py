@@ -75,8 +75,8 @@ class Motion(ABC):
 
         `Effort` is the same as a measure, for objectives.
         """
-        states = (self._flat(x) for x in (self.q, self.v, self.a))
-        found = efforts_of(self._mechanism(), force, *states, self._times())
+        q, v, a = (self._flat(x) for x in (self.q, self.v, self.a))
+        found = efforts_of(self._mechanism(), force, q, v, a, self._times())
         return replace(found, values=found.values.reshape(*self.q.shape[:-1], -1))
 
     def plot(self) -> Any:

@@ -187,6 +187,7 @@ def _simulated(
             )
         _check_state(model, start, t0)
         state, start, v0, t0 = start, start.q, start.v, start.t if t0 is None else t0
+    assert not isinstance(v0, Mapping)
     t0 = 0.0 if t0 is None else t0
     q, v, single = _state(model, start, v0, loads)
     _check_numbers(duration, step, rtol, atol, t0)
