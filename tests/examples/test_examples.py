@@ -28,7 +28,8 @@ PICTURES = {
     "17_files": ["files.png"],
 }
 # The softest damper of a quarter car after a step h in the road; k, K: stiffnesses of strut and tyre, m, M: masses of
-# body and wheel. For every damping c the integral of the squared acceleration is  h^2 / (2 m^2) (K c + (m + M) k^2 / c).
+# body and wheel. For every damping c the integral of the squared acceleration is
+# h^2 / (2 m^2) (K c + (m + M) k^2 / c).
 SOFTEST = 2.0e4 * (340.0 / 1.8e5) ** 0.5
 # Stored numbers pin behaviour. Criteria with several local optima (power, energy) are left out: which one is found may
 # depend on rounding.
