@@ -26,6 +26,8 @@ from mechgrad.errors import (
     ModelError,
     SingularMassMatrixError,
 )
+from mechgrad.integrators.efforts import Efforts
+from mechgrad.integrators.guided import GuidedMotion, kinematic_motion
 from mechgrad.integrators.reactions import Power, state_reactions
 from mechgrad.integrators.schemes import DOP853, HHT, RK4, GeneralizedAlpha, Newmark, Trapezoidal
 from mechgrad.integrators.simulate import simulate
@@ -54,7 +56,6 @@ from mechgrad.io import load_model, save_model
 from mechgrad.kinematics.assembly import State, assemble, solve_accelerations, solve_velocities
 from mechgrad.kinematics.bodies import BodyMotion, body_jacobian, body_motion
 from mechgrad.kinematics.from_points import coordinates_from_points, velocities_from_points
-from mechgrad.kinematics.guided import GuidedMotion, kinematic_motion
 from mechgrad.kinematics.markers import (
     MarkerDerivatives,
     MarkerMotion,
@@ -89,6 +90,7 @@ from mechgrad.model import (
     Height,
     Joint,
     JointFriction,
+    JointSpring,
     LinearCombination,
     Model,
     Motor,
@@ -174,8 +176,8 @@ __all__ = [  # noqa: RUF022
     # what holds and drives it?
     "Constraint", "SamePoint", "FixedDistance", "PointInPlane", "PointOnLine", "DotProduct", "Parallel", "SameVector",
     "AngleBetween", "LinearCombination", "Gear", "Driver", "GuidedPoint", "Rolling",
-    "Force", "SpringDamper", "SpringCurve", "TorsionSpring", "Bushing", "Motor", "JointFriction", "SphereContact",
-    "WheelContact", "Tyre", "UserForce", "Separation", "Coordinate", "Height", "Offset",
+    "Force", "SpringDamper", "SpringCurve", "JointSpring", "TorsionSpring", "Bushing", "Motor", "JointFriction",
+    "SphereContact", "WheelContact", "Tyre", "UserForce", "Separation", "Coordinate", "Height", "Offset",
     "Function", "Constant", "Polynomial", "Harmonic", "Table", "Spline",
     "model_from_points", "NaturalBody", "NaturalModel", "Perpendicular", "OnLine", "InPlane", "UserDistance",
     "UserAngle", "UserCoordinate",
@@ -192,7 +194,7 @@ __all__ = [  # noqa: RUF022
     "semi_recursive_terms", "SemiRecursiveTerms", "state_accelerations", "motion_terms", "MotionTerms",
     "constraint_terms", "ConstraintTerms", "equilibrium", "Equilibrium", "state_reactions", "Power",
     # how does it move?
-    "simulate", "Trajectory", "ALI3P", "MatrixR", "Index1", "Penalty", "SemiRecursive", "FullyRecursive",
+    "simulate", "Trajectory", "Efforts", "ALI3P", "MatrixR", "Index1", "Penalty", "SemiRecursive", "FullyRecursive",
     "Trapezoidal", "Newmark", "HHT", "GeneralizedAlpha", "RK4", "DOP853",
     # what if?
     "gradient", "Gradient", "motion_sensitivities", "MotionSensitivities", "Objective", "Integral", "AtEnd", "AtTime",

@@ -163,7 +163,8 @@ def spring_curve(s, f, curve, damper=lambda rate: 0.0):
 
 def torsion_spring(s, f):
     q, rate = getattr(s, f.coordinate)
-    s.forces[HINGE if f.coordinate == "hinge" else SLIDE] += -f.stiffness * (q - f.free_angle) - f.damping * rate
+    free = f.free if hasattr(f, "free") else f.free_angle
+    s.forces[HINGE if f.coordinate == "hinge" else SLIDE] += -f.stiffness * (q - free) - f.damping * rate
 
 
 def motor(s, f, torque):

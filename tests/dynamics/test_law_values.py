@@ -90,10 +90,12 @@ def test_damper_curve(kind):
     check(force, states, lambda s, f: eq.spring_curve(s, f, lambda x: 7.0 * x, damper))
 
 
+@pytest.mark.parametrize("kind", [mg.TorsionSpring, mg.JointSpring])
 @pytest.mark.parametrize("coordinate", ["hinge", "slide"])
-def test_torsion_spring(coordinate):
+def test_torsion_spring(coordinate, kind):
     """On both sides of its free angle, the joint turning both ways; behind bodies with four Euler parameters each."""
-    force = mg.TorsionSpring("s", coordinate, stiffness=11.0, damping=0.6, free_angle=0.2)
+    free = {"free" if kind is mg.JointSpring else "free_angle": 0.2}
+    force = kind("s", coordinate, stiffness=11.0, damping=0.6, **free)
     states = [s for q in (-0.4, 0.1, 0.9) for rate in SPEEDS for s in instants(5, 1, **{coordinate: (q, rate)})]
     forces = check(force, states, eq.torsion_spring)
     assert forces.min() < -5.0
@@ -243,5 +245,6 @@ def test_user_force():
 
 
 def test_every_force_element_is_here():
-    tested = {"spring_damper", "spring_curve", "torsion_spring", "joint_friction", "motor", "bushing", "tyre"}
+    tested = {"spring_damper", "spring_curve", "torsion_spring", "joint_spring", "joint_friction", "motor"}
+    tested |= {"bushing", "tyre"}
     assert tested | {"sphere_contact", "wheel_contact"} == set(FORCE_TYPES)

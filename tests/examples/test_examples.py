@@ -19,7 +19,18 @@ PICTURES = {
     "08_closed_loops": ["closed_loops.png"],
     "09_pendulum_energies": ["pendulum_energies.png"],
     "10_bicycle_drift": ["bicycle_drift.png"],
+    "11_four_bar": ["four_bar.png"],
+    "12_quarter_car": ["quarter_car.png"],
+    "13_stewart_platform": ["stewart_platform.png"],
+    "14_wishbone_corner": ["wishbone_corner.png"],
+    "15_arm_and_obstacle": ["arm_and_obstacle.png"],
+    "16_spinning_top": ["spinning_top.png"],
+    "17_files": ["files.png"],
 }
+# The softest damper of a quarter car after a step h in the road; k, K: stiffnesses of strut and tyre, m, M: masses of
+# body and wheel. For every damping c the integral of the squared acceleration is
+# h^2 / (2 m^2) (K c + (m + M) k^2 / c).
+SOFTEST = 2.0e4 * (340.0 / 1.8e5) ** 0.5
 # Stored numbers pin behaviour. Criteria with several local optima (power, energy) are left out: which one is found may
 # depend on rounding.
 NUMBERS = {
@@ -31,6 +42,12 @@ NUMBERS = {
         "T, 8 equal": 0.3999725,
         "T, 20 equal": 0.3931504,
     },
+    "12_quarter_car": {
+        "damping": SOFTEST,
+        "discomfort": 0.05**2 / (2 * 300.0**2) * (1.8e5 * SOFTEST + 340.0 * 2.0e4**2 / SOFTEST),
+    },
+    "14_wishbone_corner": {"tyre over weight at rest": 1.0},
+    "17_files": {"as in Python": 1.0},
 }
 LARGEST = {
     "09_pendulum_energies": {"from the closed form at 20 s": 1e-7},
@@ -44,6 +61,10 @@ LARGEST = {
     },
     "07_gait": {"passive": 1e-9, "slip": 1e-3},
     "06_reaching": {"T, 8 free": 0.3999725, "T, 20 free": 0.3931504},
+    "11_four_bar": {"work in one turn": 1e-6},  # the trapezoidal rule over a period
+    "13_stewart_platform": {"off its path": 1e-8},  # splines of lengths, h^4
+    "15_arm_and_obstacle": {"into the obstacle": 1e-3, "beyond the torques": 0.01},
+    "16_spinning_top": {"precession": 1e-8, "tilt": 1e-8},
 }
 
 

@@ -240,7 +240,10 @@ def test_power_reactions_and_energies_of_a_motion(how: dict[str, Any]) -> None:
     found = motion.reactions()
     for joint, level in (("A", "bearing"), ("T", "push"), ("C", "pin"), ("S", "guide")):
         np.testing.assert_allclose(found.of(joint)[0][:, :2], stacked(states, level), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(found.of("A")[1][:, 2], [x.motor for x in states], rtol=0, atol=1e-9)
+    motor = [x.motor for x in states]
+    assert np.ptp(motor) > 0.1
+    np.testing.assert_allclose(found.of("A")[1][:, 2], motor, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(motion.efforts("motor").push("coordinate"), motor, rtol=0, atol=1e-9)
 
 
 def test_power_balance() -> None:
@@ -317,6 +320,7 @@ ELSEWHERE = {
     "UserTerm": "a flag: whether the function is given its share of the motion",
 }
 ALONG = {
+    "efforts": "test_power_reactions_and_energies_of_a_motion",
     "power": "test_power_reactions_and_energies_of_a_motion",
     "reactions": "test_power_reactions_and_energies_of_a_motion",
     "spring_energy": "test_power_reactions_and_energies_of_a_motion",

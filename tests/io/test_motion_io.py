@@ -20,6 +20,7 @@ from mechgrad.optimization.motion import (
     FreeNumber,
     MotionProblem,
     MotionSolution,
+    OvershootWarning,
     Splines,
     TorqueLimits,
     TorqueSquares,
@@ -39,7 +40,9 @@ def hinges(*targets: object) -> mg.Model:
 
 def with_free_knots() -> MotionSolution:
     problem = MotionProblem(hinges(), Splines(6, 5, "clamped"), Free(0.1, 2.0, knots=True)).minimize(Duration())
-    problem.subject_to(At(0, (0, -2)), At(1, (1, -1)), *(At(xi, 0.0, "v") for xi in (0, 1)), TorqueLimits(-10, 10))
+    problem.subject_to(
+        At(0, (0, -2)), At(1, (1, -1)), *(At(xi, 0.0, "v") for xi in (0, 1)), TorqueLimits(-10, 10, per_segment=4)
+    )
     return problem.solve()
 
 
@@ -65,7 +68,10 @@ def with_cuts() -> MotionSolution:
     )  # fmt: skip
     guess = problem.guess()
     guess[:] = problem.splines.between((0.5, 0.4, 2.1, 0, 0), (1.5, -0.8, 1.9, 0, 0)).ravel()
-    return problem.solve(guess)
+    with pytest.warns(
+        OvershootWarning, match=r"tau\([BD]\) is .* where it should be 0, .* Take more segments"
+    ):  # hinges without a motor, at the ends of segments only
+        return problem.solve(guess)
 
 
 def with_a_free_number() -> MotionSolution:

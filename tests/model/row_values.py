@@ -168,6 +168,7 @@ FORCES = [
     mg.SpringCurve("curve", "spot", "on arm", SPLINE, damper=mg.Polynomial((0, 5.0, 0.1)), free_length=0.2),
     mg.SpringCurve("plain curve", "spot", "on arm", mg.Table((-1, 0, 1), (-5.0, 0.5, 9.0))),
     mg.TorsionSpring("torsion", "hinge", 5.0, 0.3, 0.1),
+    mg.JointSpring("sprung", "slide", 5.0, 0.3, 0.1),
     mg.Bushing(
         "bushing", "on cart", "on arm", (1, 2, 3), (0.1, 0.2, 0.3), (4, 5, 6), (0.4, 0.5, 0.6),
         (1, 0.2, 0.3, -0.1), (0.9, -0.2, 0.1, 0.4),

@@ -99,6 +99,10 @@ def test_coordinates():
     driver = mg.Driver("c", "hinge", mg.Harmonic(0.5, 2.0))
     assert_allclose(residual(driver, {}, q, t=0.1), [0.7 - 0.5 * np.sin(0.4 * np.pi)])
     assert_allclose(residual(mg.Driver("c", "hinge", 0.1), {}, q), [0.6])
+    turning = mg.Driver("c", "hinge", speed=2.0, start=0.3)
+    assert_allclose(residual(turning, {}, q, t=0.1), [0.7 - 0.5])
+    assert turning == mg.Driver("c", "hinge", mg.Polynomial((0.3, 2.0)))
+    assert_allclose(residual(mg.Driver("c", "hinge", speed=2.0), {}, q, t=0.1), [0.7 - 0.2])
 
 
 def test_guided_point_guides_what_is_given(poses):
@@ -177,6 +181,10 @@ def test_constraints_equal_and_print(constraint):
         (lambda: mg.LinearCombination("c", ["a", "b"], factors=[1]), ModelError, "2 coordinates but 1 factors"),
         (lambda: mg.LinearCombination("c", ["a", "a"], factors=[1, 2]), ModelError, "named twice"),
         (lambda: mg.Driver("", "hinge", 0.0), ValueRangeError, "constraint name ''"),
+        (lambda: mg.Driver("c", "hinge"), ValueRangeError, "nothing says how 'hinge' moves"),
+        (lambda: mg.Driver("c", "hinge", start=1.0), ValueRangeError, "nothing says how 'hinge' moves"),
+        (lambda: mg.Driver("c", "hinge", 0.1, speed=1.0), ValueRangeError, "a function and speed are given"),
+        (lambda: mg.Driver("c", "hinge", 0.1, start=1.0), ValueRangeError, "a function and start are given"),
     ],
 )
 def test_errors_of_numbers(make, error, message):

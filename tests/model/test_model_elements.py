@@ -119,7 +119,7 @@ def test_markers_are_shared_by_name_not_by_numbers():
 
 def test_laws_hold_numbers_functions_and_users():
     kinds = TABLES.laws_i[:, 0].tolist()
-    assert kinds == [R.SPRING, R.CURVE, R.CURVE, R.SPRING, *[R.SPRING] * 6, R.MOTOR, R.MOTOR, R.FRICTION,
+    assert kinds == [R.SPRING, R.CURVE, R.CURVE, R.SPRING, R.SPRING, *[R.SPRING] * 6, R.MOTOR, R.MOTOR, R.FRICTION,
                      R.CONTACT, R.CONTACT, R.TYRE, R.USER]  # fmt: skip
     assert TABLES.laws_f[0].tolist() == [100.0, 3.0, 0.4, 0, 0, 0, 0, 0]
     assert TABLES.laws_f[-2].tolist() == [2e5, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.2]

@@ -73,6 +73,7 @@ def test_forces_on_coordinates():
     q, qd = {"hinge": 0.7, "slide": 0.2}, {"hinge": 0.04, "slide": -1.0}
     state = ({}, {}, q, qd)
     assert_allclose(forces(mg.TorsionSpring("s", "hinge", 5.0, 0.3, 0.1), *state), [5 * 0.6 + 0.3 * 0.04])
+    assert_allclose(forces(mg.JointSpring("s", "slide", 5.0, 0.3, 0.1), *state), [5 * 0.1 - 0.3])
     assert_allclose(forces(mg.Motor("m", "slide", 3.0), *state), [-3.0])
     assert_allclose(forces(mg.Motor("m", "slide", SPLINE), *state, t=0.8), [-SPLINE(0.8)])
     friction = mg.JointFriction("f", "hinge", coulomb=0.3, viscous=0.02, speed=0.05)
@@ -196,6 +197,7 @@ def test_forces_equal_and_print(force):
         (lambda: mg.SpringDamper("f", "a", "b", 1, 0, -2), ValueRangeError, "free_length = -2 must not be negative"),
         (lambda: mg.SpringCurve("f", "a", "b", None), ModelError, "force 'f': curve = None must be a number"),
         (lambda: mg.TorsionSpring("f", "a", 1, -1), ValueRangeError, "damping = -1"),
+        (lambda: mg.JointSpring("f", "a", 1, -1), ValueRangeError, "damping = -1"),
         (lambda: mg.Bushing("f", "a", "b", damping=(0, -1, 0)), ValueRangeError, "damping = (0, -1, 0) must not be"),
         (lambda: mg.Bushing("f", "a", "b", orientation_a=(0, 0, 0, 0)), ZeroAxisError, "orientation_a = (0, 0, 0, 0)"),
         (lambda: mg.JointFriction("f", "a", -0.1), ValueRangeError, "coulomb = -0.1 must not be negative"),

@@ -24,6 +24,7 @@ from mechgrad.optimization.motion import (
     LoadSchedule,
     MotionProblem,
     MotionSolution,
+    OvershootWarning,
     Periodic,
     PointPath,
     PowerSquares,
@@ -36,6 +37,9 @@ from mechgrad.optimization.motion import (
     UserConstraint,
     UserTerm,
 )
+
+# limits at the ends of few segments, on purpose: quick, and not about the torques between
+COARSE = pytest.mark.filterwarnings("ignore:tau:mechgrad.optimization.motion.OvershootWarning")
 
 G = 9.81
 M = 2.0  # mass of the slider and of the point mass
@@ -207,7 +211,8 @@ def test_loads_follow_their_schedule():
     np.testing.assert_allclose(windy.torques(17, [gust]), torques(windy), atol=1e-12)
     assert np.sum(torques(windy)[::2] ** 2) < 0.9 * np.sum(torques(solved(reach(TorqueSquares())))[::2] ** 2)
     limit = 0.9 * np.max(np.abs(torques(windy)[::2]))
-    limited = solved(reach(TorqueSquares(loads=[gust]), TorqueLimits(-limit, limit, loads=[gust])))
+    with pytest.warns(OvershootWarning, match=r"tau\(dh\.1\) is [\d.]+ % "):
+        limited = solved(reach(TorqueSquares(loads=[gust]), TorqueLimits(-limit, limit, loads=[gust])))
     assert np.max(np.abs(torques(limited)[::2])) == pytest.approx(limit, rel=1e-6)
 
 
@@ -393,17 +398,6 @@ def test_a_feasible_motion_comes_first():
     assert impossible.result.status == "infeasible"
 
 
-def test_residuals_look_between_the_instants():
-    problem = reaching()
-    solution = solved(problem)
-    found, at_knots = problem.residuals(solution), problem.residuals(solution, 1)
-    over = np.max(np.abs(mg.inverse_dynamics(ARM, *solution.motion(81)[1:]))) - 8
-    assert found["torque limits"] == pytest.approx(over, rel=1e-6)
-    assert over > 0.1
-    assert max(at_knots.values()) < 1e-6
-    assert {"q at xi = 0", "v at xi = 1"} < set(found)
-
-
 def test_all_hessians_lead_to_the_same_motion():
     problem = reach(TorqueSquares(), segments=4)
     exact, gauss_newton, lbfgs = (solved(problem, hessian=h) for h in ("exact", "gauss-newton", "lbfgs"))
@@ -413,6 +407,7 @@ def test_all_hessians_lead_to_the_same_motion():
     assert [s.result.evaluations["hessian"] > 0 for s in (exact, gauss_newton, lbfgs)] == [True, True, False]
 
 
+@COARSE
 def test_an_interrupted_search_returns_what_it_has():
     problem, seen = reaching(20), []
 
@@ -428,6 +423,7 @@ def test_an_interrupted_search_returns_what_it_has():
     assert solved(problem, stopped).duration == pytest.approx(solved(problem).duration, abs=1e-5)
 
 
+@COARSE
 @pytest.mark.parametrize(("knots", "onto"), [(False, 10), (False, 16), (True, 10), (True, 16)])
 def test_a_motion_on_other_splines_is_the_same_motion(knots, onto):
     """Also from free segments, whose instants are those of time, not of xi; equal ones follow them to 5.1e-3 rad."""
@@ -442,6 +438,7 @@ def test_a_motion_on_other_splines_is_the_same_motion(knots, onto):
     assert best.result.objective == pytest.approx(solved(finer).result.objective, rel=1e-4)
 
 
+@COARSE
 def test_pictures(tmp_path):
     solution = solved(reaching(6))
     solution.animate([("link1.com", "elbow"), ("elbow", "tip")], tmp_path / "arm.gif", frames=5, repeat=2)

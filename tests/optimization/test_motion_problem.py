@@ -14,6 +14,7 @@ from mechgrad.optimization.motion import (
     FreeNumber,
     JointLimits,
     MotionProblem,
+    OvershootWarning,
     PointLimits,
     TorqueLimits,
     TorqueSquares,
@@ -102,7 +103,8 @@ def test_random_starts_find_the_same_motion():
 
 
 def test_refinement_starts_from_a_coarser_solution():
-    coarse = minimum_time(segments=10).solve()
+    with pytest.warns(OvershootWarning, match="per_segment=2"):
+        coarse = minimum_time(segments=10).solve()
     fine = minimum_time(segments=40).solve(coarse)
     assert fine.result.success
     assert fine.duration == pytest.approx(0.392054, abs=5e-6)
@@ -153,7 +155,7 @@ def test_a_free_mass_goes_to_its_lower_bound_and_the_time_falls():
 
 
 def test_solutions_plot(tmp_path):
-    solution = minimum_time(segments=8).solve()
+    solution = minimum_time(2, segments=8).solve()
     figure = solution.plot()
     figure.savefig(tmp_path / "motion.png")
     assert (tmp_path / "motion.png").stat().st_size > 10_000

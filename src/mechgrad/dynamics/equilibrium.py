@@ -33,6 +33,7 @@ from mechgrad.kinematics.assembly import (
     assemble,
     find_velocities,
     given_values,
+    held_in_words,
     held_rates,
     newton,
 )
@@ -104,6 +105,8 @@ class Equilibrium:
 
     >>> equilibrium(model, tau=[19.62 * np.sin(0.3)]).q.round(9)
     array([0.3])
+    >>> equilibrium(model, at={"pin": 0.5})
+    Equilibrium of 'pendulum' at t = 0 s: stable, pin = 0.5 held, ... iterations. Next: .q, .holding, ...
     """
 
     model: Model
@@ -120,6 +123,14 @@ class Equilibrium:
     held_rates: dict[str, Any]
     tau: Array
     loads: tuple[Load, ...]
+
+    def __repr__(self) -> str:
+        stable = {True: "stable", False: "unstable", None: "stability undecided by stiffness"}[self.stable]
+        return (
+            f"Equilibrium of {self.model.name!r} at t = {self.t:g} s: {stable}, "
+            f"{held_in_words(self.held, self.held_rates)}, {self.residual:.1g} N or N m left after {self.iterations} "
+            "iterations. Next: .q, .holding, .multipliers, simulate(model, equilibrium), gradient(...)"
+        )
 
 
 def equilibrium(

@@ -113,15 +113,27 @@ def state_reactions(
 
 
 def wrenches(
-    system: System, q: Array, v: Array, a: Array, lam: Array, t: Array, joints: Sequence[Joint], axes: str
+    system: System,
+    q: Array,
+    v: Array,
+    a: Array,
+    lam: Array,
+    t: Array,
+    joints: Sequence[Joint],
+    axes: str,
+    drives: Sequence[Load] = (),
 ) -> Wrench:
-    """Force and moment of some joints, (nt, joints, 3) each, where accelerations and multipliers are known."""
+    """Force and moment of some joints, (nt, joints, 3) each, where accelerations and multipliers are known.
+
+    drives : loads over time besides those of the system
+    """
     model = system.model
     bodies = body_motion(model, q.astype(system.dtype), v, a)
     tree = None
     if any(joint.name not in model.cut for joint in joints):
         _, pushes = row_forces(system, q, v, a, lam, t)
-        tree = joint_reactions(model.open_tree(), q, v, a, loads=[*system.loads, *_as_loads(model, bodies, pushes)])
+        loads = [*system.loads, *drives, *_as_loads(model, bodies, pushes)]
+        tree = joint_reactions(model.open_tree(), q, v, a, loads=loads)
     rows = closure_rows(model, system)
     forces: list[Array] = []
     moments: list[Array] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from mechgrad.integrators.schemes import DOP853, RK4, Scheme, Trapezoidal, as_sc
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.inverse.loads import Load, loads_are_complex
-from mechgrad.kinematics.assembly import State
+from mechgrad.kinematics.assembly import State, assemble
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import elements_of, row_report
 from mechgrad.kinematics.open_trees import has_elements
@@ -47,7 +47,7 @@ FORMULATIONS: dict[str, Formulation] = {
 def simulate(
     model: Model,
     start: Any,
-    v0: ArrayLike | None = None,
+    v0: ArrayLike | Mapping[Any, Any] | None = None,
     duration: float = 1.0,
     *,
     formulation: str | Formulation | None = None,
@@ -69,10 +69,13 @@ def simulate(
 
     Parameters
     ----------
-    start : State of `assemble`, Equilibrium of `equilibrium`, or q (n_q,)
-        (batch, n_q) for many starts at once (trees, scheme "rk4", in SIMD lanes). Euler parameters may have any length
-        but zero; those of the motion, its start included, have length one.
-    v0 : (n_v,) or (batch, n_v), zero if left out; not beside a State or an Equilibrium, which have their velocities
+    start : State of `assemble`, Equilibrium of `equilibrium`, values by name, or q (n_q,)
+        {"crank": 0.3} is short for assemble(model, {"crank": 0.3}): what is not named stays at `model.neutral()` as far
+        as loops allow; where they can be closed in several ways, `assemble` with a guess decides. (batch, n_q) for many
+        starts at once (trees, scheme "rk4", in SIMD lanes). Euler parameters may have any length but zero; those of the
+        motion, its start included, have length one.
+    v0 : (n_v,) or (batch, n_v), zero if left out; rates by name beside values by name
+        Not beside a State or an Equilibrium, which have their velocities.
     duration : float [s]
     formulation : ALI3P, Index1, Penalty, MatrixR, SemiRecursive, FullyRecursive, or a name of these
         Left out: for trees FullyRecursive (SemiRecursive with implicit schemes), for loops ALI3P with implicit schemes
@@ -113,6 +116,8 @@ def simulate(
     >>> swing = simulate(model, [0.5], duration=2.0)
     >>> bool(np.ptp(swing.energy()) < 1e-7)
     True
+    >>> simulate(model, {"pin": 0.5}, {"pin": 2.0}).start
+    State of 'pendulum' at t = 0 s: pin = 0.5 held, rate of pin = 2. Next: .q, .v, simulate(model, state), gradient(...)
     """
     return _simulated(
         model, start, v0, duration, formulation, scheme, step, samples, tau, loads, t0, reference, rtol, atol, stop,
@@ -156,7 +161,7 @@ def simulate_again(
 def _simulated(
     model: Model,
     start: Any,
-    v0: ArrayLike | None,
+    v0: ArrayLike | Mapping[Any, Any] | None,
     duration: float,
     formulation: str | Formulation | None,
     scheme: str | Scheme | None,
@@ -173,6 +178,8 @@ def _simulated(
     like: Trajectory | None = None,
 ) -> Trajectory:
     state: State | Equilibrium | None = None
+    if isinstance(start, Mapping) or isinstance(v0, Mapping):
+        start, v0 = _by_name(model, start, v0, t0), None
     if isinstance(start, State | Equilibrium):
         if v0 is not None:
             raise InputError(
@@ -180,6 +187,7 @@ def _simulated(
             )
         _check_state(model, start, t0)
         state, start, v0, t0 = start, start.q, start.v, start.t if t0 is None else t0
+    assert not isinstance(v0, Mapping)
     t0 = 0.0 if t0 is None else t0
     q, v, single = _state(model, start, v0, loads)
     _check_numbers(duration, step, rtol, atol, t0)
@@ -210,6 +218,21 @@ def _simulated(
     if step is None:
         raise InputError("scheme 'rk4' needs a step [s].")
     return explicit.fixed(job)
+
+
+def _by_name(model: Model, start: Any, rates: Any, t0: float | None) -> State:
+    """The state of values and rates that are given by name."""
+    if not isinstance(start, Mapping):
+        given = type(start).__name__ if isinstance(start, State | Equilibrium) else "numbers in order"
+        raise InputError(
+            f"v0 names its rates, {dict(rates)}, and the start is {given}. Give both by name, simulate(model, "
+            "{'hinge': 0.3}, {'hinge': 2.0}), or say rates={...} where the start is made (assemble, equilibrium)."
+        )
+    if rates is not None and not isinstance(rates, Mapping):
+        raise InputError(
+            f"the start is given by name and v0 = {rates!r} is not; give rates by name as well: {{'hinge': 2.0}}."
+        )
+    return assemble(model, start, rates, time=0.0 if t0 is None else t0)
 
 
 def _check_state(model: Model, start: State | Equilibrium, t0: float | None) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
@@ -15,19 +14,15 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import MechgradError
 from mechgrad.integrators.choices import Choices, Chosen
 from mechgrad.integrators.cuts import Cut, Divisions, as_cuts
-from mechgrad.integrators.energies import kinetic_energy, potential_energy, spring_energy
+from mechgrad.integrators.motion import Motion
 from mechgrad.integrators.reactions import Power, state_reactions
 from mechgrad.integrators.schemes import Scheme
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.reactions import JointReactions
 from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.kinematics.assembly import State
-from mechgrad.kinematics.markers import MarkerMotion, marker_motion
 from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.typing import Array, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from mechgrad.model.model import Model
 
 
 @final
@@ -54,7 +49,7 @@ class Trace:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(Motion):
     """A motion over time; for a batch of starts all arrays of states have the batch as their first axis.
 
     Attributes
@@ -79,13 +74,11 @@ class Trajectory:
         "duration", "stop" if the stop condition was met, or why the march could not go on.
     formulation, scheme : how it was computed
     start : State of `assemble` or Equilibrium of `equilibrium` that it began with, or None
+
+    >>> mg.simulate(model, {"pin": 0.5}, duration=2.0)
+    Trajectory of 'pendulum': 201 instants from 0 to 2 s, n_q = 1, n_v = 1; ended by duration after ... steps ...
     """
 
-    model: Model
-    t: Array
-    q: Array
-    v: Array
-    a: Array
     tau: Array
     loads: tuple[Load, ...]
     multipliers: Array
@@ -100,6 +93,18 @@ class Trajectory:
     start: State | Equilibrium | None = None
     iterations: IntArray | None = None
     events: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def __repr__(self) -> str:
+        many = f"{len(self.q)} motions, " if self.q.ndim == 3 else ""
+        rows = f", {self.system.n_constraints} constraint rows" if self.system.n_constraints else ""
+        how = f"ended by {self.ended}" if self.ended in ("duration", "stop") else f"ended early: {self.ended}"
+        began, last = (f"{float(np.real(self.t[k])):.6g}" for k in (0, -1))
+        return (
+            f"Trajectory of {self.model.name!r}: {many}{len(self.t)} instants from {began} to {last} s, n_q = "
+            f"{self.model.n_q}, n_v = {self.model.n_v}{rows}; {how} after {self.steps} steps ({self.formulation}, "
+            f"{self.scheme!r}). Next: .t, .q, .v, .a, .markers([...]), .energy(), .reactions(), .efforts(force), "
+            ".plot(), gradient(motion, ...)"
+        )
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -122,36 +127,11 @@ class Trajectory:
         found = as_cuts(divisions, float(self.t[0]), job.duration / job.count())
         return tuple(cut for cut in found if cut.t < self.t[-1])
 
-    def _flat(self, x: Array) -> Array:
-        return np.ascontiguousarray(x.reshape(-1, x.shape[-1]))
+    def _mechanism(self) -> System:
+        return self.system
 
-    def _shaped(self, x: Array) -> Array:
-        """One number per instant (and start) from one per row of `_flat` states."""
-        return np.asarray(x.reshape(self.q.shape[:-1]))
-
-    def kinetic_energy(self) -> Array:
-        """v . M v / 2 at every instant [J]."""
-        return self._shaped(kinetic_energy(self.model, self._flat(self.q), self._flat(self.v)))
-
-    def potential_energy(self) -> Array:
-        """Of gravity, -sum m g . x with x the centres of mass [J]; zero at the world's origin."""
-        return self._shaped(potential_energy(self.model, self._flat(self.q)))
-
-    def _times(self) -> Array:
-        """The instant of each row of `_flat` states."""
-        return np.broadcast_to(self.t, self.q.shape[:-1]).ravel()
-
-    def spring_energy(self) -> Array:
-        """Of linear springs, sum k (g - g0)^2 / 2, translational and rotational [J]."""
-        return self._shaped(spring_energy(self.system, self._flat(self.q), self._times()))
-
-    def energy(self) -> Array:
-        """Kinetic energy and that of gravity and of linear springs together [J]: constant without other forces."""
-        return self.kinetic_energy() + self.potential_energy() + self.spring_energy()
-
-    def markers(self, names: Sequence[str]) -> MarkerMotion:
-        """Motion of points, vectors and spins, (nt, markers, 3) each; for one start."""
-        return marker_motion(self.model, names, self.q, self.v, self.a)
+    def _misses(self) -> Array:
+        return self.norms
 
     def power(self) -> Power:
         """Power of force elements, of tau, of loads and of driven constraints at every instant [W].
@@ -182,37 +162,6 @@ class Trajectory:
         body holds to rounding, whatever formulation and scheme led to the state.
         """
         return state_reactions(self.model, self.q, self.v, t=self.t, tau=self.tau, loads=list(self.loads), axes=axes)
-
-    def plot(self) -> Any:
-        """Coordinates, velocities and energies over time, and how well the constraints hold, if there are any.
-
-        Returns the matplotlib figure. For one start.
-        """
-        from matplotlib.figure import Figure
-
-        panels = 4 if self.system.n_constraints else 3
-        figure = Figure(figsize=(11 * panels / 3, 3.4), layout="constrained")
-        names = {"coordinates": self.model.q_names, "velocities": self.model.v_names}
-        for k, (values, title) in enumerate(((self.q, "coordinates"), (self.v, "velocities"))):
-            ax = figure.add_subplot(1, panels, k + 1)
-            ax.plot(self.t, values, label=names[title] if values.shape[1] <= 8 else None)
-            ax.set(title=title, xlabel="time [s]")
-            if values.shape[1] <= 8:
-                ax.legend(frameon=False, fontsize=8)
-        ax = figure.add_subplot(1, panels, 3)
-        for values, label in ((self.kinetic_energy(), "kinetic"), (self.potential_energy(), "potential")):
-            ax.plot(self.t, values, label=label)
-        ax.plot(self.t, self.energy(), "k", lw=0.8, label="sum")
-        ax.set(title="energy [J]", xlabel="time [s]")
-        ax.legend(frameon=False, fontsize=8)
-        if self.system.n_constraints:
-            ax = figure.add_subplot(1, panels, 4)
-            ax.semilogy(self.t, self.norms, label=["values", "rates", "second rates"])
-            ax.set(title="constraints missed by", xlabel="time [s]")
-            ax.legend(frameon=False, fontsize=8)
-        for ax in figure.axes:
-            ax.grid(alpha=0.3)
-        return figure
 
 
 class StepFailed(MechgradError, ArithmeticError):

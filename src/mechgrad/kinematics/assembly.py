@@ -66,6 +66,32 @@ class State:
     position_error: float
     velocity_error: float
 
+    def __repr__(self) -> str:
+        what = held_in_words(self.held, self.held_rates)
+        return (
+            f"State of {self.model.name!r} at t = {self.t:g} s: {what}. Next: .q, .v, simulate(model, state), "
+            "gradient(...)"
+        )
+
+
+MOST_SHOWN = 4  # quantities that a short description lists
+
+
+def held_in_words(held: Mapping[str, Any], rates: Mapping[str, Any]) -> str:
+    """What is held and how fast it moves, for short descriptions; rates of zero go without saying.
+
+    >>> held_in_words({"A": 0.3, "B": 0.1}, {"A": 2.0, "B": 0.0})
+    'A = 0.3, B = 0.1 held, rate of A = 2'
+    """
+
+    def listed(values: Mapping[str, Any], word: str) -> str:
+        shown = [f"{word}{name} = {np.real(x):.6g}" for name, x in list(values.items())[:MOST_SHOWN]]
+        return ", ".join([*shown, "..."] if len(values) > MOST_SHOWN else shown)
+
+    moving = {name: x for name, x in rates.items() if np.real(x)}
+    parts = [f"{listed(held, '')} held" if held else "nothing held", listed(moving, "rate of ")]
+    return ", ".join(part for part in parts if part)
+
 
 def assemble(
     model: Model,

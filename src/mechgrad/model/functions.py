@@ -385,10 +385,7 @@ def as_function(given: Any, what: str) -> Function:
     if isinstance(given, AnyNumber) and not isinstance(given, bool):
         return Constant(given)  # type: ignore[arg-type]
     if not isinstance(given, Mapping) or given.get("type") is None:
-        raise ShapeError(
-            f"{what} = {given!r} must be a number, a function, or a table with a 'type', one of "
-            f"{', '.join(FUNCTION_TYPES)}."
-        )
+        raise ShapeError(_no_function(given, what))
     if given["type"] not in FUNCTION_TYPES:
         raise unknown_name("function type", given["type"], FUNCTION_TYPES, what)
     cls = FUNCTION_TYPES[given["type"]]
@@ -403,6 +400,28 @@ def as_function(given: Any, what: str) -> Function:
         return cls(**{key: value for key, value in given.items() if key != "type"})
     except ModelError as error:
         raise type(error)(f"{what}: {error}") from None
+
+
+def _no_function(given: Any, what: str) -> str:
+    """Why something is no function, and how to make one of it."""
+    known = ", ".join(cls.__name__ for cls in FUNCTION_TYPES.values())
+    if callable(given):
+        name = getattr(given, "__name__", type(given).__name__)
+        called = "a lambda" if name == "<lambda>" else f"the Python function {name!r}"
+        return (
+            f"{what} is {called}; a model holds data, so that it can be compiled, differentiated and stored. "
+            f"Functions there are: {known}. Make one from samples of yours: x = np.linspace(0, 1, 101); "
+            "mg.Spline(x, [f(s) for s in x]). Force laws in Python: mg.UserForce."
+        )
+    if isinstance(given, list | tuple | np.ndarray):
+        return (
+            f"{what} is a list of {np.size(given)} values without their times (or whatever it is a function of). Give "
+            "both: mg.Spline(times, values) for a smooth curve, mg.Table(times, values) for straight lines."
+        )
+    return (
+        f"{what} = {given!r} must be a number, a function ({known}), or a table with a 'type', one of "
+        f"{', '.join(FUNCTION_TYPES)}."
+    )
 
 
 def freeze_functions(obj: object) -> None:

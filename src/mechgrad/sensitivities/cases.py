@@ -10,9 +10,9 @@ import numpy as np
 
 from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.errors import InputError
+from mechgrad.integrators.guided import GuidedMotion
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.assembly import State
-from mechgrad.kinematics.guided import GuidedMotion
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.accuracy import accuracy_note, expected_accuracy
 from mechgrad.sensitivities.continuous import continuous_gradient

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, final, overload
 
 import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
+from mechgrad.integrators.guided import GuidedMotion
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.batch import check_threads
-from mechgrad.kinematics.guided import GuidedMotion
 from mechgrad.model.columns import STEP
 from mechgrad.sensitivities.cases import CONTINUOUS, Case, Subject, case_of
 from mechgrad.sensitivities.certificate import Certificate, certify
@@ -43,8 +43,12 @@ class Gradient:
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
     >>> g = mg.gradient(swing, mg.AtEnd(mg.JointVelocity("pin")), ["bob.mass", "bob.com.z", "gravity.z"])
-    >>> g.method, g.shape, bool(g.certify().passed)
-    ('adjoint', (1, 3), True)
+    >>> g.values.shape, g.array.shape, g["bob.com.z"].shape  # objectives, all derivatives, those by one parameter
+    ((1,), (1, 3), (1,))
+    >>> g.method, bool(g["psi", "gravity.z"] == g.array[0, 2]), bool(g.certify().passed)
+    ('adjoint', True, True)
+    >>> g
+    Gradient of 1 objective by 3 parameters (adjoint); held at the start: all coordinates and velocities. Next: ...
     """
 
     values: FloatArray
@@ -69,6 +73,26 @@ class Gradient:
         if parameter not in self.parameters:
             raise unknown_name("parameter", parameter, self.parameters, "the gradient")
         return np.asarray(self.array[:, self.parameters.index(parameter)])
+
+    @overload
+    def __getitem__(self, key: str) -> FloatArray: ...
+
+    @overload
+    def __getitem__(self, key: tuple[str, str]) -> float: ...
+
+    def __getitem__(self, key: str | tuple[str, str]) -> FloatArray | float:
+        """g["path"]: the column of a parameter, (no,);  g["objective", "path"]: one derivative."""
+        if isinstance(key, str):
+            return self.of(key)
+        if not (isinstance(key, tuple) and len(key) == 2):
+            raise InputError(
+                f"g[{key!r}] names nothing; write g['path of a parameter'], g['objective', 'path of a parameter'], or "
+                "g.array[i, k]."
+            )
+        objective, parameter = key
+        if objective not in self.objectives:
+            raise unknown_name("objective", str(objective), self.objectives, "the gradient")
+        return float(self.of(parameter)[self.objectives.index(objective)])
 
     def relative(self) -> FloatArray:
         """Relative sensitivities (no, np): per cent of the objective per per cent of the parameter.
@@ -106,6 +130,16 @@ class Gradient:
         from mechgrad.sensitivities.plots import plot_gradient
 
         return plot_gradient(self, relative=relative)
+
+    def __repr__(self) -> str:
+        objectives, parameters = (
+            f"{count} {noun}{'' if count == 1 else 's'}"
+            for count, noun in zip(self.shape, ("objective", "parameter"), strict=True)
+        )
+        return (
+            f"Gradient of {objectives} by {parameters} ({self.method}); {self.held} Next: print(g), g.values, g.array, "
+            f"g[{self.parameters[0]!r}], .relative(), .certify(), .plot()"
+        )
 
     def __str__(self) -> str:
         width = max(map(len, self.parameters))
@@ -159,8 +193,15 @@ def gradient(
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
     >>> g = mg.gradient(swing, mg.AtEnd(mg.JointCoordinate("pin")), ["start.position.pin"])
-    >>> bool(abs(g.array[0, 0]) <= 1.0)
+    >>> bool(abs(g["start.position.pin"][0]) <= 1.0)
     True
+    >>> print(g)
+                                   psi
+    value                ...
+    start.position.pin   ...
+    direct, since there are no more parameters (1) than objectives (1).
+    held at the start: all coordinates and velocities.
+    Exact for the steps as taken, of 0.01 s.
     """
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)

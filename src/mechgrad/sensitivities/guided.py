@@ -17,9 +17,9 @@ import numpy as np
 
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
+from mechgrad.integrators.guided import GuidedMotion, kinematic_motion
 from mechgrad.integrators.independent import named_rows
 from mechgrad.inverse.loads import Load
-from mechgrad.kinematics.guided import GuidedMotion, kinematic_motion
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.measures import JointReaction, Moments, Multiplier

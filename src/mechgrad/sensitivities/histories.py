@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.errors import InputError
+from mechgrad.integrators.guided import GuidedMotion
 from mechgrad.integrators.trajectory import Trajectory
-from mechgrad.kinematics.guided import GuidedMotion
 from mechgrad.sensitivities.guided import GuidedCase, check_measure
 from mechgrad.sensitivities.measures import Measure
 from mechgrad.sensitivities.parameters import Parameters

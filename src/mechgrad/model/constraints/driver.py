@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any, ClassVar, final
 
+from mechgrad.errors import ValueRangeError
 from mechgrad.model.attached import COORDINATE, Where
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.fields import function as function_field
-from mechgrad.model.functions import constant_part
+from mechgrad.model.functions import Polynomial, constant_part
 from mechgrad.model.rows import LINEAR, Row
+from mechgrad.typing import Number
 
 
 @final
@@ -17,7 +19,7 @@ from mechgrad.model.rows import LINEAR, Row
 class Driver(Constraint):
     """A coordinate is driven, whatever force that takes: rheonomic, it may do work.
 
-        q = function(t)
+        q = function(t)        or        q = start + speed t
 
     One holonomic row; smooth (C-infinity) as far as function(t) is. Accelerations contain function'': give at least a
     `Spline`, since a `Table` has jumps in its rate.
@@ -27,16 +29,39 @@ class Driver(Constraint):
     coordinate : str
         Coordinate of a hinge or slider (`model.q_names`).
     function : float or Function
-        In the unit of the coordinate, of time [s]. Paths `name.function.value`, `name.function.values.0`, ...
+        In the unit of the coordinate, of time [s]; a number holds the coordinate there. Paths `name.function.value`,
+        `name.function.values.0`, ...
+    speed, start : float, instead of a function
+        Constant rate [rad/s or m/s], and the coordinate at t = 0 [rad or m]: the function Polynomial((start, speed)),
+        with paths `name.function.coefficients.0` (start) and `.1` (speed).
 
+    >>> Driver("motor", "crank", speed=10.0)
+    Driver('motor', 'crank', function=Polynomial(coefficients=(0, 10)))
     >>> Driver("crank motion", "crank", Harmonic(0.5, frequency=2))
-    Driver('crank motion', 'crank', Harmonic(amplitude=0.5, frequency=2))
+    Driver('crank motion', 'crank', function=Harmonic(amplitude=0.5, frequency=2))
     """
 
     type_name: ClassVar[str] = "driver"
 
     coordinate: str = field(metadata=COORDINATE)
-    function: Any = field(metadata=function_field("constraint", ""))
+    function: Any = field(default=None, metadata=function_field("constraint", ""))
+    speed: InitVar[Number | None] = None
+    start: InitVar[Number | None] = None
+
+    def __post_init__(self, speed: Number | None, start: Number | None) -> None:
+        if self.function is None and speed is None:
+            raise ValueRangeError(
+                f"constraint {self.name!r}: nothing says how {self.coordinate!r} moves. Give a function of time, a "
+                "number to hold it there, or speed=..."
+            )
+        if self.function is not None and (speed is not None or start is not None):
+            raise ValueRangeError(
+                f"constraint {self.name!r}: a function and {'speed' if speed is not None else 'start'} are given; the "
+                "function says everything. Leave one of them out."
+            )
+        if speed is not None:
+            object.__setattr__(self, "function", Polynomial((0.0 if start is None else start, speed)))
+        Constraint.__post_init__(self)
 
     def rows(self, where: Where) -> tuple[Row, ...]:
         constant, function = constant_part(self.function)

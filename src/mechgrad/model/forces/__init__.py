@@ -3,6 +3,7 @@
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.bushing import Bushing
 from mechgrad.model.forces.joint_friction import JointFriction
+from mechgrad.model.forces.joint_spring import JointSpring
 from mechgrad.model.forces.measures import Coordinate, Height, Measure, Offset, Separation
 from mechgrad.model.forces.motor import Motor
 from mechgrad.model.forces.sphere_contact import SphereContact
@@ -16,7 +17,8 @@ from mechgrad.model.forces.wheel_contact import WheelContact
 FORCE_TYPES: dict[str, type[Force]] = {
     cls.type_name: cls
     for cls in (
-        SpringDamper, SpringCurve, TorsionSpring, Bushing, Motor, JointFriction, SphereContact, WheelContact, Tyre,
+        SpringDamper, SpringCurve, JointSpring, TorsionSpring, Bushing, Motor, JointFriction, SphereContact,
+        WheelContact, Tyre,
     )
 }  # fmt: skip
 """The force class of each `type` in a model file; a UserForce is code and in none."""
@@ -28,6 +30,7 @@ __all__ = [
     "Force",
     "Height",
     "JointFriction",
+    "JointSpring",
     "Measure",
     "Motor",
     "Offset",

@@ -19,7 +19,7 @@ class TorsionSpring(Force):
 
         tau = -stiffness (q - free_angle) - damping q'
 
-    Smooth (C-infinity). A negative stiffness is allowed.
+    Smooth (C-infinity). A negative stiffness is allowed. `JointSpring` is the same with names that suit sliders too.
 
     Attributes
     ----------

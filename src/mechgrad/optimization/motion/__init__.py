@@ -25,6 +25,7 @@ from mechgrad.optimization.motion.measures import (
     Stance,
     Torques,
 )
+from mechgrad.optimization.motion.overshoot import OvershootWarning
 from mechgrad.optimization.motion.problem import MotionProblem
 from mechgrad.optimization.motion.solution import GroundReactions, MotionSolution
 from mechgrad.optimization.motion.splines import Splines
@@ -61,6 +62,7 @@ __all__ = [
     "LoadSchedule",
     "MotionProblem",
     "MotionSolution",
+    "OvershootWarning",
     "Periodic",
     "PointLimits",
     "PointPath",

@@ -105,6 +105,10 @@ class Bundle:
         """Of the constraint rows."""
         return np.zeros(0) if self._combine is None else np.asarray(self._combine @ self._at(x).values.ravel())
 
+    def all_values(self, x: Array) -> Array:
+        """Of the measure itself, (nt, m)."""
+        return self._at(x).values
+
     def integral(self, x: Array) -> float:
         """Of all integrals, summed."""
         if not self.has_integral:

@@ -25,6 +25,7 @@ from mechgrad.optimization.motion.constraints import At, Requires
 from mechgrad.optimization.motion.grid import Grid
 from mechgrad.optimization.motion.measures.base import numbers_of, with_numbers
 from mechgrad.optimization.motion.measures.torques import CutForce
+from mechgrad.optimization.motion.overshoot import FINER, warn_of_overshoot
 from mechgrad.optimization.motion.setting import Requirement, Setting
 from mechgrad.optimization.motion.solution import MotionSolution
 from mechgrad.optimization.motion.splines import Splines
@@ -237,13 +238,19 @@ class MotionProblem:
         solver : "ipopt", "slsqp" or "trust-constr"
         hessian : "auto" (the best the solver takes), "exact", "gauss-newton" (of squares in the cost) or "lbfgs"
         progress : True prints a line per iteration; a function is called with each
+
+        Warns (`OvershootWarning`) where torques exceed their limits by more than 1 % between the instants where these
+        are enforced.
         """
         start = self._start(guess)
         result = solve(
             self.program(), start, solver=solver, hessian=hessian, max_iterations=max_iterations, tolerance=tolerance,
             time_limit=time_limit, progress=progress or None, options=options,
         )  # fmt: skip
-        return self._solution(result)
+        solution = self._solution(result)
+        if result.success:
+            warn_of_overshoot(self, solution)
+        return solution
 
     def feasible(
         self,
@@ -295,25 +302,32 @@ class MotionProblem:
         lengths = theta if isinstance(self.clock, FreeKnots) else None
         return MotionSolution(
             model, self.splines, result.x[:at].reshape(-1, self.width), self.clock.duration(theta), result,
-            self.setting.cuts, lengths,
+            self.setting.cuts, lengths, self,
         )  # fmt: skip
 
-    def residuals(self, solution: MotionSolution, finer: int = 8) -> dict[str, float]:
+    def _finer(self, constraints: Sequence[Requires]) -> Transcription:
+        """The program with other constraints, of which there may be more than unknowns: to look, not to solve."""
+        other = MotionProblem(self.model, self.splines, self.duration, self.numbers, self.setting.cuts)
+        other._constraints += constraints
+        other._check = lambda requirements: None  # type: ignore[method-assign]
+        return other.transcription()
+
+    def residuals(self, solution: MotionSolution, finer: int = FINER) -> dict[str, float]:
         """How far each kind of constraint is violated anywhere, also between the instants where it is enforced.
 
         The constraints are evaluated on a grid `finer` times as fine (those with bounds per instant on their own one);
         the numbers are in their own units, squared for what is enforced on squares.
         """
-        other = MotionProblem(self.model, self.splines, self.duration, self.numbers, self.setting.cuts)
+        if isinstance(finer, bool) or not isinstance(finer, int | np.integer) or finer < 1:
+            raise InputError(f"residuals: finer is {finer!r}; give 1, 2, ...")
+        constraints = []
         for constraint in self._constraints:
             names = [f.name for f in fields(constraint)]  # type: ignore[arg-type]
             by_instant = any(np.ndim(getattr(constraint, name, 0.0)) == 2 for name in ("lower", "upper"))
             if "per_segment" in names and not by_instant:
                 constraint = replace(constraint, per_segment=constraint.per_segment * finer)  # type: ignore[type-var, attr-defined]
-            other._constraints.append(constraint)
-        other._check = lambda requirements: None  # type: ignore[method-assign]  # finer than the unknowns, on purpose
-        t = other.transcription()
-        x = self._start(solution)
+            constraints.append(constraint)
+        t, x = self._finer(constraints), self._start(solution)
         values, (lower, upper) = t.values(x), t.bounds
         beyond = np.maximum(np.maximum(lower - values, values - upper), 0.0)
         worst: dict[str, float] = {}

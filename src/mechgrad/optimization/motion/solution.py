@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
@@ -62,6 +62,8 @@ class MotionSolution:
     cuts : forces in cut joints, whose profiles follow the coordinates
     lengths : (segments,) or None
         Lengths of the segments [s], if they were free.
+    problem : MotionProblem or None
+        What it solves; None for a motion that was loaded.
     """
 
     model: Model
@@ -71,6 +73,7 @@ class MotionSolution:
     result: SolverResult | None
     cuts: tuple[CutForce, ...] = ()
     lengths: Array | None = None
+    problem: Any = field(default=None, repr=False)
 
     def _clock(self) -> tuple[Clock, Array]:
         if self.lengths is None:
@@ -92,6 +95,11 @@ class MotionSolution:
         """t [s] of an even grid of normalised time (even in time, too, unless the segments have different lengths)."""
         clock, theta = self._clock()
         return clock.times(theta, self._even(samples))
+
+    def time(self, xi: float) -> float:
+        """t [s] at an instant of normalised time."""
+        clock, theta = self._clock()
+        return float(clock.times(theta, np.array([xi]))[0])
 
     def motion(self, samples: int = 101) -> tuple[Array, Array, Array, Array]:
         """t (samples,), q, v, a (samples, n) on an even grid."""
@@ -151,6 +159,20 @@ class MotionSolution:
         nowhere)."""
         tau = self.torques(samples, loads, ground)
         return np.asarray(np.maximum(np.max(np.abs(tau), axis=0) - limit, 0.0))
+
+    def residuals(self, finer: int = 8) -> dict[str, float]:
+        """How far each kind of constraint is violated anywhere, also between the instants where it is enforced.
+
+        On a grid `finer` times as fine as those instants, in the units of the constraints (squared for what is enforced
+        on squares); 1 looks at the instants alone.
+        """
+        if self.problem is None:
+            raise InputError(
+                "this motion does not know what it had to respect: it was loaded, or made by hand. Ask the problem: "
+                "problem.residuals(solution)."
+            )
+        found: dict[str, float] = self.problem.residuals(self, finer)
+        return found
 
     def unknowns_on(self, splines: Splines, clock: Clock) -> Array:
         """This motion as unknowns on other splines: a start for a refined problem."""

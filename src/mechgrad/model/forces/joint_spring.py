@@ -1,0 +1,53 @@
+"""A linear spring with a damper in a joint: on the coordinate of a hinge or a slider."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, final
+
+from mechgrad.model.attached import COORDINATE, Where, check_not_negative
+from mechgrad.model.fields import scalar
+from mechgrad.model.forces.base import Force
+from mechgrad.model.rows import LINEAR, SPRING, Law, Row
+from mechgrad.typing import Number
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class JointSpring(Force):
+    """Pushes a slider, or turns a hinge, back to where it is free.
+
+        Q = -stiffness (q - free) - damping q'
+
+    Q is a force [N] on a slider, a torque [N m] on a hinge. Smooth (C-infinity). A negative stiffness is allowed.
+    Between two points anywhere: `SpringDamper`; in all directions: `Bushing`.
+
+    Attributes
+    ----------
+    coordinate : str
+        Coordinate of a slider or hinge (`model.q_names`).
+    stiffness : float
+        Of a slider [N/m], of a hinge [N m/rad]. Path `name.stiffness`.
+    damping : float
+        Of a slider [N s/m], of a hinge [N m s/rad]; not negative. Path `name.damping`.
+    free : float
+        Coordinate without force: of a slider [m], of a hinge [rad]. Path `name.free`.
+
+    >>> JointSpring("suspension", "travel", stiffness=2e4, damping=1500, free=0.1)
+    JointSpring('suspension', 'travel', stiffness=20000, damping=1500, free=0.1)
+    """
+
+    type_name: ClassVar[str] = "joint_spring"
+
+    coordinate: str = field(metadata=COORDINATE)
+    stiffness: Number = field(default=0.0, metadata=scalar("force", "N/m or N m/rad"))
+    damping: Number = field(default=0.0, metadata=scalar("force", "N s/m or N m s/rad"))
+    free: Number = field(default=0.0, metadata=scalar("force", "m or rad"))
+
+    def check(self) -> None:
+        """Raise for negative damping."""
+        check_not_negative(self, "damping")
+
+    def laws(self, where: Where) -> tuple[Law, ...]:
+        row = Row(LINEAR, coordinates=((self.coordinate, 1.0),), label="coordinate")
+        return (Law(SPRING, (row,), (self.stiffness, self.damping, self.free)),)
