@@ -68,6 +68,10 @@ class InputError(MechgradError, ValueError):
     """An array given to a computation has the wrong shape or content."""
 
 
+class TooLargeError(InputError, MemoryError):
+    """Something that takes more memory than is there; raised before any of it is taken."""
+
+
 class AssemblyError(MechgradError, ArithmeticError):
     """Constraints that cannot be met: a loop that does not close, coordinates that contradict each other."""
 
