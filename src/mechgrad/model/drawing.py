@@ -128,7 +128,7 @@ def draw(
 
 
 def _direction(u: Array, what: str) -> Array:
-    if u.real @ u.real == 0.0:
+    if not u.real.any():
         raise ZeroAxisError(f"{what} = {brief(u)} has length zero. Give it a direction; any length will do.")
     return unit(u)
 

@@ -239,7 +239,7 @@ def check_nonzero(obj: object) -> None:
     """Axes, directions and quaternions must have a length."""
     for name, spec in table(type(obj)).specs.items():
         value = getattr(obj, name)
-        if spec.nonzero and value.real @ value.real == 0.0:
+        if spec.nonzero and not value.real.any():
             raise ZeroAxisError(
                 f"{where(obj)}: {name} = {brief(value)} has length zero. Give it a direction; any length will do."
             )
