@@ -84,6 +84,14 @@ class CertificateError(MechgradError, AssertionError):
     """Derivatives that do not pass their check; the message is the table with the verdict."""
 
 
+class MechgradWarning(UserWarning):
+    """The root of every warning that mechgrad gives: what is suspicious, and what to do about it."""
+
+
+class IdleGravityWarning(MechgradWarning):
+    """Gravity that moves nothing, since all joints turn about its direction or slide across it."""
+
+
 def unknown_name(what: str, name: str, known: Iterable[str], where: str = "") -> UnknownNameError:
     """Build the error for a name that is not among the known ones, with the nearest as a suggestion.
 

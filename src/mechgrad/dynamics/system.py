@@ -17,6 +17,7 @@ from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows, mechanism_of, row_report
 from mechgrad.memory import require_memory
+from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.joints import PRISMATIC
 from mechgrad.model.mechanism import N_HOLONOMIC, N_ROWS, Mechanism
 from mechgrad.model.rows import Row
@@ -213,6 +214,7 @@ def state_accelerations(
     >>> a.shape, lam.shape
     ((1,), (0,))
     """
+    note_idle_gravity(model, tree_of(model))
     Q = np.atleast_2d(np.asarray(q))
     V = np.zeros((len(Q), model.n_v)) if v is None else np.atleast_2d(np.asarray(v))
     system = System(model, tau, loads, dtype=complex if np.iscomplexobj(Q) or np.iscomplexobj(V) else None)

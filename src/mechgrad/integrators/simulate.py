@@ -28,6 +28,7 @@ from mechgrad.kinematics.batch import check_samples, tree_of
 from mechgrad.kinematics.mechanism import elements_of, row_report
 from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.model.configuration import unit
+from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.mechanism import R_FUNCTION, REFERENCE
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
@@ -182,6 +183,7 @@ def _simulated(
         _check_state(model, start, t0)
         state, start, v0, t0 = start, start.q, start.v, start.t if t0 is None else t0
     t0 = 0.0 if t0 is None else t0
+    note_idle_gravity(model, tree_of(model), above=2)
     q, v, single = _state(model, start, v0, loads)
     _check_numbers(duration, step, rtol, atol, t0)
     samples = None if samples is None else check_samples(samples)

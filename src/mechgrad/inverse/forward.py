@@ -30,6 +30,7 @@ from mechgrad.kinematics.batch import BLOCK, Batch, Kernels, check_out
 from mechgrad.kinematics.open_trees import require_tree
 from mechgrad.memory import require_memory
 from mechgrad.model.columns import column_index
+from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.pattern import Packed
 from mechgrad.typing import Array, ArrayLike
 
@@ -128,6 +129,7 @@ def forward_dynamics(
         also_complex=loads_are_complex(loads),
     )  # fmt: skip
     tree = batch.tree
+    note_idle_gravity(model, tree)
     table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
     if out is None:
         a = batch.empty(tree.n_v)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mechgrad.errors import ValueRangeError
 from mechgrad.model.fields import entries, entry
@@ -14,10 +14,10 @@ LARGEST = 1e50
 """Of masses, lengths, inertias and gravity: mass times length squared, and its square in eliminations, stay finite."""
 
 
-def too_large(model: Model) -> ValueRangeError:
-    """Names the number because of which tables are beyond all bounds."""
+def too_large(model: Model, *items: Any) -> ValueRangeError:
+    """The error that names the number, of bodies, joints and some more items, that is beyond all bounds."""
     path, value, unit = "", 0.0, ""
-    for item in (*model.bodies, *model.joints):
+    for item in (*model.bodies, *model.joints, *items):
         for label, (name, index, spec) in entries(item).items():
             size = 0.0 if spec.nonzero else abs(entry(item, name, index))
             if size > abs(value):
