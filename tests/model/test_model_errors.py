@@ -222,6 +222,7 @@ def test_wrong_shapes_are_refused_by_name_and_shape(make, texts):
         (lambda: Planar("N", "ground", "A", normal=(0, 0, 0)), "normal = (0, 0, 0)"),
         (lambda: Floating("N", "ground", "A", orientation=(0, 0, 0, 0)), "orientation = (0, 0, 0, 0)"),
         (lambda: Vector("N", "A", (0, 0, 0)), "direction = (0, 0, 0)"),
+        (lambda: Revolute("N", "ground", "A", axis=(1e-200, 0, 0)), "axis = (1e-200, 0, 0)"),
     ],
 )
 def test_axes_and_quaternions_of_length_zero_are_refused(make, field):

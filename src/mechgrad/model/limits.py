@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mechgrad.errors import ValueRangeError
 from mechgrad.model.fields import entries, entry
+from mechgrad.typing import Number
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -16,7 +17,8 @@ LARGEST = 1e50
 
 def too_large(model: Model, *items: Any) -> ValueRangeError:
     """The error that names the number, of bodies, joints and some more items, that is beyond all bounds."""
-    path, value, unit = "", 0.0, ""
+    path, unit = "", ""
+    value: Number = 0.0
     for item in (*model.bodies, *model.joints, *items):
         for label, (name, index, spec) in entries(item).items():
             size = 0.0 if spec.nonzero else abs(entry(item, name, index))

@@ -117,7 +117,7 @@ class Structure:
     def _chain_positions(self, side: int) -> np.ndarray:
         positions = np.empty(self.n_v + self.n_pairs, np.int64)
         own = np.zeros(positions.size, bool)
-        own[self.chain_start] = True
+        own[self.chain_start[: self.n_v]] = True
         positions[own], positions[~own] = self.columns_i[:, C_DIAGONAL], self.pairs[:, side]
         return positions
 
