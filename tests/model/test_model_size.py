@@ -120,17 +120,6 @@ def test_long_chains_without_pairs_move_as_others_do() -> None:
     np.testing.assert_allclose(moved.v[1] - v, other.v[1] - v, rtol=1e-3)
 
 
-def test_circles_are_found_in_proportion() -> None:
-    """Joints listed from the tip towards a circle: a search of the trail for every body would be quadratic."""
-    n = 4000
-    joints = [mg.Revolute(f"j{k}", f"b{k - 1}", f"b{k}") for k in range(n - 1, 0, -1)]
-    joints.append(mg.Revolute("j0", f"b{n - 1}", "b0"))
-    begin = time.process_time()
-    with pytest.raises(mg.ModelError, match="circle"):
-        mg.Model("circle", [mg.Body(f"b{k}") for k in range(n)], joints)
-    assert time.process_time() - begin < 2.0
-
-
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with 1 GiB left."""
