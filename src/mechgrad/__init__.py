@@ -21,8 +21,10 @@ from mechgrad.dynamics.terms import ConstraintTerms, MotionTerms, constraint_ter
 from mechgrad.errors import (
     AssemblyError,
     CertificateError,
+    IdleGravityWarning,
     InputError,
     MechgradError,
+    MechgradWarning,
     ModelError,
     SingularMassMatrixError,
 )
@@ -205,5 +207,5 @@ __all__ = [  # noqa: RUF022
     "certify", "certify_model", "Certificate",
     # what went wrong?
     "MechgradError", "ModelError", "InputError", "AssemblyError", "SingularMassMatrixError", "StepFailed",
-    "NoEquilibriumError", "CertificateError",
+    "NoEquilibriumError", "CertificateError", "MechgradWarning", "IdleGravityWarning",
 ]  # fmt: skip

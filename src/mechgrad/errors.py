@@ -68,6 +68,10 @@ class InputError(MechgradError, ValueError):
     """An array given to a computation has the wrong shape or content."""
 
 
+class TooLargeError(InputError, MemoryError):
+    """Something that takes more memory than is there; raised before any of it is taken."""
+
+
 class AssemblyError(MechgradError, ArithmeticError):
     """Constraints that cannot be met: a loop that does not close, coordinates that contradict each other."""
 
@@ -78,6 +82,14 @@ class SingularMassMatrixError(MechgradError, ArithmeticError):
 
 class CertificateError(MechgradError, AssertionError):
     """Derivatives that do not pass their check; the message is the table with the verdict."""
+
+
+class MechgradWarning(UserWarning):
+    """The root of every warning that mechgrad gives: what is suspicious, and what to do about it."""
+
+
+class IdleGravityWarning(MechgradWarning):
+    """Gravity that moves nothing, since all joints turn about its direction or slide across it."""
 
 
 def unknown_name(what: str, name: str, known: Iterable[str], where: str = "") -> UnknownNameError:

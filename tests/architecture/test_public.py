@@ -42,7 +42,7 @@ VOCABULARY = [
     "Multiplier", "JointReaction", "Effort",
     "certify", "certify_model", "Certificate",
     "MechgradError", "ModelError", "InputError", "AssemblyError", "SingularMassMatrixError", "StepFailed",
-    "NoEquilibriumError", "CertificateError",
+    "NoEquilibriumError", "CertificateError", "MechgradWarning", "IdleGravityWarning",
 ]  # fmt: skip
 
 ROOMS = {

@@ -170,7 +170,9 @@ ROD = np.diag([0.0, 0.1, 0.1])  # along x, no thickness
 
 def massless_tip() -> mg.Model:
     bodies = [mg.Body("arm", 1.0, (0.3, 0.0, 0.0), np.eye(3)), mg.Body("tip", 0.0)]
-    return mg.Model("massless tip", bodies, [mg.Revolute("a", "ground", "arm"), mg.Prismatic("b", "arm", "tip")])
+    return mg.Model(
+        "massless tip", bodies, [mg.Revolute("a", "ground", "arm", axis=(0, 1, 0)), mg.Prismatic("b", "arm", "tip")]
+    )
 
 
 def rod_on_a_ball() -> mg.Model:

@@ -22,7 +22,7 @@ def crank(angle=None, **more):
     return mg.Model(
         "crank", [mg.Body("disc", 1.3, com=(0.2, 0.1, 0.0), inertia=(0.1, 0.2, 0.3))],
         [mg.Revolute("axle", "ground", "disc", axis=(0, 0, 1))], [mg.Point("rim", "disc", (0.5, 0.2, 0.1))], vectors,
-        constraints=[mg.AngleBetween("turn", "x", "spoke", "z", angle=angle)], **more,
+        gravity=(0, 0, 0), constraints=[mg.AngleBetween("turn", "x", "spoke", "z", angle=angle)], **more,
     )  # fmt: skip
 
 

@@ -107,20 +107,22 @@ def test_what_makes_no_joint_becomes_a_constraint():
     assert "ex: ground-body: constraint SameVector" in loose.report
 
 
-def test_plain_names_in_forces_and_constraints_are_those_of_the_first_owner():
+def test_names_of_shared_points_in_forces_and_constraints():
     drawing = two_bodies(
         "P",
         "P Q",
         mg.FixedDistance("rope", "P@body", "Q", 0.4),
+        mg.FixedDistance("plain", "P", "Q", 0.4),
         forces=[
-            mg.SpringDamper("spring", "P", "Q", 10.0),
-            mg.UserForce("own", [mg.Separation("P", "Q")], lambda t, g, gd: g),
+            mg.SpringDamper("spring", "P@ground", "Q", 10.0),
+            mg.UserForce("own", [mg.Separation("P@ground", "Q")], lambda t, g, gd: g),
         ],
     )
     spring, own = drawing.model.forces
     assert (spring.point_a, spring.point_b) == ("P@ground", "Q")
     assert own.measures == (mg.Separation("P@ground", "Q"),)
     assert drawing.model.constraint("rope").point_a == "P@body"
+    assert drawing.model.constraint("plain").point_a == "P@ground"
     assert (drawing.marker("P"), drawing.marker("P", "body"), drawing.marker("Q")) == ("P@ground", "P@body", "Q")
 
 

@@ -37,7 +37,9 @@ from mechgrad.kinematics.assembly import (
     held_rates,
     newton,
 )
+from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.held import Equations, Quantity, checked_state, find_values, finite_number
+from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.typing import Array, ArrayLike, Number
 
 if TYPE_CHECKING:
@@ -230,6 +232,7 @@ class _Search:
         if not np.isfinite(t):
             raise InputError(f"t is {t}; it must be finite [s].")
         self.model, self.t = model, t
+        note_idle_gravity(model, tree_of(model), above=2)
         self.system = System(model, tau, loads, dtype=complex if np.iscomplexobj(np.array(values)) else None)
         self.dtype = self.system.dtype
         self.equations = Equations.of(model, quantities, np.zeros(0, self.dtype))

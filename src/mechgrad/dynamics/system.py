@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +16,10 @@ from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows, mechanism_of, row_report
+from mechgrad.memory import require_memory
+from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.joints import PRISMATIC
-from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
+from mechgrad.model.mechanism import N_HOLONOMIC, N_ROWS, Mechanism
 from mechgrad.model.rows import Row
 from mechgrad.model.tree import KIND, V_AT
 from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
@@ -76,26 +78,43 @@ class System:
         kept = row_report(model).kept if rows is None else rows
         self.rows = kept
         self.free = tuple(row.label for row in free)
-        self.T = mechanism_of(
-            model, rows=kept, free=free, tau=forces, loads=(table.indices, table.rows(slice(0, 1))),
+        self._record = partial(
+            mechanism_of, model, rows=kept, free=free, tau=forces, loads=(table.indices, table.rows(slice(0, 1))),
             users=self.users.addresses, dtype=self.dtype, about_com=about_com,
         )  # fmt: skip
         self.names = tuple(elements.row_names[k] for k in kept)
 
+    @cached_property
+    def T(self) -> Mechanism:
+        """The record, made when it is first asked for."""
+        n, m = self.model.n_v, len(self.names)
+        require_memory(
+            8.0 * (4 * n * n + 2 * (n + m) ** 2),  # the room of a step, `dynamics.kernels.solver`
+            f"the matrices of {n} velocities and {m} constraint rows of model {self.model.name!r}",
+            "Explicit motions of open trees (scheme 'rk4' or 'dop853') need none.",
+        )
+        return self._record()
+
+    @cached_property
+    def recursive(self) -> Mechanism:
+        """The record that accelerations and explicit marches read: for open trees one of size O(n_v), without what
+        relates pairs of columns."""
+        return self._record(pairs=False) if not self.names else self.T
+
     @property
     def n_constraints(self) -> int:
         """Number of constraint rows that act."""
-        return int(self.T.ints[N_CONSTRAINTS])
+        return len(self.names)
 
     @property
     def n_holonomic(self) -> int:
         """Number of those at position level, which come first."""
-        return int(self.T.ints[N_HOLONOMIC])
+        return int(self.recursive.ints[N_HOLONOMIC])
 
     @property
     def n_rows(self) -> int:
         """Number of rows that act, those of force laws too."""
-        return int(self.T.ints[N_ROWS])
+        return int(self.recursive.ints[N_ROWS])
 
     def constraints(self, q: Array, v: Array | None = None, a: Array | None = None, t: ArrayLike = 0.0) -> RowValues:
         """Values, rates, second rates and Jacobians of the constraint rows at samples (nt, n)."""
@@ -110,7 +129,7 @@ class System:
         lam: Array = np.full((len(q), self.n_constraints), np.nan, self.dtype)
         # copies: contiguous and writeable whatever was given, so that one machine code serves
         q, v = (np.array(x, self.dtype, order="C") for x in (q, v))
-        row, reason = _kernels.state_accelerations(self.T, numbers, q, v, np.array(t, float), a, lam)
+        row, reason = _kernels.state_accelerations(self.recursive, numbers, q, v, np.array(t, float), a, lam)
         self.users.raise_pending()
         return a, lam, row, reason
 
@@ -195,6 +214,7 @@ def state_accelerations(
     >>> a.shape, lam.shape
     ((1,), (0,))
     """
+    note_idle_gravity(model, tree_of(model))
     Q = np.atleast_2d(np.asarray(q))
     V = np.zeros((len(Q), model.n_v)) if v is None else np.atleast_2d(np.asarray(v))
     system = System(model, tau, loads, dtype=complex if np.iscomplexobj(Q) or np.iscomplexobj(V) else None)

@@ -83,7 +83,7 @@ def _marching(job: Job, choosing: Choosing | None = None) -> Callable[..., tuple
     """The compiled march of order eight, ready for its ends, start and outputs; returns the instants of switches
     last. choosing: goes on from call to call; that of the job if left out."""
     f, kind = numbers(job)
-    T, dtype = job.system.T, job.system.dtype
+    T, dtype = job.system.recursive, job.system.dtype
     if choosing is None:
         choosing = job.choosing()
     nothing: Array = np.empty((0, 0), dtype)
@@ -123,9 +123,7 @@ def adaptive(job: Job) -> Trajectory:
     """The method of order eight."""
     if not job.single:
         raise InputError("scheme 'dop853' takes one start; give a step (scheme 'rk4') for batches.")
-    samples = job.samples or 201
-    if samples < 2:
-        raise InputError(f"samples is {samples}; give at least 2.")
+    samples = job.instants()
     t = job.t0 + np.linspace(0.0, job.duration, samples)
     Q, V = np.empty((samples, job.q.shape[1]), job.q.dtype), np.empty((samples, job.v.shape[1]), job.q.dtype)
     Q[0], V[0] = job.q[0], job.v[0]
@@ -260,7 +258,7 @@ def fixed(job: Job) -> Trajectory:
     outputs, every, h = job.steps()
     t = job.t0 + np.linspace(0.0, job.duration, outputs)
     q, v = job.q, job.v
-    T = job.system.T
+    T = job.system.recursive
     if not job.single and job.system.n_constraints:
         raise InputError("a batch of starts needs a mechanism without constraints; call simulate once per start.")
     Q = np.empty((outputs, len(q), q.shape[1]), q.dtype)
@@ -351,7 +349,7 @@ def fixed_states(motion: Trajectory, k: int, count: int, h: float) -> tuple[Arra
     Q, V = np.empty((count + 1, 1, motion.q.shape[1])), np.empty((count + 1, 1, motion.v.shape[1]))
     Q[0], V[0] = motion.q[k], motion.v[k]
     t0 = float(motion.t[k])
-    arguments = job.system.T, f, no_ranks(), RK4_A, RK4_B, RK4_C, h, t0, 1
+    arguments = job.system.recursive, f, no_ranks(), RK4_A, RK4_B, RK4_C, h, t0, 1
     _, reason, _ = chosen(
         job.choosing(k * every), lambda c: _kernels.fixed_one(*arguments, *kind._replace(dependent=c), Q, V)
     )

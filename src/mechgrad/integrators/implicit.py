@@ -208,9 +208,7 @@ def controlled(job: Job) -> Trajectory:
         raise InputError("step control takes real numbers; give a step.")
     if job.stop is not None:
         raise InputError("a stop condition with an implicit scheme needs a fixed step; give one.")
-    samples = job.samples or 201
-    if samples < 2:
-        raise InputError(f"samples is {samples}; give at least 2.")
+    samples = job.instants()
     run = _Run(job, samples)
     run.settings = run.settings._replace(enough=ENOUGH)
     t = job.t0 + np.linspace(0.0, job.duration, samples)

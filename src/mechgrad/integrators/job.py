@@ -33,11 +33,14 @@ from mechgrad.integrators.schemes import Scheme
 from mechgrad.integrators.trajectory import StepFailed, Trace, Trajectory
 from mechgrad.kernels.interrupt import raised
 from mechgrad.kinematics.assembly import State
+from mechgrad.memory import require_memory
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 Stop = Callable[[Array, Array, Array], ArrayLike]
 
 MOST_STEPS = 10_000_000
+MOST_FIXED = 1e15  # fixed steps: more cannot be counted without rounding, and last for decades
+SAMPLES = 201  # instants reported, unless they are named
 NEAR_DEAD_POINT = 0.3  # least singular value of [Gamma; B] beside the largest, where a march broke off
 NEAR_CHANGE_POINT = 0.1  # the same of Gamma alone, beside what it was at the start
 PARTS = 20  # of a march between two looks at a stop condition or a report
@@ -101,6 +104,10 @@ class Job:
     def steps(self) -> tuple[int, int, float]:
         """(outputs, steps between two of them, step) of a march with fixed steps."""
         assert self.step is not None
+        if not self.duration / self.step < MOST_FIXED:
+            raise InputError(
+                f"{self.duration} s in steps of {self.step} s are more than {MOST_FIXED:g} steps; take longer ones."
+            )
         n_steps = self.count()
         if abs(n_steps * self.step - self.duration) > 1e-9 * self.duration:
             raise InputError(
@@ -108,11 +115,30 @@ class Job:
                 f"{self.duration / n_steps:.12g} s, or another duration."
             )
         outputs = n_steps + 1 if self.samples is None else self.samples
-        if outputs < 2 or n_steps % (outputs - 1):
+        if n_steps % (outputs - 1):
             raise InputError(
                 f"{n_steps} steps cannot give {outputs} evenly spaced samples; choose samples - 1 that divides them."
             )
+        self._require_room(outputs)
         return outputs, n_steps // (outputs - 1), self.duration / n_steps
+
+    def instants(self) -> int:
+        """Outputs of a march that chooses its own steps."""
+        outputs = SAMPLES if self.samples is None else self.samples
+        self._require_room(outputs)
+        return outputs
+
+    def _require_room(self, outputs: int) -> None:
+        """Raise unless so many states, accelerations and multipliers, and what schemes remember, can be kept."""
+        n_q, n_v, m = self.q.shape[1], self.v.shape[1], self.system.n_constraints
+        remedy = "Give fewer samples."
+        if self.samples is None:
+            remedy = "Give samples=... to keep fewer instants than steps, or take a longer step."
+        require_memory(
+            float(outputs) * len(self.q) * ((n_q + 4 * n_v + m) * self.q.itemsize + 64.0),
+            f"a motion of {self.system.model.name!r} with {outputs} instants of {n_q} coordinates and {n_v} velocities",
+            remedy,
+        )
 
     def parts(self, outputs: int) -> list[tuple[int, int]]:
         """First and last output of each part of the march."""

@@ -24,10 +24,11 @@ from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.inverse.loads import Load, loads_are_complex
 from mechgrad.kinematics.assembly import State, assemble
-from mechgrad.kinematics.batch import tree_of
+from mechgrad.kinematics.batch import check_samples, tree_of
 from mechgrad.kinematics.mechanism import elements_of, row_report
 from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.model.configuration import unit
+from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.mechanism import R_FUNCTION, REFERENCE
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
@@ -150,10 +151,11 @@ def simulate_again(
     True
     """
     job: Any = motion.trace.job
+    about_com = bool(motion.system.recursive.ints[REFERENCE])
     return _simulated(
         model, start, v0, job.duration, job.formulation, job.scheme, job.step,
         job.samples if samples is None else samples, motion.tau if tau is None else tau,
-        motion.loads if loads is None else loads, job.t0, "com" if motion.system.T.ints[REFERENCE] else "origin",
+        motion.loads if loads is None else loads, job.t0, "com" if about_com else "origin",
         job.rtol, job.atol, None, False, None if own_steps else motion,
     )  # fmt: skip
 
@@ -189,8 +191,10 @@ def _simulated(
         state, start, v0, t0 = start, start.q, start.v, start.t if t0 is None else t0
     assert not isinstance(v0, Mapping)
     t0 = 0.0 if t0 is None else t0
+    note_idle_gravity(model, tree_of(model), above=2)
     q, v, single = _state(model, start, v0, loads)
     _check_numbers(duration, step, rtol, atol, t0)
+    samples = None if samples is None else check_samples(samples)
     if stop is not None and not single:
         raise InputError("a stop condition ends one motion; give one start, or look at the batch afterwards.")
     loops = bool(row_report(model).names) if has_elements(model) else False
@@ -324,7 +328,7 @@ def _system(
 def _held(motion: Trajectory, system: System, q: Array) -> FloatArray:
     """The steps of a motion to be taken again; with the states before them, if real parts are to be the same."""
     steps = explicit.held_steps(motion)
-    tables = ((getattr(x.T, name).real for name in ("atoms_f", "markers_f", "loads_f", "numbers")) for x in
+    tables = ((getattr(x.recursive, name).real for name in ("atoms_f", "markers_f", "loads_f", "numbers")) for x in
               (system, motion.system))  # fmt: skip
     same = all(np.array_equal(mine, theirs) for mine, theirs in zip(*tables, strict=True))
     same = same and system.dtype is complex and bool(np.allclose(q[0].real, motion.q[0], rtol=0.0, atol=1e-9))

@@ -28,7 +28,9 @@ from mechgrad.kernels.host import LANES
 from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
 from mechgrad.kinematics.batch import BLOCK, Batch, Kernels, check_out
 from mechgrad.kinematics.open_trees import require_tree
+from mechgrad.memory import require_memory
 from mechgrad.model.columns import column_index
+from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.pattern import Packed
 from mechgrad.typing import Array, ArrayLike
 
@@ -127,6 +129,7 @@ def forward_dynamics(
         also_complex=loads_are_complex(loads),
     )  # fmt: skip
     tree = batch.tree
+    note_idle_gravity(model, tree)
     table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
     if out is None:
         a = batch.empty(tree.n_v)
@@ -140,6 +143,12 @@ def forward_dynamics(
     # branches factors win by 5 to 15 % with 8 lanes and lose by 20 to 50 % with 4. Not worth an exception; one
     # way for all also keeps batches equal to single states.
     recursive = method != "factor"
+    if not recursive:
+        require_memory(
+            8.0 * (tree.n_v + tree.structure.n_pairs),
+            f"the factors of a mass matrix of {tree.n_v} velocities",
+            'method="recursive" needs none.',
+        )
     kernel, atoms_f = batch.pick(RECURSIVE if recursive else ACCELERATIONS), batch.atoms_f
 
     def eliminate(part: slice) -> int:
@@ -222,6 +231,11 @@ def forward_dynamics_derivatives(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)), also_complex=np.iscomplexobj(a)
     )  # fmt: skip
     n, nt = model.n_v, batch.nt
+    require_memory(
+        24.0 * nt * n * n,
+        f"the derivatives of {n} accelerations for {'a single state' if nt == 1 else f'{nt} samples'}",
+        "Take fewer samples at a time, or products with inverse_dynamics_derivatives, which are sparse.",
+    )
     arrays: list[Array] = []
     paths: tuple[str, ...] = ()
     # in blocks: the packed derivatives of one block are all that is needed beside the result

@@ -31,6 +31,7 @@ from mechgrad.model.columns import (
     model_terms,
     parameter_columns,
 )
+from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.pattern import Packed, Pattern
 from mechgrad.model.tree import Tree
 from mechgrad.typing import Array, ArrayLike
@@ -96,6 +97,7 @@ def inverse_dynamics(
         also_complex=loads_are_complex(loads),
     )  # fmt: skip
     tree = batch.tree
+    note_idle_gravity(model, tree)
     table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
     if out is None:
         tau = batch.empty(tree.n_v)
@@ -223,6 +225,7 @@ def inverse_dynamics_derivatives(
         also_complex=loads_are_complex(loads),
     )  # fmt: skip
     tree = batch.tree
+    note_idle_gravity(model, tree)
     table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
     columns = columns_for(model, tree, wrt, table)
     shapes = (tree.n_v, tree.pattern.nnz, tree.pattern.nnz, tree.pattern.nnz, columns.pattern.nnz)

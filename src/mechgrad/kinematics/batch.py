@@ -6,6 +6,8 @@ float32, a read-only array) is copied block by block, so that a million samples 
 
 from __future__ import annotations
 
+import math
+import operator
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +17,7 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.kernels.host import LANES
+from mechgrad.memory import UNASKED, require_memory
 from mechgrad.model.joints import BALL
 from mechgrad.model.tree import KIND, Q_AT, Tree, compile_tree
 from mechgrad.typing import Array, ArrayLike
@@ -46,8 +49,8 @@ class Batch:
     Parameters
     ----------
     given : names, arrays and their numbers of columns
-        Arrays are (n,) for a single state or (nt, n); None stands for zeros. A single state among many samples
-        serves them all.
+        Arrays are (n,) for a single state or (nt, n); None stands for zeros, but for q. A single state among many
+        samples serves them all.
     """
 
     __slots__ = ("arrays", "convert", "dtype", "given", "nt", "single", "tree")
@@ -80,6 +83,10 @@ class Batch:
         self.single, self.nt, is_complex = True, 1, also_complex or self.tree.dtype is complex
         for name, values, n in given:
             if values is None:
+                if name == "q":
+                    raise InputError(
+                        f"q is None; model {model.name!r} needs ({n},) or (nt, {n}), e.g. model.neutral()."
+                    )
                 arrays.append(None)
                 continue
             x = values if type(values) is np.ndarray else np.asarray(values)
@@ -138,17 +145,30 @@ class Batch:
 
     def empty(self, *shape: int) -> Array:
         """An uninitialised array (nt, *shape) of the batch's type."""
+        self._require(math.prod(shape))
         return np.empty((self.nt, *shape), self.dtype)
 
     def empties(self, sizes: Sequence[int]) -> list[Array]:
         """Uninitialised arrays (nt, size), carved from one block: from 4 MB on NumPy asks for huge pages, and
         taking fresh memory page by page can cost more than computing what goes into it."""
+        self._require(sum(sizes))
         block: Array = np.empty(self.nt * sum(sizes), self.dtype)
         arrays, at = [], 0
         for size in sizes:
             arrays.append(block[at : at + self.nt * size].reshape(self.nt, size))
             at += self.nt * size
         return arrays
+
+    def _require(self, numbers: int) -> None:
+        """Raise unless there is room for so many numbers per sample."""
+        needed = float(self.nt) * numbers * (16 if self.dtype is complex else 8)
+        if needed > UNASKED:
+            samples = "a single state" if self.nt == 1 else f"{self.nt} samples"
+            require_memory(
+                needed,
+                f"a result of {numbers} numbers for {samples}",
+                "Take fewer samples at a time." if self.nt > 1 else "Take a smaller model, or a result of size O(n_v).",
+            )
 
     def sweep(self, call: Callable[[slice], int], threads: int = 1) -> None:
         """Call `call(rows)` for all samples, in blocks where needed; it returns the offending row of its block, or
@@ -202,6 +222,20 @@ def check_threads(threads: int) -> int:
     if threads < 0 or threads != int(threads):
         raise InputError(f"threads is {threads}; give 1 (none), a number of threads, or 0 for all cores.")
     return int(threads) or os.cpu_count() or 1
+
+
+def check_samples(samples: int, least: int = 2) -> int:
+    """A number of samples, if it is one; 2 and more have both ends."""
+    try:
+        count = operator.index(samples)
+    except TypeError:
+        count = least - 1
+    if count < least or isinstance(samples, bool):
+        raise InputError(
+            f"samples is {samples!r}; give a whole number, at least {least}"
+            + (", both ends included." if least == 2 else ".")
+        )
+    return count
 
 
 def check_out(out: Array, shape: tuple[int, ...], dtype: type, name: str = "out") -> Array:

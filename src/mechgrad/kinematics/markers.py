@@ -27,6 +27,7 @@ from mechgrad.model.columns import (
     model_terms,
     parameter_columns,
 )
+from mechgrad.model.limits import LARGEST, too_large
 from mechgrad.model.tree import LAST_COLUMN, PARENT, Tree
 from mechgrad.typing import Array, ArrayLike
 
@@ -75,6 +76,8 @@ def _table(model: Model, tree: Tree, markers: Sequence[str], dtype: type) -> _Ta
         local.append(axes @ x + (origin if kind == POINT else 0.0))
     indices = np.array(rows, np.int64).reshape(-1, 2)
     numbers: Array = np.array(local, dtype).reshape(-1, 3)
+    if not np.abs(numbers[indices[:, 1] == POINT]).max(initial=0.0) <= LARGEST:
+        raise too_large(model, *model.points)
     for array in (indices, numbers):
         array.setflags(write=False)
     return _Table(tuple(markers), indices, numbers)

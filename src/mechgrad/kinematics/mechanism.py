@@ -16,6 +16,7 @@ import numpy as np
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.kernels import constraint_rows as _kernels
+from mechgrad.memory import require_memory
 from mechgrad.model.elements import Elements, compile_elements
 from mechgrad.model.mechanism import (
     AT_COLUMNS,
@@ -56,6 +57,9 @@ if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 _NO_LOADS_I, _NO_LOADS_F = np.zeros((0, 2), np.int64), np.zeros((1, 0))
+_NO_PAIRS, _NO_PATTERN = np.zeros((0, 2), np.int64), np.zeros(0, np.int64)
+for _empty in (_NO_PAIRS, _NO_PATTERN):
+    _empty.setflags(write=False)
 IDLE = 1e-11  # of a row's largest Jacobian entry: smaller is rounding
 RANDOM_STATES = 4
 
@@ -135,6 +139,7 @@ def mechanism_of(
     users: Sequence[int] = (),
     dtype: type | None = None,
     about_com: bool = False,
+    pairs: bool = True,
 ) -> Mechanism:
     """The record of a model.
 
@@ -146,11 +151,12 @@ def mechanism_of(
     users : addresses of user laws, in the order of `Elements.user`
     dtype : float or complex; complex where the model is
     about_com : accumulate about the centres of mass instead of the world's origin
+    pairs : with all that relates pairs of columns, O(n_v depth) numbers; accelerations of open trees need none of it
     """
     tree, elements = tree_of(model), elements_of(model)
     kept = row_report(model).kept if rows is None else rows
     dtype = dtype or (complex if tree.dtype is complex or elements.dtype is complex else float)
-    return _record(model, tree, elements, kept, free, dtype, tau, loads, users, about_com)
+    return _record(model, tree, elements, kept, free, dtype, tau, loads, users, about_com, pairs)
 
 
 def _record(
@@ -164,6 +170,7 @@ def _record(
     loads: tuple[Array, Array] | None = None,
     users: Sequence[int] = (),
     about_com: bool = False,
+    pairs: bool = True,
 ) -> Mechanism:
     if free:
         elements = compile_elements(model, tree, free)
@@ -193,7 +200,7 @@ def _record(
         AT_FUNCTIONS: elements.functions_i,
         AT_MARKERS: np.column_stack([elements.markers_i, last]),
         AT_COLUMNS: tree.columns_i[:, [C_PARENT, C_ATOM]],
-        AT_MOVES: _moves(model, tree),
+        AT_MOVES: _moves(model, tree) if pairs and len(rows) else np.zeros(0, bool),
     }
     real = {
         AT_ROW_NUMBERS: elements.rows_f[rows],
@@ -208,9 +215,9 @@ def _record(
         atoms_i=_fixed(tree.atoms_i),
         atoms_f=numbers(tree.atoms_f),
         columns_i=_fixed(tree.columns_i),
-        pairs=_fixed(tree.pairs),
-        pattern_rows=_fixed(np.ascontiguousarray(tree.pattern.rows, np.int64)),
-        pattern_cols=_fixed(np.ascontiguousarray(tree.pattern.cols, np.int64)),
+        pairs=_fixed(tree.pairs) if pairs else _NO_PAIRS,
+        pattern_rows=_fixed(np.ascontiguousarray(tree.pattern.rows, np.int64)) if pairs else _NO_PATTERN,
+        pattern_cols=_fixed(np.ascontiguousarray(tree.pattern.cols, np.int64)) if pairs else _NO_PATTERN,
         chain_start=_fixed(tree.chain_start),
         markers_i=_fixed(elements.markers_i),
         markers_f=numbers(elements.markers_f),
@@ -231,6 +238,11 @@ def _fixed(x: Array) -> Array:
 
 def _moves(model: Model, tree: Tree) -> Array:
     def make(_: Model) -> Array:
+        require_memory(
+            9.0 * (tree.n_atoms + 1) * tree.n_v,
+            f"which of {tree.n_v} velocities moves which of {tree.n_atoms} bodies of model {model.name!r}",
+            "Constraints, and derivatives of forces, need that table: make a smaller model.",
+        )
         moves = np.zeros((tree.n_atoms + 1, tree.n_v), bool)
         for atom in range(tree.n_atoms):
             moves[atom, tree.path(int(tree.atoms_i[atom, LAST_COLUMN]))] = True

@@ -104,7 +104,7 @@ def _square_inertia(body: Body) -> Array:
             f"{what} is not symmetric: entries differ by {gap:.6g} kg m^2 from their mirror. "
             "Give xy = yx, xz = zx, yz = zy."
         )
-    return 0.5 * (given + given.T)
+    return 0.5 * given + 0.5 * given.T
 
 
 def _check_inertia(body: Body) -> None:
@@ -119,7 +119,7 @@ def _check_inertia(body: Body) -> None:
             f"body {body.name!r}: the inertia is not positive; its principal moments are {text} kg m^2. "
             "Give it about the centre of mass, with products of inertia entering as -integral(x y dm)."
         )
-    if moments[0] + moments[1] < moments[2] - tolerance:
+    if 0.5 * moments[0] + 0.5 * moments[1] < 0.5 * (moments[2] - tolerance):  # halves: sums of the largest overflow
         raise InertiaError(
             f"body {body.name!r}: no mass distribution has the principal moments {text} kg m^2: "
             f"the largest exceeds the sum of the others by {moments[2] - moments[1] - moments[0]:.6g}. "

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +23,7 @@ import numpy as np
 from mechgrad.errors import InputError, UnknownNameError
 from mechgrad.model.fields import replaced
 from mechgrad.model.joints.reversed import Reversed
-from mechgrad.model.parameters import read_value, resolve
+from mechgrad.model.parameters import MAGIC, is_path, matching, read_value, resolve
 from mechgrad.model.pattern import Pattern
 from mechgrad.model.tree import LAST_COLUMN, PARENT, Pose, Tree, compose, second_moments, six
 
@@ -80,12 +79,15 @@ def column_index(parameters: Sequence[str], path: str) -> int:
 
 
 def expand_paths(model: Model, wrt: str | Sequence[str], extra: Sequence[str] = ()) -> tuple[str, ...]:
-    """Resolve names and glob patterns ("*.mass", "dh.7.*") to parameter paths, in order, each once."""
+    """Resolve names and shell patterns ("*.mass", "dh.7.*") to parameter paths, in order, each once.
+
+    What is the path of a number as it stands is no pattern, whatever its characters.
+    """
     chosen: dict[str, None] = {}
     for item in [wrt] if isinstance(wrt, str) else wrt:
-        if any(c in item for c in "*?["):
+        if MAGIC.search(item) and item not in extra and not is_path(model, item):
             known = [*model.cached("paths", lambda m: [p.path for p in m.parameters()]), *extra]
-            found = [p for p in known if fnmatchcase(p, item)]
+            found = matching(model, item, known)
             if not found:
                 raise UnknownNameError(
                     f"nothing matches the pattern {item!r} among the {len(known)} parameters of model {model.name!r}; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.model.frames import quaternion_product, rotation_vector_to_quaternion
+from mechgrad.model.frames import quaternion_product, rotation_vector_to_quaternion, scaled
 from mechgrad.model.layout import Layout
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
@@ -26,9 +26,9 @@ def unit(layout: Layout, q: Array) -> Array:
     """
     if not layout.ball_q.size:
         return q
-    e = q[..., layout.ball_q]
+    e, size = scaled(q[..., layout.ball_q])
     square = np.sum(e * e, axis=-1, keepdims=True)
-    off = (np.abs(square.real - 1.0) > LENGTH_ROUNDING) & (square.real > 0.0)
+    off = ((np.abs(square.real - 1.0) > LENGTH_ROUNDING) | (size != 1.0)) & (square.real > 0.0)
     if not off.any():
         return q
     out = np.array(q)

@@ -12,7 +12,7 @@ import numpy as np
 from mechgrad.errors import DuplicateNameError, ShapeError, ValueRangeError, ZeroAxisError, unknown_name
 from mechgrad.model.body import Body
 from mechgrad.model.detection import ALIGNED, Scene
-from mechgrad.model.fields import as_vector, brief
+from mechgrad.model.fields import as_vector, brief, is_nowhere
 from mechgrad.model.frames import cross, norm, unit
 from mechgrad.model.joints.base import Pose
 from mechgrad.typing import Array, ArrayLike
@@ -128,8 +128,8 @@ def draw(
 
 
 def _direction(u: Array, what: str) -> Array:
-    if u.real @ u.real == 0.0:
-        raise ZeroAxisError(f"{what} = {brief(u)} has length zero. Give it a direction; any length will do.")
+    if is_nowhere(u):
+        raise ZeroAxisError(f"{what} = {brief(u)} has length zero. Give it a direction; any other length will do.")
     return unit(u)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from mechgrad.model.attached import places
 from mechgrad.model.forces.user_force import UserForce
+from mechgrad.model.limits import LARGEST, too_large
 from mechgrad.model.rows import FIRST_RATE_KIND, Law, Place, Row
 from mechgrad.model.tree import Tree
 from mechgrad.typing import Array, IntArray
@@ -160,6 +161,10 @@ class _Tables:
             "laws_f": _matrix(self.laws_f, MOST_NUMBERS),
             "pieces_f": np.concatenate(self.pieces) if self.pieces else np.zeros((0, 6)),
         }
+        if not np.abs(numbers["markers_f"]).max(initial=0.0) <= LARGEST:
+            raise too_large(self.model, *self.model.points)
+        if not all(np.isfinite(x).all() for x in numbers.values()):
+            raise too_large(self.model, *self.model.constraints, *self.model.forces)
         stepped = any(np.iscomplexobj(x) for x in (*numbers.values(), *(force.numbers for force in self.user)))
         dtype = np.complex128 if stepped else np.float64
         return Elements(

@@ -235,13 +235,23 @@ def freeze_numbers(obj: object) -> None:
         object.__setattr__(obj, name, frozen_array(array))
 
 
+SHORTEST = 1e-20
+"""Largest entry of a direction that counts as none: complex steps of 1e-30 along its entries are to be small steps."""
+
+
+def is_nowhere(direction: Array) -> bool:
+    """Whether the real parts of a direction are all zero, or as good as zero."""
+    return bool(np.abs(direction.real).max() < SHORTEST)
+
+
 def check_nonzero(obj: object) -> None:
     """Axes, directions and quaternions must have a length."""
     for name, spec in table(type(obj)).specs.items():
         value = getattr(obj, name)
-        if spec.nonzero and value.real @ value.real == 0.0:
+        if spec.nonzero and is_nowhere(value):
             raise ZeroAxisError(
-                f"{where(obj)}: {name} = {brief(value)} has length zero. Give it a direction; any length will do."
+                f"{where(obj)}: {name} = {brief(value)} has length zero. Give it a direction; any length from "
+                f"{SHORTEST:g} on will do."
             )
 
 

@@ -14,18 +14,37 @@ from mechgrad.typing import Array, ArrayLike, Number
 
 # Below this squared angle the half-angle functions are summed as series (7 terms; the next is below 1e-21).
 _SERIES_LIMIT = 0.1
+# Largest entries between these are squared as they are; others first divided by the largest.
+_TINY, _HUGE = 1e-100, 1e100
+
+
+def scaled(v: Array) -> tuple[Array, Array]:
+    """v and the positive numbers it was divided by, so that its squares neither overflow nor vanish; by its last axis.
+
+    A number that looks at real parts only: after a complex step it is a constant.
+    """
+    if v.ndim == 1:  # by far the most: a model has thousands of them, and Python is quicker for three numbers
+        most = max(map(abs, v.real.tolist()), default=0.0)
+        return (v, np.ones(1)) if most == 0.0 or _TINY < most < _HUGE else (v / most, np.full(1, most))
+    largest = np.abs(v.real).max(axis=-1, keepdims=True, initial=0.0)
+    size = np.where((largest == 0.0) | ((largest > _TINY) & (largest < _HUGE)), 1.0, largest)
+    return (v / size if np.any(size != 1.0) else v), size
 
 
 def norm(v: ArrayLike) -> Any:
     """Length sqrt(v . v), without conjugation so that it is analytic."""
-    v = np.asarray(v)
-    return np.sqrt(v @ v)
+    v, size = scaled(np.asarray(v))
+    return np.sqrt(v @ v) * size[0]
 
 
 def unit(v: ArrayLike) -> Array:
-    """The vector of length one along v."""
-    v = np.asarray(v)
-    result: Array = v / norm(v)
+    """The vector of length one along v.
+
+    >>> unit((3e200, 0, 4e200)).tolist()
+    [0.6, 0.0, 0.8]
+    """
+    v, _ = scaled(np.asarray(v))
+    result: Array = v / np.sqrt(v @ v)
     return result
 
 
@@ -90,7 +109,7 @@ def quaternion_to_matrix(e: ArrayLike) -> Array:
     >>> quaternion_to_matrix((2, 0, 0, 0)).diagonal()
     array([1., 1., 1.])
     """
-    e = np.asarray(e)
+    e, _ = scaled(np.asarray(e))
     w, x, y, z = np.moveaxis(e, -1, 0)
     s = 2.0 / (w * w + x * x + y * y + z * z)
     return np.stack(

@@ -13,13 +13,14 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 
-from mechgrad.errors import DisconnectedError, DuplicateNameError, unknown_name
+from mechgrad.errors import DisconnectedError, DuplicateNameError, ValueRangeError, unknown_name
 from mechgrad.model.constraints import Constraint, DotProduct, PointInPlane, PointOnLine, SameVector
 from mechgrad.model.detection import Detected, Found, InPlane, OnLine, Perpendicular, Relation, Scene, detect, sides
 from mechgrad.model.drawing import NaturalBody, body_of, draw, frame_of
+from mechgrad.model.fields import where
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.measures import Measure
-from mechgrad.model.frames import axis_frame, unit
+from mechgrad.model.frames import axis_frame, norm, unit
 from mechgrad.model.joints import Cardan, Floating, Joint, Planar
 from mechgrad.model.joints.base import Pose
 from mechgrad.model.markers import Point, Vector
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+ACROSS = 1e-9  # share of gravity in a plane that counts as none
 
 
 @final
@@ -101,7 +103,7 @@ def model_from_points(
     *,
     vectors: Mapping[str, ArrayLike] | None = None,
     constraints: Iterable[Relation | Quantity | Constraint] = (),
-    gravity: ArrayLike = (0.0, 0.0, -9.81),
+    gravity: ArrayLike | None = None,
     forces: Iterable[Force] = (),
     variables: Iterable[DesignVariable] = (),
     cut: Iterable[str] | None = None,
@@ -120,9 +122,12 @@ def model_from_points(
     constraints : any mix of
         Perpendicular, OnLine, InPlane: make joints, or else constraints. UserDistance, UserAngle: measured, and
         recognised if they are coordinates. Constraints of a model.
-    gravity, forces, variables, cut : as in `Model`
-        A point or vector of one body is a marker of that name; of several bodies, "B@crank" and "B@rod", and plain "B"
-        in constraints and forces is the one on the first owner.
+    gravity : (3,) array
+        [m/s^2]. Left out: 9.81 along -z; along -y if that is across the plane of a planar mechanism.
+    forces, variables, cut : as in `Model`
+        A point or vector of one body is a marker of that name; of several bodies, "B@crank" and "B@rod". Forces say on
+        which of them they act, and take shared vectors of the body whose point is named before. In constraints plain
+        "B" is the one on the first owner, as good as any other.
     planar : bool or (3,) array
         The mechanism moves in a plane with this normal (True: z). All bodies share the normal, so that one shared point
         is a hinge.
@@ -170,10 +175,10 @@ def model_from_points(
         joints,
         [Point(markers[at], at[1], _local(scene, *at, frames)) for at in markers if at[0] in scene.points],
         [Vector(markers[at], at[1], _local(scene, *at, frames)) for at in markers if at[0] in scene.vectors],
-        gravity,
+        _default_gravity(scene.normal) if gravity is None else gravity,
         variables,
         [*held, *(_renamed(item, first) for item in others)],
-        [_renamed(item, first) for item in forces],
+        [_force(item, scene, markers) for item in forces],
         cut=[names[k] for k in spanning.cut],
     )
 
@@ -185,6 +190,12 @@ def model_from_points(
     report = _report(model, dict(zip(names, made, strict=True)), held, results)
     identified = {word: found for word, (_, found) in results.items() if found is not None}
     return NaturalModel(model, report, markers, identified, {word: row for word, (row, _) in results.items()})
+
+
+def _default_gravity(normal: Array | None) -> Array:
+    """Downwards, along -z; along -y where a plane leaves nothing of that."""
+    across = normal is not None and norm(normal[:2].real) < ACROSS
+    return np.array([0.0, -9.81, 0.0] if across else [0.0, 0.0, -9.81])
 
 
 def _sorted(
@@ -306,14 +317,41 @@ def _constraint(scene: Scene, relation: Relation, markers: Mapping[tuple[str, st
 
 
 def _renamed(item: T, names: Mapping[str, str]) -> T:
-    """A constraint, force or measure with the model's names for points and vectors of the drawing."""
+    """A constraint with the model's names for points and vectors of the drawing."""
+    changes = {
+        f.name: names[getattr(item, f.name)]
+        for f in (fields(item) if is_dataclass(item) else ())  # the model refuses what is none
+        if f.metadata.get("refers") in ("point", "vector") and getattr(item, f.name) in names
+    }
+    return replace(item, **changes) if changes else item  # type: ignore[type-var]
+
+
+def _force(item: T, scene: Scene, markers: Mapping[tuple[str, str], str], what: str = "") -> T:
+    """A force, or what it measures, with the model's names for points and vectors of the drawing.
+
+    Raises where it names a point of several bodies: which of them it pushes would be a guess. A vector of several
+    bodies is that of the one whose point is named before it, if it is among them, else that of the first owner.
+    """
+    what = what or where(item)
+    body_of = {name: body for (_, body), name in markers.items()}
     changes: dict[str, Any] = {}
-    for f in fields(item) if is_dataclass(item) else ():  # the model refuses what is none
+    last = ""
+    for f in fields(item) if is_dataclass(item) else ():  # type: ignore[arg-type]
         value = getattr(item, f.name)
-        if f.metadata.get("refers") in ("point", "vector") and value in names:
-            changes[f.name] = names[value]
-        elif isinstance(value, tuple) and value and all(isinstance(part, Measure) for part in value):
-            changes[f.name] = tuple(_renamed(part, names) for part in value)
+        noun = f.metadata.get("refers")
+        if isinstance(value, tuple) and value and all(isinstance(part, Measure) for part in value):
+            changes[f.name] = tuple(_force(part, scene, markers, what) for part in value)
+        elif not isinstance(value, str):
+            continue  # the model refuses what is no name
+        elif noun == "point" and value in scene.points and len(owners := scene.owners(value)) > 1:
+            raise ValueRangeError(
+                f"{what}: {f.name} = {value!r} is a point of {' and '.join(map(repr, owners))}, and a force acts on "
+                f"one of them. Say on which: {f.name}={' or '.join(repr(markers[value, body]) for body in owners)}."
+            )
+        elif noun == "point":
+            last = body_of.get(value, value.rpartition(".")[0])
+        elif noun == "vector" and value in scene.vectors:
+            changes[f.name] = markers.get((value, last), markers[value, scene.owners(value)[0]])
     return replace(item, **changes) if changes else item  # type: ignore[type-var]
 
 

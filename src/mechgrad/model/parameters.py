@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 Groups = Mapping[str, Sequence[Any]]
 """The model's collections by name: bodies, joints, points, vectors, constraints, forces, variables."""
+
+MAGIC = re.compile(r"[*?\[]")
+"""What makes a path a shell pattern, unless a name has it."""
 
 _NOUNS_WITH_NUMBERS = ("bodies", "joints", "points", "vectors", "constraints", "forces")
 _GRAVITY = {
@@ -54,9 +58,43 @@ def resolve(layout: Layout, groups: Groups, path: str) -> Slot:
     return slot
 
 
+def is_path(model: Model, path: str) -> bool:
+    """Whether a path is that of a number, as it stands."""
+    return path in model._layout.slots or _find(model._layout, model._groups, path) is not None
+
+
+def matching(model: Model, pattern: str, paths: Iterable[str]) -> list[str]:
+    """Those of some paths that a shell pattern means: the path of this very name if there is one, or all that match.
+
+    A name of the model stands for itself wherever it is a part of the pattern: "link[1].*" means numbers of the body
+    "link[1]" if there is one, and those of "link1" if there is not.
+    """
+    known = list(paths)
+    if pattern in known:
+        return [pattern]
+    pattern = _literal(model, pattern)
+    return [path for path in known if fnmatchcase(path, pattern)]
+
+
+def _literal(model: Model, pattern: str) -> str:
+    """A pattern with the names of the model that look like patterns themselves made literal."""
+    special = model.shared("special names", lambda m: [name for name in m._layout.names if MAGIC.search(name)])
+    if not special or not MAGIC.search(pattern):
+        return pattern
+    if is_path(model, pattern):
+        return _escaped(pattern)
+    names = "|".join(re.escape(name) for name in sorted(special, key=len, reverse=True))
+    return re.sub(rf"(?<![^.])(?:{names})(?![^.])", lambda found: _escaped(found.group()), pattern)
+
+
+def _escaped(text: str) -> str:
+    return MAGIC.sub(lambda found: f"[{found.group()}]", text)
+
+
 def list_parameters(model: Model, pattern: str = "*") -> list[Parameter]:
     """All parameters whose path matches a shell pattern: those of the collections in order, gravity, variables."""
     driven = model._layout.driven
+    pattern = _literal(model, pattern)
     found: list[Parameter] = []
     for group in _NOUNS_WITH_NUMBERS:
         for item in getattr(model, group):
@@ -203,7 +241,9 @@ __all__ = [
     "assigned",
     "changed_fields",
     "check_variables",
+    "is_path",
     "list_parameters",
+    "matching",
     "read_value",
     "resolve",
 ]

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from mechgrad.errors import InputError
 from mechgrad.kernels.packing import spread
+from mechgrad.memory import require_memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,11 @@ class Pattern:
         lead = values.shape[:-1]
         shape = (*lead, *self.shape)
         if out is None:
+            require_memory(
+                float(np.prod(shape, dtype=float)) * values.itemsize,
+                f"a dense array of shape {shape}",
+                "Use the packed values, or .sparse().",
+            )
             out = np.empty(shape, values.dtype)
         elif out.shape != shape or out.dtype != values.dtype or not out.flags.carray:
             raise InputError(
@@ -86,6 +92,12 @@ class Packed:
     def dense(self, out: np.ndarray | None = None) -> np.ndarray:
         """The matrices (nt, rows, cols), or (rows, cols) for a single state."""
         return self.pattern.dense(self.values, out)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """`dense()`, so that np.asarray and functions of NumPy see matrices."""
+        if copy is False:
+            raise ValueError("packed values are spread over a new array; copy=False cannot be met.")
+        return np.asarray(self.dense(), dtype)
 
     def sparse(self, sample: int | None = None) -> Any:
         """The matrix of one sample as a `scipy.sparse.csr_array` (sample is not needed for a single state)."""

@@ -159,8 +159,11 @@ class _Forest:
 
     def root(self, name: str) -> str:
         """The member that stands for the group of this body."""
-        while name in self._above:
-            name = self._above[name]
+        above = self._above
+        while name in above:
+            if above[name] in above:
+                above[name] = above[above[name]]  # halves the way of the next one that asks
+            name = above[name]
         return name
 
     def joins(self, joint: Joint) -> bool:

@@ -21,22 +21,39 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from mechgrad.model.joints.base import BALL, FIXED
+from mechgrad.model.limits import LARGEST, too_large
 from mechgrad.model.pattern import Pattern
+from mechgrad.model.structure import (
+    C_ATOM,
+    C_DIAGONAL,
+    C_PAIR,
+    C_PARENT,
+    HAS_MASS,
+    KIND,
+    LAST_COLUMN,
+    PARENT,
+    Q_AT,
+    V_AT,
+    Structure,
+    make_structure,
+    n_columns,
+)
 
 if TYPE_CHECKING:
     from mechgrad.model.body import Body
     from mechgrad.model.joints import Joint
     from mechgrad.model.model import Model
 
-# columns of Tree.atoms_i
-PARENT, KIND, Q_AT, V_AT, HAS_MASS, LAST_COLUMN = range(6)
 # columns of Tree.atoms_f: axes of the frame at rest in the previous frame, its origin, the body's mass, centre of
 # mass, second moments about it (xx xy xz yy yz zz of int x x^T dm), and the mass of everything beyond
 X, Y, Z, ORIGIN, MASS, COM, MOMENTS, BEYOND = 0, 3, 6, 9, 12, 13, 16, 22
 ATOM_SIZE = 23
-# columns of Tree.columns_i
-C_ATOM, C_PARENT, C_DIAGONAL, C_PAIR = range(4)
+
+__all__ = [  # the tables of `structure` too: kernels read all of them
+    "ATOM_SIZE", "BEYOND", "COM", "C_ATOM", "C_DIAGONAL", "C_PAIR", "C_PARENT", "HAS_MASS", "KIND", "LAST_COLUMN",
+    "MASS", "MOMENTS", "ORIGIN", "PARENT", "Q_AT", "V_AT", "Numbers", "Pose", "Structure", "Tree", "X", "Y", "Z",
+    "compile_tree", "compose", "second_moments", "six",
+]  # fmt: skip
 
 Pose = tuple[np.ndarray, np.ndarray]
 T = TypeVar("T")
@@ -51,76 +68,6 @@ def second_moments(inertia: np.ndarray) -> np.ndarray:
 def six(symmetric: np.ndarray) -> np.ndarray:
     """(xx, xy, xz, yy, yz, zz) of a symmetric matrix; batched over leading axes."""
     return np.asarray(symmetric[..., (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)])
-
-
-@dataclass(frozen=True, eq=False)
-class Structure:
-    """What numbers cannot change: one for a model and all its `with_values` copies."""
-
-    n_q: int
-    n_v: int
-    atoms_i: np.ndarray  # without HAS_MASS, which numbers decide
-    columns_i: np.ndarray
-    pairs: (
-        np.ndarray
-    )  # per column and ancestor, nearest first: position of (ancestor, column) and of (column, ancestor)
-    pattern: Pattern
-    body_atom: dict[str, int]
-    joint_atoms: dict[str, range]
-    parents: tuple[int, ...]  # of the atoms
-    joints: tuple[int, ...]  # per joint of the tree: where it stands among the model's joints
-    bodies: tuple[int, ...]  # per joint: where its child stands among the model's bodies
-    carrier: np.ndarray  # per atom: the joint whose tail stands before it, or the number of joints where none does
-    last: np.ndarray  # per joint: its last atom, the one that carries the child
-
-    @property
-    def n_atoms(self) -> int:
-        """Number of atoms."""
-        return len(self.parents)
-
-    @cached_property
-    def depth(self) -> np.ndarray:
-        """Number of columns before each column on its way to the ground."""
-        depth = np.zeros(self.n_v, np.int64)
-        for j, parent in enumerate(self.columns_i[:, C_PARENT].tolist()):
-            depth[j] = 0 if parent < 0 else depth[parent] + 1
-        return depth
-
-    @cached_property
-    def chain_start(self) -> np.ndarray:
-        """See `Tree.chain_start`."""
-        return np.concatenate(([0], np.cumsum(self.depth + 1)[:-1])).astype(np.int64)
-
-    @cached_property
-    def chain_positions(self) -> np.ndarray:
-        """See `Tree.chain_positions`."""
-        return self._chain_positions(1)
-
-    @cached_property
-    def chain_transposed(self) -> np.ndarray:
-        """See `Tree.chain_transposed`."""
-        return self._chain_positions(0)
-
-    def _chain_positions(self, side: int) -> np.ndarray:
-        positions = []
-        for j in range(self.n_v):
-            pair = self.columns_i[j, C_PAIR]
-            positions += [self.columns_i[j, C_DIAGONAL], *self.pairs[pair : pair + self.depth[j], side]]
-        return np.array(positions, np.int64)
-
-    @cached_property
-    def column_parent(self) -> np.ndarray:
-        """See `Tree.column_parent`."""
-        return np.ascontiguousarray(self.columns_i[:, C_PARENT])
-
-    @cached_property
-    def below(self) -> list[list[int]]:
-        """All atoms beyond each atom."""
-        below: list[list[int]] = [[] for _ in self.parents]
-        for atom in range(self.n_atoms - 1, -1, -1):
-            if (parent := self.parents[atom]) >= 0:
-                below[parent] += [atom, *below[atom]]
-        return below
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,15 +117,11 @@ class Tree:
     n_q: int = field(init=False)
     n_v: int = field(init=False)
     columns_i: np.ndarray = field(init=False)
-    pairs: np.ndarray = field(init=False)
-    pattern: Pattern = field(init=False)
     joint_atoms: dict[str, range] = field(init=False)
 
     def __post_init__(self) -> None:
         s = self.structure
-        vars(self).update(
-            n_q=s.n_q, n_v=s.n_v, columns_i=s.columns_i, pairs=s.pairs, pattern=s.pattern, joint_atoms=s.joint_atoms
-        )
+        vars(self).update(n_q=s.n_q, n_v=s.n_v, columns_i=s.columns_i, joint_atoms=s.joint_atoms)
 
     @property
     def n_atoms(self) -> int:
@@ -191,6 +134,16 @@ class Tree:
         numbers = self.atoms_f.astype(complex)
         numbers.setflags(write=False)
         return numbers
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """Which entries of a matrix of all velocities can differ from zero; taken when it is first asked for."""
+        return self.structure.pattern
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """Per column and ancestor, nearest first: position of (ancestor, column) and of (column, ancestor)."""
+        return self.structure.pairs
 
     @property
     def chain_start(self) -> np.ndarray:
@@ -229,24 +182,16 @@ class Tree:
     def columns_of(self, atom: int) -> range:
         """The columns of one atom."""
         start = int(self.atoms_i[atom, V_AT])
-        return range(start, start + _n_columns(int(self.atoms_i[atom, KIND])))
+        return range(start, start + n_columns(int(self.atoms_i[atom, KIND])))
 
     def atoms_below(self, atom: int) -> list[int]:
         """All atoms beyond this one."""
-        return self.structure.below[atom]
+        return self.structure.below(atom)
 
     def columns_below(self, atom: int, *, own: bool) -> list[int]:
         """Columns of all atoms beyond this one (of this one too if `own`), ascending."""
-        atoms = [*([atom] if own else []), *self.structure.below[atom]]
+        atoms = [*([atom] if own else []), *self.structure.below(atom)]
         return sorted(c for a in atoms for c in self.columns_of(a))
-
-
-def _n_columns(kind: int) -> int:
-    return 3 if kind == BALL else 0 if kind == FIXED else 1
-
-
-def _n_positions(kind: int) -> int:
-    return 4 if kind == BALL else 0 if kind == FIXED else 1
 
 
 def compose(a: Pose, b: Pose) -> Pose:
@@ -256,7 +201,7 @@ def compose(a: Pose, b: Pose) -> Pose:
 
 def compile_tree(model: Model) -> Tree:
     """Flatten a model."""
-    structure: Structure = model.shared("structure", _make_structure)
+    structure: Structure = model.shared("structure", make_structure)
     near: Tree | None = model._near
     numbers = _no_numbers(structure) if near is None else near.numbers
     bodies = [model.bodies[i] for i in structure.bodies]
@@ -287,8 +232,11 @@ def compile_tree(model: Model) -> Tree:
     for k, body in new_bodies:
         mass[k], com[k], inertia[k] = body.mass, body.com, body.inertia
 
-    atoms_f = _flat_numbers(structure, *arrays)
+    with np.errstate(over="ignore", invalid="ignore"):  # judged right below
+        atoms_f = _flat_numbers(structure, *arrays)
     atoms_f[-1, :3] = model.gravity
+    if not np.abs(atoms_f).max() <= LARGEST:
+        raise too_large(model)
     has_mass = (mass != 0) | (inertia != 0).any(axis=(1, 2))
     atoms_i = structure.atoms_i if near is None else near.atoms_i
     if not np.array_equal(atoms_i[structure.last, HAS_MASS], has_mass):
@@ -344,56 +292,3 @@ def _flat_numbers(
             beyond[parent] += beyond[atom]
     atoms_f[:n, BEYOND] = beyond
     return atoms_f
-
-
-def _make_structure(model: Model) -> Structure:
-    joints = model.tree_joints
-    position = {body.name: i for i, body in enumerate(model.bodies)}
-    rows: list[tuple[int, int, int, int, int, int]] = []
-    carrier: list[int] = []
-    body_atom, holder = {"ground": -1}, {"ground": len(joints)}
-    joint_atoms = {}
-    n_q = n_v = 0
-    for k, joint in enumerate(joints):
-        previous, before = body_atom[joint.parent], holder[joint.parent]
-        joint_atoms[joint.name] = range(len(rows), len(rows) + len(joint.kinds))
-        for kind in joint.kinds:
-            columns = _n_columns(kind)
-            last_column = n_v + columns - 1 if columns else rows[previous][LAST_COLUMN] if previous >= 0 else -1
-            rows.append((previous, kind, n_q, n_v, 0, last_column))
-            carrier.append(before)
-            n_q, n_v = n_q + _n_positions(kind), n_v + columns
-            previous, before = len(rows) - 1, len(joints)
-        body_atom[joint.child], holder[joint.child] = previous, k
-    atoms_i = np.array(rows, np.int64).reshape(-1, 6)
-    columns_i, pairs, pattern = _columns(rows, n_v)
-    for array in (atoms_i, columns_i, pairs):
-        array.setflags(write=False)
-    return Structure(
-        n_q, n_v, atoms_i, columns_i, pairs, pattern, body_atom, joint_atoms,
-        parents=tuple(row[PARENT] for row in rows),
-        joints=model._layout.spanning.order, bodies=tuple(position[joint.child] for joint in joints),
-        carrier=np.array(carrier, np.int64), last=np.array([atoms[-1] for atoms in joint_atoms.values()], np.int64),
-    )  # fmt: skip
-
-
-def _columns(rows: Sequence[tuple[int, ...]], n_v: int) -> tuple[np.ndarray, np.ndarray, Pattern]:
-    columns_i = np.full((n_v, 4), -1, np.int64)
-    chains: list[list[int]] = []  # ancestors of each column, nearest first
-    for atom, row in enumerate(rows):
-        before = -1 if row[PARENT] < 0 else rows[row[PARENT]][LAST_COLUMN]
-        for column in range(row[V_AT], row[V_AT] + _n_columns(row[KIND])):
-            columns_i[column, : C_PARENT + 1] = atom, before
-            chains.append([] if before < 0 else [before, *chains[before]])
-            before = column
-    lengths = [len(c) for c in chains]
-    child, ancestor = np.repeat(np.arange(n_v), lengths), np.array([i for c in chains for i in c], np.int64)
-    related = np.eye(n_v, dtype=bool)
-    related[child, ancestor] = related[ancestor, child] = True
-    rows_, cols = np.nonzero(related)
-    at = np.full((n_v, n_v), -1, np.int64)
-    at[rows_, cols] = np.arange(rows_.size)
-    columns_i[:, C_DIAGONAL] = np.diagonal(at)
-    columns_i[:, C_PAIR] = np.cumsum([0, *lengths])[:-1]
-    pairs = np.stack([at[ancestor, child], at[child, ancestor]], axis=1)
-    return columns_i, pairs, Pattern((n_v, n_v), rows_, cols)

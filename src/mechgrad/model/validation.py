@@ -33,6 +33,24 @@ GROUPS: dict[str, Any] = {
 """The model's collections, in the order in which parameters are listed, and what each holds."""
 
 
+RESERVED = {
+    "start": "values that a motion starts with (start.position.hinge)",
+    "tau": "generalized forces of a motion (tau.hinge)",
+    "load": "loads without a name (load.0.force.x)",
+}
+"""Words that paths outside of the model begin with; "load" only where a number follows."""
+
+
+def _check_reserved(item: Any) -> None:
+    first, _, rest = item.name.partition(".")
+    if first in RESERVED and (first != "load" or rest.split(".")[0].isdigit()):
+        other = f"{first}_{rest}" if rest else f"{first}_{item.noun}"
+        raise ValueRangeError(
+            f"{item.noun} name {item.name!r} is reserved: paths that begin with {first!r} mean {RESERVED[first]}, and "
+            f"its numbers would be mistaken for them. Choose another name, e.g. {other!r}."
+        )
+
+
 def check_names(groups: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, int]]:
     """Name -> (group, position), for one namespace over everything; raise when a name is used twice."""
     names: dict[str, tuple[str, int]] = {}
@@ -42,6 +60,7 @@ def check_names(groups: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, int
                 raise ValueRangeError(
                     f"{group}[{position}] is {item!r}, not a {cls.__name__}. Put each thing into its own list."
                 )
+            _check_reserved(item)
             if item.name in names:
                 first_group, first = names[item.name]
                 raise DuplicateNameError(
@@ -100,17 +119,17 @@ def check_markers(bodies: Sequence[Body], markers: Sequence[Point | Vector]) -> 
 def _check_circles(joints: Sequence[Joint], holder: Mapping[str, int]) -> None:
     grounded = {"ground"}
     for joint in joints:
-        trail: list[str] = []
+        trail: dict[str, None] = {}  # in order, and quick to search
         body = joint.child
         while body not in grounded:
             if body in trail:
-                loop = trail[trail.index(body) :]
+                loop = list(trail)[list(trail).index(body) :]
                 names = ", ".join(repr(joints[holder[name]].name) for name in loop)
                 raise LoopError(
                     f"the parents of bodies run in a circle and never reach the ground: {' -> '.join([*loop, body])} "
                     f"({len(loop)} joints: {names}). Give one of these joints a parent outside of the circle."
                 )
-            trail.append(body)
+            trail[body] = None
             body = joints[holder[body]].parent
         grounded.update(trail)
 

@@ -11,6 +11,7 @@ from mechgrad.errors import InputError, SingularMassMatrixError, unknown_name
 from mechgrad.inverse.forward import forward_dynamics, forward_dynamics_derivatives, mass_matrix
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
+from mechgrad.kinematics.batch import check_samples
 from mechgrad.kinematics.markers import marker_derivatives, marker_motion
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.certificate import Certificate, judge
@@ -304,8 +305,7 @@ def _state(
         raise InputError(f"q, v and a have {sorted(heights)} samples; give all the same number.")
     if samples := heights or {len(x) for x in given if x is not None}:
         nt = samples.pop()
-    if nt < 1:
-        raise InputError(f"samples is {nt}; at least one is needed.")
+    nt = check_samples(nt, least=1)
     rng = np.random.default_rng(seed)
     n = model.n_v
     away, fast, faster = (rng.uniform(-size, size, (nt, n)) for size in (1.5, 2.0, 5.0))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -32,7 +31,7 @@ from mechgrad.model.functions import Spline
 from mechgrad.model.layout import Slot
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, PIECE, REFERENCE, Mechanism
 from mechgrad.model.model import Model
-from mechgrad.model.parameters import resolve
+from mechgrad.model.parameters import MAGIC, matching, resolve
 from mechgrad.model.tree import MASS
 from mechgrad.sensitivities.numbers import load_paths, load_vector
 from mechgrad.sensitivities.starts import start_of
@@ -107,7 +106,7 @@ class Parameters:
                 chosen += self._found(item)
                 continue
             known = [*self._start_values, *(name for name in self._given if name.startswith("start."))]
-            found = [name for name in known if fnmatchcase(name, item)] if any(c in item for c in "*?[") else [item]
+            found = matching(self.model, item, known) if MAGIC.search(item) else [item]
             for name in found or [item]:
                 if name not in known:
                     raise unknown_name("start value", name, known, f"the start of model {self.model.name!r}")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.model.mechanism import N_CONSTRAINTS, N_Q, Mechanism
+from mechgrad.model.mechanism import N_CONSTRAINTS, N_Q, Mechanism, has_pairs
 
 
 class Settings(NamedTuple):
@@ -66,7 +66,7 @@ def make_solver(
     T: Mechanism, eps: float = 0.0, omega: float = 0.0, xi: float = 0.0, *, compliant: bool = False
 ) -> Solver:
     """Room for a mechanism."""
-    n, m, dtype = T.columns_i.shape[0], int(T.ints[N_CONSTRAINTS]), T.atoms_f.dtype
+    n, m, dtype = T.columns_i.shape[0] if has_pairs(T) else 0, int(T.ints[N_CONSTRAINTS]), T.atoms_f.dtype
     size = n + m
     return Solver(
         np.full(m, eps, dtype), float(omega), float(xi), bool(compliant),

@@ -81,6 +81,7 @@ from mechgrad.model.mechanism import (
     R_KIND,
     REFERENCE,
     Mechanism,
+    has_pairs,
 )
 from mechgrad.model.rows import LINEAR
 from mechgrad.model.tree import C_PARENT
@@ -126,7 +127,7 @@ def make_work(T: Mechanism, lanes: int = 1) -> Work:
     """Scratch for a mechanism, in SIMD lanes or not; a kernel begins it (`begin`)."""
     n_atoms, n_v, n = T.atoms_i.shape[0], T.columns_i.shape[0], lanes
     rows, nnz, most, dtype = int(T.ints[N_ALL]), T.pattern_rows.size, int(T.ints[LAW_WIDTH]), T.atoms_f.dtype
-    chain = int(T.chain_start[n_v - 1]) + n_v if n_v else 0
+    chain = int(T.chain_start[n_v - 1]) + n_v if n_v and has_pairs(T) else 0
     return Work(
         np.empty((n_atoms + 1) * FRAME * n, dtype),
         np.empty(n_v * TWIST * n, dtype),

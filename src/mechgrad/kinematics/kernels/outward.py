@@ -116,8 +116,9 @@ def outward(atoms_i, atoms_f, q, v, a, frames, twists, like):
             e0, e1, e2, e3 = load(q, k, like), load(q, k + 1, like), load(q, k + 2, like), load(q, k + 3, like)
             v0, v1, v2 = get3(v, j, like)
             a0, a1, a2 = get3(a, j, like)
-            length = reciprocal(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)  # infinite if all are zero: also a bad number
-            check = check + (length - length)
+            square = e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3
+            length = reciprocal(square)  # infinite if all are zero: also a bad number
+            check = check + ((square - square) + (length - length))
             check = check + ((v0 - v0) + (v1 - v1) + (v2 - v2) + (a0 - a0) + (a1 - a1) + (a2 - a2))
             spin, change = combine(v0, v1, v2, ax, ay, az), combine(a0, a1, a2, ax, ay, az)
             put3(twists, j * TWIST, ax)

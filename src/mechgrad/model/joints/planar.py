@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 from mechgrad.errors import ValueRangeError
 from mechgrad.model.fields import brief, check_nonzero
-from mechgrad.model.frames import axis_frame, cross, norm, unit
+from mechgrad.model.frames import axis_frame, cross, norm, scaled, unit
 from mechgrad.model.joints.base import (
     AXIS,
     CHILD_ORIGIN,
@@ -78,7 +78,8 @@ class Planar(Joint):
 
     def atoms(self) -> tuple[Atom, ...]:
         n = unit(self.normal)
-        u = unit(self.direction - (n @ self.direction) * n)
+        along, _ = scaled(self.direction)
+        u = unit(along - (n @ along) * n)
         E_u, E_v, E_n = axis_frame(u), axis_frame(cross(n, u)), axis_frame(self.normal)
         return (
             Atom(PRISMATIC, E_u, self.origin),

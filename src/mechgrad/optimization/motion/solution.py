@@ -12,6 +12,7 @@ import numpy as np
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.reactions import JointReactions, joint_reactions
+from mechgrad.kinematics.batch import check_samples
 from mechgrad.kinematics.markers import marker_motion
 from mechgrad.model.model import Model
 from mechgrad.optimization.motion.clock import Clock, FreeKnots, GivenDuration
@@ -87,9 +88,7 @@ class MotionSolution:
         return grid.moment(np.concatenate([self.control_points.ravel(), theta])).samples
 
     def _even(self, samples: int) -> Array:
-        if samples < 2:
-            raise InputError(f"samples is {samples}; give at least 2.")
-        return np.linspace(0.0, 1.0, samples)
+        return np.linspace(0.0, 1.0, check_samples(samples))
 
     def times(self, samples: int = 101) -> Array:
         """t [s] of an even grid of normalised time (even in time, too, unless the segments have different lengths)."""
