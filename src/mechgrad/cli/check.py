@@ -26,7 +26,7 @@ from mechgrad.cli.console import FAILED, MISUSED, fail
 from mechgrad.cli.models import MODEL_HELP, find_model
 from mechgrad.cli.users import load_object, users_code
 from mechgrad.errors import InputError, MechgradError, unknown_name
-from mechgrad.kernels.jit import compile_notices
+from mechgrad.kernels.disk.notices import compile_notices, expected, short
 from mechgrad.model import Model
 from mechgrad.sensitivities import Certificate, ModelCertificate, certify, certify_model
 from mechgrad.sensitivities.certificate import HEADINGS
@@ -122,7 +122,10 @@ def _working(console: Console, what: str) -> Iterator[None]:
     with console.status(what) as status:
 
         def report(kernel: str, seconds: float | None) -> None:
-            status.update(f"{what} (compiling for this machine, once)" if seconds is None else what)
+            about = (
+                f"{what} (compiling for this machine, once: {short(kernel)}, about {max(expected(kernel), 1.0):.0f} s)"
+            )
+            status.update(about if seconds is None else what)
 
         with compile_notices(report):
             yield
