@@ -189,6 +189,7 @@ slow._compiler.compile = compile
 config.CACHE_DIR = str(folder)
 cache.keep(slow, folder, "slow")
 notices.watch("slow", folder)
+(folder / f"ready-{sys.argv[2]}").touch()
 while not (folder / "go").exists():
     time.sleep(0.01)
 assert slow(1.0) == 2.0
@@ -208,12 +209,15 @@ def start(program: str, folder: Path, number: int) -> subprocess.Popen[str]:
 
 def test_three_cold_processes_compile_once(tmp_path: Path) -> None:
     running = [start(THREE, tmp_path, number) for number in range(3)]
-    time.sleep(2.0)  # until all have imported what they need
+    while len(list(tmp_path.glob("ready-*"))) < 3:
+        assert all(process.poll() is None for process in running)
+        time.sleep(0.01)
     (tmp_path / "go").touch()
     said = [process.communicate(timeout=60)[1] for process in running]
     assert [process.returncode for process in running] == [0, 0, 0], said
     assert len(list(tmp_path.glob("compiled-*"))) == 1
-    assert sum("another process compiles slow for this machine; waiting for it" in text for text in said) == 2
+    # two, unless a busy machine woke one of them after the second and a half that compilation takes here
+    assert 1 <= sum("another process compiles slow for this machine; waiting for it" in text for text in said) <= 2
 
 
 DYING = """
