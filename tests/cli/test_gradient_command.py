@@ -152,6 +152,7 @@ def test_functions_come_from_the_command_line(tmp_path):
         ("def mine(x:", "SyntaxError"),
         ("def sin(x):\n    return x", "know already"),
         ("def mine(x):\n    raise OSError('no luck')", "raised OSError: no luck (mine.py, line 2)"),
+        ("def mine(x):\n    raise OSError('no\\nluck')", "raised OSError: no luck (mine.py, line 2)"),
         (None, "leads to no file"),
     ],
 )
