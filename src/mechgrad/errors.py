@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
+
+_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+
+
+def is_control(character: str) -> bool:
+    """Whether a character commands a terminal instead of being seen on it: escapes, line ends, changes of direction."""
+    return unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in _DIRECTIONS
+
+
+def printable(text: str) -> str:
+    """The text without control characters, but for line ends and tabs: names from files must not command a terminal.
+
+    >>> printable("leg\\x1b[2J")
+    'leg[2J'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c for c in text if c in "\n\t" or not is_control(c))
 
 
 class MechgradError(Exception):
-    """The root of every error that mechgrad raises on purpose."""
+    """The root of every error that mechgrad raises on purpose; its message has no control characters."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(printable(x) if isinstance(x, str) else x for x in args))
 
 
 class ModelError(MechgradError, ValueError):
@@ -99,7 +121,8 @@ def unknown_name(what: str, name: str, known: Iterable[str], where: str = "") ->
     joint 'hip': unknown body 'leg'. Did you mean 'legs'? Known: ground, legs.
     """
     names = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(str(name), names, n=1)
+    # The comparison takes a time that grows with the square of the lengths.
+    near = difflib.get_close_matches(str(name)[:100], names, n=1)
     shown = ", ".join(names[:20]) + (f", ... ({len(names)} in all)" if len(names) > 20 else "")
     return UnknownNameError(
         (f"{where}: " if where else "")

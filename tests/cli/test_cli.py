@@ -29,7 +29,7 @@ def test_version_names_the_package_and_its_compiler() -> None:
 
 def test_no_arguments_show_the_commands() -> None:
     output = runner.invoke(app, []).output
-    for command in ("demo", "describe", "check", "warm", "version"):
+    for command in ("demo", "describe", "check", "simulate", "gradient", "warm", "version"):
         assert command in output
 
 
@@ -43,7 +43,7 @@ def test_describe(tmp_path: Path) -> None:
 
 def test_describe_of_a_missing_file_fails_in_one_sentence(tmp_path: Path) -> None:
     result = runner.invoke(app, ["describe", str(tmp_path / "none.toml")])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "none.toml" in result.stderr
     assert "Traceback" not in result.output
 
@@ -66,7 +66,7 @@ def test_the_demo_compiles_everything_before_it_starts(tmp_path: Path) -> None:
     program = (
         "from mechgrad.cli.warm import demo_steps\n"
         "from mechgrad.cli.demo import run_demo\n"
-        "from mechgrad.kernels.jit import compile_notices\n"
+        "from mechgrad.kernels.disk.notices import compile_notices\n"
         "[step.run() for step in demo_steps()]\n"
         "late = []\n"
         "with compile_notices(lambda name, seconds: late.append(name)):\n"
@@ -80,13 +80,13 @@ def test_the_demo_compiles_everything_before_it_starts(tmp_path: Path) -> None:
 
 def test_warm_can_clean_and_says_what_it_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(main_module, "_warm", lambda console, steps: None)
-    monkeypatch.setattr(main_module, "clean_cache", lambda: [Path("/cache/0123456789abcdef")])
+    monkeypatch.setattr(main_module, "clean_cache", lambda current: [Path("/cache/0123456789abcdef")])
     assert "0123456789abcdef" not in runner.invoke(app, ["warm"]).output
     result = runner.invoke(app, ["warm", "--clean"])
     assert result.exit_code == 0
     assert "removed" in result.output
     assert "0123456789abcdef" in result.output
-    monkeypatch.setattr(main_module, "clean_cache", list)
+    monkeypatch.setattr(main_module, "clean_cache", lambda current: [])
     assert "nothing to remove" in runner.invoke(app, ["warm", "--clean"]).output
 
 

@@ -51,7 +51,7 @@ def every_joint() -> Model:
     bodies = [Body(f"b{i}", mass=i * THIRD, com=(THIRD, 0.0, i), inertia=(2.0, 2.1, 2.2)) for i in range(1, 10)]
     bodies.append(Body("b10", mass=1.0, inertia=((2.0, 0.1, THIRD), (0.1, 2.0, 0.0), (THIRD, 0.0, 2.0))))
     return Model(
-        'every joint, « quoted » "so" and [\n1,\n2,\n]',
+        'every joint, « quoted » "so" and [1, 2]',
         bodies=bodies,
         joints=joints,
         points=[Point("tip", "b10", (0.0, 0.5, THIRD)), Point("post", "ground", (1.0, 0.0, 0.0))],

@@ -12,12 +12,8 @@ Derivatives of a model's inverse dynamics are a function (model, q, v, a) that r
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -26,23 +22,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mechgrad import gallery
 from mechgrad.cli.console import FAILED, MISUSED, fail
+from mechgrad.cli.models import MODEL_HELP, find_model
+from mechgrad.cli.users import load_object, users_code
 from mechgrad.errors import InputError, MechgradError, unknown_name
-from mechgrad.io import load_model
-from mechgrad.kernels.jit import compile_notices
+from mechgrad.kernels.disk.notices import compile_notices, expected, short
 from mechgrad.model import Model
 from mechgrad.sensitivities import Certificate, ModelCertificate, certify, certify_model
 from mechgrad.sensitivities.certificate import HEADINGS
 
 __all__ = ["check"]
 
-GALLERY: Mapping[str, Callable[[], Model]] = {
-    "human": gallery.human,
-    "arm7": gallery.arm7,
-    "double_pendulum": gallery.double_pendulum,
-    "chain": lambda: gallery.chain(5),
-}
 KEYS = (
     "function", "x", "jacobian", "names", "outputs", "complex_step", "steps", "scales", "tolerance", "fd_tolerance",
     "batched", "title",
@@ -53,7 +43,7 @@ COLORS = {"passed": "green", "failed": "red", "no influence": "yellow", "inconcl
 def check(
     model: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", help="A model file (.toml), or one of: " + ", ".join(GALLERY) + "."),
+        typer.Argument(metavar="MODEL", help=MODEL_HELP),
     ] = None,
     wrt: Annotated[
         list[str] | None, typer.Option("--wrt", help="Parameters: a path or a pattern, repeatable. Default: all.")
@@ -81,12 +71,12 @@ def check(
         )
     console = Console()
     try:
-        loaded = _model(model) if model is not None else None
+        loaded = find_model(model) if model is not None else None
         if function is not None:
             certificates, notes, passed, verdict = _function(console, function, loaded)
         else:
             assert loaded is not None
-            users = _load(derivatives) if derivatives is not None else None
+            users = load_object(derivatives) if derivatives is not None else None
             result = _certify_model(console, loaded, wrt, seed, samples, users, derivatives or "")
             certificates, notes, passed, verdict = result.certificates, result.notes, result.passed, result.verdict
     except MechgradError as error:
@@ -103,7 +93,7 @@ def check(
 def _certify_model(
     console: Console, model: Model, wrt: list[str] | None, seed: int, samples: int, users: Any, where: str
 ) -> ModelCertificate:
-    guarded = None if users is None else lambda *state: _users_code(where, lambda: users(*state))
+    guarded = None if users is None else lambda *state: users_code(where, lambda: users(*state))
     with _working(console, f"checking {model.name}"):
         return certify_model(model, wrt=wrt or None, seed=seed, samples=samples, derivatives=guarded)
 
@@ -111,9 +101,9 @@ def _certify_model(
 def _function(
     console: Console, where: str, model: Model | None
 ) -> tuple[tuple[Certificate, ...], tuple[str, ...], bool, str]:
-    make = _load(where)
+    make = load_object(where)
     with _working(console, f"checking {where}"):
-        case = make if isinstance(make, Mapping) else _users_code(where, lambda: make(model) if model else make())
+        case = make if isinstance(make, Mapping) else users_code(where, lambda: make(model) if model else make())
         if not isinstance(case, Mapping):
             raise InputError(f"{where} returned {type(case).__name__}; a dict with {', '.join(KEYS[:3])} is needed.")
         for key in case:
@@ -122,48 +112,8 @@ def _function(
         for key in KEYS[:3]:
             if key not in case:
                 raise InputError(f"{where} returned a dict without {key!r}; function, x and jacobian are needed.")
-        result = _users_code(where, lambda: certify(**{"title": where, **case}))
+        result = users_code(where, lambda: certify(**{"title": where, **case}))
     return (result,), (), result.passed, result.verdict
-
-
-def _model(name: str) -> Model:
-    if name in GALLERY:
-        return GALLERY[name]()
-    if name.endswith(".toml") or Path(name).exists():
-        return load_model(name)
-    raise unknown_name("model", name, GALLERY, "neither a .toml file nor a model of the gallery")
-
-
-def _load(where: str) -> Any:
-    """The object NAME of FILE.py; files next to it can be imported by it."""
-    file, _, name = where.rpartition(":")
-    path = Path(file)
-    if not file or not path.is_file():
-        raise InputError(f"{where!r} leads to no file; write FILE.py:NAME.")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{file} is not a Python file.")
-    module, loader = importlib.util.module_from_spec(spec), spec.loader
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        _users_code(where, lambda: loader.exec_module(module))
-    finally:
-        sys.path.pop(0)
-    if not hasattr(module, name):
-        raise unknown_name("name", name, [key for key in vars(module) if not key.startswith("_")], file)
-    return getattr(module, name)
-
-
-def _users_code(where: str, call: Callable[[], Any]) -> Any:
-    """The result of a user's code; what it raises becomes a sentence with the line."""
-    try:
-        return call()
-    except MechgradError:
-        raise
-    except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        line = f"{Path(frame.filename).name}, line {frame.lineno}"
-        raise InputError(f"{where} raised {type(error).__name__}: {error} ({line}).") from error
 
 
 @contextmanager
@@ -172,7 +122,10 @@ def _working(console: Console, what: str) -> Iterator[None]:
     with console.status(what) as status:
 
         def report(kernel: str, seconds: float | None) -> None:
-            status.update(f"{what} (compiling for this machine, once)" if seconds is None else what)
+            about = (
+                f"{what} (compiling for this machine, once: {short(kernel)}, about {max(expected(kernel), 1.0):.0f} s)"
+            )
+            status.update(about if seconds is None else what)
 
         with compile_notices(report):
             yield

@@ -14,13 +14,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from mechgrad.cli.check import check
-from mechgrad.cli.console import fail
+from mechgrad.cli.console import MISUSED, fail
 from mechgrad.cli.demo import LIMIT, DemoResult, run_demo
 from mechgrad.cli.gradient import gradient
+from mechgrad.cli.models import MODEL_HELP, find_model
+from mechgrad.cli.simulate import simulate
 from mechgrad.cli.warm import WarmStep, demo_steps, warm_steps
 from mechgrad.errors import MechgradError
-from mechgrad.io import load_model
-from mechgrad.kernels.jit import clean_cache, compile_notices
+from mechgrad.kernels.disk.notices import compile_notices, expected, short
+from mechgrad.kernels.disk.place import clean as clean_cache
+from mechgrad.kernels.jit import CACHE_DIR
 
 __all__ = ["app"]
 
@@ -65,17 +68,18 @@ def demo(
 
 
 @app.command()
-def describe(model: Annotated[Path, typer.Argument(metavar="MODEL.toml", help="A model file.")]) -> None:
-    """Print the bodies, joints, mobility and tree of a model file."""
+def describe(model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP)]) -> None:
+    """Print the bodies, joints, mobility and tree of a model."""
     try:
-        loaded = load_model(model)
+        loaded = find_model(model)
     except MechgradError as error:
-        fail(str(error))
+        fail(str(error), MISUSED)
     typer.echo(loaded.describe())
 
 
 app.command()(check)
 app.command()(gradient)
+app.command()(simulate)
 
 
 @app.command()
@@ -85,7 +89,7 @@ def warm(
     """Compile every kernel now, so that no later command or script has to."""
     console = Console()
     if clean:
-        removed = clean_cache()
+        removed = clean_cache(CACHE_DIR)
         for path in removed:
             console.print(f"removed {path}", highlight=False, soft_wrap=True)
         if not removed:
@@ -120,11 +124,18 @@ def _warm(console: Console, steps: list[WarmStep]) -> None:
     start = time.perf_counter()
     with (
         Progress(*columns, console=console, transient=True) as progress,
-        compile_notices(lambda kernel, seconds: compiled.add(kernel)),
+        compile_notices(lambda kernel, seconds: tell(kernel, seconds)),
     ):
         task = progress.add_task("", total=len(steps))
+
+        def tell(kernel: str, seconds: float | None) -> None:
+            compiled.add(kernel)
+            if seconds is None:
+                about = f"{short(kernel)}, about {max(expected(kernel), 1.0):.0f} s"
+                progress.update(task, description=f"compiling for this machine, once: {about}")
+
         for step in steps:
-            progress.update(task, description=f"compiling for this machine, once: {step.label}")
+            progress.update(task, description=step.label)
             step.run()
             progress.advance(task)
     seconds = time.perf_counter() - start

@@ -17,7 +17,6 @@ their digits, so that a model read back equals the one that was saved.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import Any, Final
 import tomli_w
 
 from mechgrad.errors import ModelError, unknown_name
+from mechgrad.io.tables import read_tables
 from mechgrad.model import JOINT_TYPES, Model
 from mechgrad.model.constraints import CONSTRAINT_TYPES
 from mechgrad.model.forces import FORCE_TYPES
@@ -91,7 +91,7 @@ def load_model(path: str | Path) -> Model:
     >>> model = load_model("arm.toml")  # doctest: +SKIP
     """
     path = Path(path)
-    content = _parse(path)
+    content = read_tables(path, "model", ModelFileError, ModelFileNotFoundError)
     try:
         return Model.from_dict(_dictionary(content))
     except ModelError as error:
@@ -114,21 +114,6 @@ def _numbers_on_one_line(text: str) -> str:
         lambda match: "[" + ", ".join(match.group(1).replace(",", " ").split()) + "]",
         text,
     )
-
-
-def _parse(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ModelFileNotFoundError(
-            f"{path}: there is no such model file (looked in {path.absolute().parent})."
-        ) from error
-    except IsADirectoryError as error:
-        raise ModelFileError(f"{path}: this is a folder; give the name of a model file in it.") from error
-    except UnicodeDecodeError as error:
-        raise ModelFileError(f"{path}: not a text file in UTF-8 (byte {error.start}). Model files are TOML.") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ModelFileError(f"{path}: not valid TOML: {error}. Strings need quotes, lists square brackets.") from error
 
 
 def _dictionary(content: Mapping[str, Any]) -> dict[str, Any]:

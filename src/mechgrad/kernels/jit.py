@@ -6,8 +6,8 @@ machine code can come from (and of the compiler versions and the number of lanes
 and nothing else ever needs invalidating. Compiled functions live in folders called `kernels`, and see what these files
 import at their top level; edits elsewhere leave the cache alone.
 
-    $MECHGRAD_CACHE_DIR/<hash>      if that variable is set
-    <user cache>/mechgrad/<hash>    otherwise
+Where the directory is, how its files are checked and shared between processes, and what people are told meanwhile is
+in `kernels/disk`, which has no part in machine code and none in the hash.
 
 The directory is handed to Numba only while our own functions are decorated, so a user's Numba settings stay theirs.
 """
@@ -15,12 +15,9 @@ The directory is handed to Numba only while our own functions are decorated, so 
 from __future__ import annotations
 
 import hashlib
-import os
+import importlib
 import re
-import shutil
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +27,6 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core import config as numba_config
-from numba.core import event as numba_event
 
 from mechgrad.kernels.host import LANES
 
@@ -85,46 +81,12 @@ def source_hash(package: Path = PACKAGE) -> str:
     return digest.hexdigest()[:16]
 
 
-def _cache_root() -> Path:
-    if chosen := os.environ.get("MECHGRAD_CACHE_DIR"):
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    return base / "mechgrad"
+def _disk(module: str) -> Any:
+    """A module of `kernels.disk`. Not imported above: what only keeps machine code must not change its hash."""
+    return importlib.import_module(f"mechgrad.kernels.disk.{module}")
 
 
-def _writable(path: Path) -> bool:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            return True
-    except OSError:
-        return False
-
-
-def _choose_cache_dir() -> Path:
-    name = source_hash()
-    path = _cache_root() / name
-    if _writable(path):
-        return path
-    uid = os.getuid() if hasattr(os, "getuid") else "user"
-    return Path(tempfile.gettempdir()) / f"mechgrad-{uid}" / name
-
-
-CACHE_DIR = _choose_cache_dir()
-
-
-def clean_cache() -> list[Path]:
-    """Delete the machine code of other versions of the package; returns what was deleted."""
-    ours = re.compile(r"[0-9a-f]{16}")
-    stale = [p for p in CACHE_DIR.parent.iterdir() if p.is_dir() and p != CACHE_DIR and ours.fullmatch(p.name)]
-    for path in stale:
-        shutil.rmtree(path, ignore_errors=True)
-    return stale
+CACHE_DIR: Path = _disk("place").choose(source_hash())
 
 
 @contextmanager
@@ -141,21 +103,26 @@ def _our_cache() -> Iterator[None]:
 ENTRIES: dict[str, Any] = {}
 
 
+def _kept(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile a function that Python calls; its machine code is kept on disk."""
+    name = f"{function.__module__}.{function.__name__}"
+    compiled = numba.njit(nogil=True, **options)(function)
+    with _our_cache():
+        _disk("cache").keep(compiled, CACHE_DIR, name)
+    _disk("notices").watch(name, CACHE_DIR.parent)
+    ENTRIES[name] = compiled
+    return compiled
+
+
 def entry(function: Callable[..., Any]) -> Any:
     """Compile a kernel that Python calls and that allocates: cached on disk, releases the GIL, no divisor tests, no
     bounds checks."""
-    with _our_cache():
-        compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=FASTMATH)(function)
-    ENTRIES[f"{function.__module__}.{function.__name__}"] = compiled
-    return compiled
+    return _kept(function, error_model="numpy", fastmath=FASTMATH)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a pass that Python calls: as `entry`, but all room is given, and references are not counted."""
-    with _our_cache():
-        compiled = numba.njit(cache=True, nogil=True, **_OWNLESS)(function)
-    ENTRIES[f"{function.__module__}.{function.__name__}"] = compiled
-    return compiled
+    return _kept(function, **_OWNLESS)
 
 
 def caller(function: Callable[..., Any]) -> Any:
@@ -187,58 +154,3 @@ def allocating(function: Callable[..., Any]) -> Any:
 def plain(number: int) -> int:
     """The number, no longer as the literal, for which a pass would be compiled once more."""
     return number + 0
-
-
-class CompileNotice(numba_event.Listener):  # type: ignore[misc]
-    """Tells whoever waits that a kernel is being compiled for this machine, and how long it took.
-
-    `report(name, seconds)` is called with seconds=None when a compilation starts and with its duration at the end.
-    """
-
-    def __init__(self, report: Callable[[str, float | None], None]) -> None:
-        self.report = report
-        self._started: dict[str, float] = {}
-
-    def _name(self, event: Any) -> str | None:
-        function = event.data["dispatcher"].py_func
-        name = f"{function.__module__}.{function.__name__}"
-        return name if name in ENTRIES else None
-
-    def on_start(self, event: Any) -> None:
-        if name := self._name(event):
-            self._started[name] = time.perf_counter()
-            self.report(name, None)
-
-    def on_end(self, event: Any) -> None:
-        if (name := self._name(event)) and name in self._started:
-            self.report(name, time.perf_counter() - self._started.pop(name))
-
-
-@contextmanager
-def compile_notices(report: Callable[[str, float | None], None]) -> Iterator[None]:
-    """Within this block compilations are reported to `report` instead of to stderr."""
-    listener = CompileNotice(report)
-    numba_event.unregister("numba:compile", _default_notice)
-    numba_event.register("numba:compile", listener)
-    try:
-        yield
-    finally:
-        numba_event.unregister("numba:compile", listener)
-        numba_event.register("numba:compile", _default_notice)
-
-
-_said: list[bool] = []
-
-
-def _say_once(name: str, seconds: float | None) -> None:
-    if seconds is None and not _said and not os.environ.get("MECHGRAD_QUIET"):
-        _said.append(True)
-        print(
-            "mechgrad: compiling for this machine (some seconds, once; `mechgrad warm` compiles everything ahead) ...",
-            file=sys.stderr,
-            flush=True,
-        )
-
-
-_default_notice = CompileNotice(_say_once)
-numba_event.register("numba:compile", _default_notice)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from mechgrad.errors import NotFiniteError, ShapeError, ValueRangeError, ZeroAxisError
+from mechgrad.errors import NotFiniteError, ShapeError, ValueRangeError, ZeroAxisError, is_control
 from mechgrad.typing import Array, Number
 
 T = TypeVar("T")
@@ -91,13 +91,14 @@ Entry = tuple[str, Index, NumberSpec]
 
 
 class Table(NamedTuple):
-    """The fields of a dataclass: all names, the numeric ones, those with functions, and every number of fixed shape by
-    its label ("com.x"); `entries` of an object has them all."""
+    """The fields of a dataclass: all names, the numeric ones, those with functions, every number of fixed shape by
+    its label ("com.x"; `entries` of an object has them all), and those that hold a word, or yes or no."""
 
     names: tuple[str, ...]
     specs: dict[str, NumberSpec]
     functions: dict[str, FunctionSpec]
     entries: dict[str, Entry]
+    words: dict[str, type]
 
 
 _tables: dict[type, Table] = {}
@@ -113,7 +114,12 @@ def table(cls: type) -> Table:
             for label, index in spec.labels
         }
         functions = {f.name: f.metadata["function"] for f in fields(cls) if "function" in f.metadata}
-        _tables[cls] = Table(tuple(f.name for f in fields(cls)), specs, functions, entries)
+        words = {
+            f.name: {"str": str, "bool": bool}[f.type]
+            for f in fields(cls)
+            if f.type in ("str", "bool") and not f.metadata
+        }
+        _tables[cls] = Table(tuple(f.name for f in fields(cls)), specs, functions, entries, words)
     return _tables[cls]
 
 
@@ -122,7 +128,7 @@ def entries(obj: object) -> dict[str, Entry]:
 
     Other numbers never change the labels: lists keep their length, functions their kind.
     """
-    _, specs, functions, fixed = table(type(obj))
+    _, specs, functions, fixed, _ = table(type(obj))
     if not functions and all(spec.shape is not None for spec in specs.values()):
         return fixed
     found: dict[str, Entry] = {}
@@ -210,13 +216,31 @@ def as_vector(value: Any, what: str) -> Array:
     return frozen_array(array)
 
 
+def refuse_control(name: str, noun: str) -> None:
+    """Raise if a name has characters that would command a terminal instead of being seen on it."""
+    if not name.isprintable() and any(map(is_control, name)):
+        raise ValueRangeError(f"{noun} name {name!r} has control characters. Use letters, digits and signs.")
+
+
 def check_name(obj: object, name: object) -> None:
-    """Names are non-empty strings without surrounding blanks; "ground" and "gravity" are taken."""
+    """Names are non-empty strings without surrounding blanks and control characters; "ground", "gravity" are taken."""
     noun = getattr(obj, "noun", type(obj).__name__.lower())
     if not isinstance(name, str) or not name or name != name.strip():
         raise ValueRangeError(f"{noun} name {name!r}: a name is a non-empty string without surrounding blanks.")
+    refuse_control(name, noun)
     if name in ("ground", "gravity"):
         raise ValueRangeError(f"{noun} name {name!r} is reserved. Choose another name.")
+    check_words(obj)
+
+
+def check_words(obj: object) -> None:
+    """Fields that hold a word hold a word, those that hold yes or no hold that."""
+    for name, kind in table(type(obj)).words.items():
+        value = getattr(obj, name)
+        if not isinstance(value, kind):
+            what = "the name of a body" if name in ("parent", "child", "body") else "a word"
+            what = what if kind is str else "true or false"
+            raise ValueRangeError(f"{where(obj)}: {name} must be {what}, got {value!r}.")
 
 
 def freeze_numbers(obj: object) -> None:
@@ -263,7 +287,7 @@ def replaced(obj: T, changes: Mapping[tuple[str, Index], Number], check: bool = 
     """
     cls = type(obj)
     new = object.__new__(cls)
-    names, specs, _, _ = table(cls)
+    names, specs, *_ = table(cls)
     values = {name: getattr(obj, name) for name in names}
     copied: set[str] = set()
     inner: dict[str, dict[tuple[str, Index], Number]] = {}

@@ -286,7 +286,7 @@ class Spline(Function):
 
     def check(self) -> None:
         """Raise unless there is one value to each of enough increasing times, and the ends are known."""
-        if self.ends not in _FEWEST_KNOTS:
+        if not isinstance(self.ends, str) or self.ends not in _FEWEST_KNOTS:
             raise unknown_name("ends", self.ends, _FEWEST_KNOTS, "spline")
         _check_knots(self, _FEWEST_KNOTS[self.ends])
 
@@ -386,7 +386,7 @@ def as_function(given: Any, what: str) -> Function:
         return Constant(given)  # type: ignore[arg-type]
     if not isinstance(given, Mapping) or given.get("type") is None:
         raise ShapeError(_no_function(given, what))
-    if given["type"] not in FUNCTION_TYPES:
+    if not isinstance(given["type"], str) or given["type"] not in FUNCTION_TYPES:
         raise unknown_name("function type", given["type"], FUNCTION_TYPES, what)
     cls = FUNCTION_TYPES[given["type"]]
     names = [f.name for f in fields(cls)]

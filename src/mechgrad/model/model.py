@@ -12,7 +12,7 @@ from mechgrad.model.body import Body
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.describe import describe
 from mechgrad.model.dictionary import model_arguments, model_to_dict
-from mechgrad.model.fields import as_vector
+from mechgrad.model.fields import as_vector, refuse_control
 from mechgrad.model.forces.base import Force
 from mechgrad.model.joints import Joint
 from mechgrad.model.layout import Layout, build_layout
@@ -111,6 +111,7 @@ class Model:
         forces: Iterable[Force] = (),
         cut: Iterable[str] | None = None,
     ) -> None:
+        refuse_control(str(name), "model")
         vars(self).update(
             name=str(name),
             bodies=tuple(bodies),

@@ -94,7 +94,10 @@ def check_tree(bodies: Sequence[Body], joints: Sequence[Joint], cut: Iterable[st
                 "Give it another body, or 'ground', as parent."
             )
     holder = {joint.child: position for position, joint in enumerate(joints)}
-    cut = cut if cut is None or isinstance(cut, str) else tuple(cut)
+    if cut is not None and not isinstance(cut, str):
+        cut = tuple(cut) if isinstance(cut, Iterable) else (cut,)
+        if (odd := next((name for name in cut if not isinstance(name, str)), None)) is not None:
+            raise ValueRangeError(f"cut has {odd!r}; give a list of names of joints.")
     if cut or len(holder) < len(joints):
         return span(bodies, joints, cut)
     for number, body in enumerate(bodies, start=1):

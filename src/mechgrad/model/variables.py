@@ -118,13 +118,13 @@ def _as_targets(name: str, given: Any) -> tuple[tuple[str, Map], ...]:
     elif isinstance(given, Mapping):
         pairs = list(given.items())
     elif isinstance(given, Iterable):
-        pairs = [(item, 1.0) if isinstance(item, str) else tuple(item) for item in given]
+        pairs = [(*item,) if isinstance(item, (tuple, list)) and len(item) == 2 else (item, 1.0) for item in given]
     else:
         raise ValueRangeError(f"variable {name!r}: targets = {given!r} must be paths or a mapping from paths.")
     if not pairs:
         raise ValueRangeError(f"variable {name!r} has no targets. Name at least one path that it drives.")
     for path, _ in pairs:
-        if not isinstance(path, str):
+        if not isinstance(path, str) or not path:
             raise ValueRangeError(f"variable {name!r}: target {path!r} must be a path such as 'arm.mass'.")
     return tuple(
         (path, map_ if callable(map_) else as_number(map_, f"variable {name!r}: factor of {path!r}"))  # type: ignore[misc]

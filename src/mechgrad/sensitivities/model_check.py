@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +13,21 @@ from mechgrad.inverse.loads import Load
 from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import check_samples
 from mechgrad.kinematics.markers import marker_derivatives, marker_motion
+from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.certificate import Certificate, judge
+from mechgrad.sensitivities.element_check import constraint_family, motion_family, random_time
 from mechgrad.sensitivities.model_certificate import ModelCertificate
-from mechgrad.sensitivities.numbers import Numbers, choose_numbers, repeated
+from mechgrad.sensitivities.model_families import Family, States
+from mechgrad.sensitivities.numbers import Numbers, choose_numbers
 from mechgrad.sensitivities.numeric import STEPS, differentiate
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 __all__ = ["FAMILIES", "certify_model"]
 
-FAMILIES = ("inverse dynamics", "forward dynamics", "markers")
+FAMILIES = ("inverse dynamics", "forward dynamics", "equations of motion", "constraints", "markers")
+ELEMENTS = FAMILIES[2:4]
+"""Of mechanisms that are more than a tree."""
 
 PARAMETER_STEPS = STEPS[2:6]
 """A short sweep: every step of every parameter compiles the tree of another model (2 ms for 43 joints)."""
@@ -30,55 +35,6 @@ PARAMETER_STEPS = STEPS[2:6]
 WORDS = {"dq": "coordinates", "dv": "velocities", "da": "accelerations", "dtau": "forces", "dp": "parameters"}
 
 UserDerivatives = Callable[[Model, FloatArray, FloatArray, FloatArray], Mapping[str, Any]]
-
-
-class _State(NamedTuple):
-    """Samples (nt, n) of coordinates, velocities, and accelerations or forces; loads."""
-
-    q: FloatArray
-    v: FloatArray
-    u: FloatArray
-    loads: list[Load]
-
-    @property
-    def parts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        return self.q, self.v, self.u
-
-    @property
-    def nt(self) -> int:
-        return len(self.q)
-
-    def moved(self, model: Model, which: int, points: Array) -> tuple[Array, Array, Array, list[Load]]:
-        """All samples moved by each row of `points`, along q, v or u."""
-        parts: list[Array] = [np.tile(x, (len(points), 1)) for x in self.parts]
-        by = np.repeat(points, self.nt, axis=0)
-        parts[which] = model.integrate(parts[0], by) if which == 0 else parts[which] + by
-        return parts[0], parts[1], parts[2], repeated(self.loads, len(points))
-
-
-class _Family(NamedTuple):
-    """A question to the model, and what the answer's derivatives are said to be.
-
-    answer : (model, q, v, u, loads) to (nt, m)
-    given : "dq", "dv", "da" or "dtau", "dp" to (nt, m, n)
-    """
-
-    title: str
-    outputs: tuple[str, ...]
-    state: _State
-    answer: Callable[[Model, Array, Array, Array, list[Load]], Array]
-    given: Mapping[str, FloatArray]
-    numbers: Numbers
-    tolerance: float
-
-    def rows(self) -> tuple[str, ...]:
-        nt = self.state.nt
-        return self.outputs if nt == 1 else tuple(f"{name} @{k}" for k in range(nt) for name in self.outputs)
-
-    def matrix(self, key: str) -> FloatArray:
-        """The given derivatives of all samples, below each other."""
-        given = self.given[key]
-        return given.reshape(-1, given.shape[-1])
 
 
 def certify_model(
@@ -98,6 +54,9 @@ def certify_model(
 ) -> ModelCertificate:
     """Judge the derivatives of a model's torques, accelerations and marker motions by state and parameters.
 
+    A model with loops, constraints or forces is judged as its tree (torques and markers), and by its equations of
+    motion and constraints, which hold closures, force laws, drivers and motors; accelerations are part of these.
+
     Parameters
     ----------
     model : Model
@@ -114,7 +73,7 @@ def certify_model(
         sample to a dict with any of "dq", "dv", "da" (n_v, n_v), and "dp": (n_v, np) in the order of `wrt`, or a dict
         from path to column.
     families : list of str
-        Any of "inverse dynamics", "forward dynamics", "markers".
+        Any of "inverse dynamics", "forward dynamics" (trees), "equations of motion", "constraints", "markers".
     steps : list of float, optional
         Sweep of the central differences; empty for none.
     tolerance : float
@@ -135,7 +94,22 @@ def certify_model(
     notes: list[str] = []
     state = _state(model, q, v, a, list(loads or ()), seed, samples)
     numbers = choose_numbers(model, state.loads, ("*",) if wrt is None else wrt, notes)
-    chosen: list[_Family] = []
+    chosen: list[Family] = []
+    if has_elements(model):
+        whole, of_elements = model, numbers.of_model()
+        model = model.open_tree()
+        numbers = numbers.of_tree()
+        if derivatives is None:
+            if "equations of motion" in families:
+                chosen.append(motion_family(whole, state, of_elements, tolerance, seed))
+            if "constraints" in families:
+                constraints = constraint_family(whole, state, of_elements, tolerance, seed)
+                chosen += [] if constraints is None else [constraints]
+            families = [name for name in families if name != "forward dynamics"]
+            notes.append(
+                "inverse dynamics and markers are those of the tree; closures, constraints and forces are in the "
+                f"equations of motion, taken at t = {random_time(seed):.3g} s."
+            )
     if derivatives is not None:
         chosen.append(_users(model, state, numbers, derivatives, tolerance, notes))
     else:
@@ -149,22 +123,26 @@ def certify_model(
         if "markers" in families and (model.points or model.vectors):
             chosen.append(_markers(model, state, numbers, tolerance, notes))
     state_steps, number_steps = (STEPS, PARAMETER_STEPS) if steps is None else (steps, steps)
-    found = [c for family in chosen for c in _by_state(model, family, state_steps)]
-    found += _by_numbers([f for f in chosen if "dp" in f.given and f.numbers.paths], number_steps)
+    found = [c for family in chosen for c in _by_state(family, state_steps)]
+    for whole_ones in (True, False):
+        some = [f for f in chosen if (f.title in ELEMENTS) is whole_ones and "dp" in f.given and f.numbers.paths]
+        # Directions across an axis are chosen by its smallest component: at a tie, such as of (1, 0, 0), differences
+        # step over that choice, which decides what multipliers mean and nothing else. Complex steps alone judge there.
+        found += _by_numbers(some, () if whole_ones else number_steps)
     found.sort(key=lambda c: [family.title for family in chosen].index(c.title.rpartition(" by ")[0]))
     return ModelCertificate(model.name, tuple(found), tuple(notes))
 
 
 # ------------------------------------------------------------------------------------------------ what is judged
-def _inverse(model: Model, state: _State, numbers: Numbers, tolerance: float) -> _Family:
+def _inverse(model: Model, state: States, numbers: Numbers, tolerance: float) -> Family:
     D = inverse_dynamics_derivatives(model, *state.parts, loads=state.loads, wrt=numbers.paths)
     given = {"dq": D.dq.dense(), "dv": D.dv.dense(), "da": D.da.dense(), "dp": D.dp.dense()}
-    return _Family("inverse dynamics", model.v_names, state, _torques, given, numbers, tolerance)
+    return Family("inverse dynamics", model.v_names, state, _torques, given, numbers, tolerance)
 
 
 def _users(
-    model: Model, state: _State, numbers: Numbers, derivatives: UserDerivatives, tolerance: float, notes: list[str]
-) -> _Family:
+    model: Model, state: States, numbers: Numbers, derivatives: UserDerivatives, tolerance: float, notes: list[str]
+) -> Family:
     """The family of a user's own derivatives of the inverse dynamics."""
     answers = [derivatives(model, *(x[k] for x in state.parts)) for k in range(state.nt)]
     first = answers[0]
@@ -186,10 +164,10 @@ def _users(
         given[key] = np.stack(matrices)
     if left_out := [key for key in ("dq", "dv", "da", "dp") if key not in given]:
         notes.append(f"not given, so not checked: {', '.join(left_out)}.")
-    return _Family("inverse dynamics", model.v_names, state, _torques, given, numbers, tolerance)
+    return Family("inverse dynamics", model.v_names, state, _torques, given, numbers, tolerance)
 
 
-def _forward(model: Model, state: _State, numbers: Numbers, tolerance: float, notes: list[str]) -> _Family | None:
+def _forward(model: Model, state: States, numbers: Numbers, tolerance: float, notes: list[str]) -> Family | None:
     """The family of accelerations; None, with a note, if the mass matrix is singular."""
     forces = inverse_dynamics(model, *state.parts, loads=state.loads)
     try:
@@ -203,10 +181,10 @@ def _forward(model: Model, state: _State, numbers: Numbers, tolerance: float, no
         notes.append(f"accelerations are accepted to {tolerance:.0e}: the mass matrix has condition {condition:.0e}.")
     given = {"dq": D.dq, "dv": D.dv, "dtau": D.dtau, "dp": D.dp}
     there = state._replace(u=forces)
-    return _Family("forward dynamics", model.v_names, there, _accelerations, given, numbers, tolerance)
+    return Family("forward dynamics", model.v_names, there, _accelerations, given, numbers, tolerance)
 
 
-def _markers(model: Model, state: _State, numbers: Numbers, tolerance: float, notes: list[str]) -> _Family:
+def _markers(model: Model, state: States, numbers: Numbers, tolerance: float, notes: list[str]) -> Family:
     names = [marker.name for group in (model.points, model.vectors) for marker in group]
     moving = numbers.geometric()
     if numbers.paths and not moving.paths:
@@ -228,7 +206,7 @@ def _markers(model: Model, state: _State, numbers: Numbers, tolerance: float, no
         levels = (motion.position, motion.velocity, motion.acceleration)
         return np.concatenate(levels, axis=1).reshape(len(q), -1)
 
-    return _Family("markers", rows, state, answer, given, moving, tolerance)
+    return Family("markers", rows, state, answer, given, moving, tolerance)
 
 
 def _torques(model: Model, q: Array, v: Array, a: Array, loads: list[Load]) -> Array:
@@ -240,8 +218,8 @@ def _accelerations(model: Model, q: Array, v: Array, forces: Array, loads: list[
 
 
 # ------------------------------------------------------------------------------------------- what it is judged by
-def _by_state(model: Model, family: _Family, steps: Sequence[float]) -> list[Certificate]:
-    certificates = []
+def _by_state(family: Family, steps: Sequence[float]) -> list[Certificate]:
+    certificates, model = [], family.numbers.model
     for key in family.given:
         if key == "dp":
             continue
@@ -251,7 +229,11 @@ def _by_state(model: Model, family: _Family, steps: Sequence[float]) -> list[Cer
             return family.answer(model, *family.state.moved(model, which, points)).reshape(len(points), -1)
 
         scales = np.ones(model.n_v) if which == 0 else np.maximum(1.0, np.abs(family.state.parts[which]).max(axis=0))
-        numeric = differentiate(answer, np.zeros(model.n_v), steps=steps, scales=scales, batched=True)
+        exact = key not in family.by_differences
+        taken = steps if exact or len(steps) else STEPS
+        numeric = differentiate(
+            answer, np.zeros(model.n_v), steps=taken, scales=scales, batched=True, complex_step=exact
+        )
         certificates.append(
             judge(
                 numeric, family.matrix(key), names=model.v_names, outputs=family.rows(), tolerance=family.tolerance,
@@ -261,7 +243,7 @@ def _by_state(model: Model, family: _Family, steps: Sequence[float]) -> list[Cer
     return certificates
 
 
-def _by_numbers(families: list[_Family], steps: Sequence[float]) -> list[Certificate]:
+def _by_numbers(families: list[Family], steps: Sequence[float]) -> list[Certificate]:
     """All families at once: compiling a changed model is the expensive part."""
     if not families:
         return []
@@ -286,7 +268,7 @@ def _by_numbers(families: list[_Family], steps: Sequence[float]) -> list[Certifi
     return certificates
 
 
-def _tolerant(family: _Family, model: Model, loads: list[Load]) -> Array:
+def _tolerant(family: Family, model: Model, loads: list[Load]) -> Array:
     """The family's answer, flat; NaN where a step of a mass has made the mass matrix singular."""
     state = family.state
     try:
@@ -297,7 +279,7 @@ def _tolerant(family: _Family, model: Model, loads: list[Load]) -> Array:
 
 def _state(
     model: Model, q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None, loads: list[Load], seed: int, nt: int
-) -> _State:
+) -> States:
     """The given state, random where it is left out: coordinates to 1.5, rates to 2, their rates to 5."""
     given = [x if x is None else np.atleast_2d(np.asarray(x, float)) for x in (q, v, a)]
     heights = {len(x) for x in given if x is not None} - {1}
@@ -317,7 +299,7 @@ def _state(
         if x.ndim != 2 or x.shape[1] != width:
             raise InputError(f"{name} has shape {x.shape}; it must be ({width},) or (nt, {width}).")
         states[k] = np.ascontiguousarray(np.broadcast_to(x, (nt, width)))
-    return _State(states[0], states[1], states[2], loads)
+    return States(states[0], states[1], states[2], loads)
 
 
 def _dense(given: Any) -> FloatArray:

@@ -52,6 +52,16 @@ class Numbers:
         """Those that can move a marker."""
         return replace(self, chosen={p: x for p, x in self.chosen.items() if x.kind not in UNMOVING})
 
+    def of_model(self) -> Numbers:
+        """Those of the model alone, without loads."""
+        return replace(self, chosen={p: x for p, x in self.chosen.items() if x.kind != "load"})
+
+    def of_tree(self) -> Numbers:
+        """Those that a tree of bodies feels, and loads; the model is that tree."""
+        acting = {item.name for item in (*self.model.constraints, *self.model.forces)}
+        chosen = {p: x for p, x in self.chosen.items() if x.kind == "load" or self.model.locate(p)[0] not in acting}
+        return replace(self, model=self.model.open_tree(), chosen=chosen)
+
     def changed(self, x: Array) -> tuple[Model, list[Load]]:
         """Model and loads with the numbers x; whatever equals its value now is left alone."""
         loads, values = list(self.loads), {}

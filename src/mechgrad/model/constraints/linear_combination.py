@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
@@ -48,12 +48,14 @@ class LinearCombination(Constraint):
         if isinstance(given, Mapping) and factors is None:
             factors = tuple(given.values())
             given = tuple(given)
-        if isinstance(given, (str, Mapping)) or factors is None:
+        if isinstance(given, Iterable) and not isinstance(given, (str, Mapping)):
+            given = tuple(given)
+        if not isinstance(given, tuple) or factors is None or not all(isinstance(name, str) for name in given):
             raise ShapeError(
                 f"constraint {self.name!r}: give coordinates as a mapping coordinate -> factor, or as a list of names "
                 f"with a list of factors; got {self.coordinates!r} and factors = {self.factors!r}."
             )
-        object.__setattr__(self, "coordinates", tuple(given))
+        object.__setattr__(self, "coordinates", given)
         object.__setattr__(self, "factors", factors)
         Attached.__post_init__(self)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from mechgrad.errors import ClosedLoopError, ValueRangeError
+from mechgrad.errors import ClosedLoopError
 from mechgrad.model.fields import (
     check_name,
     check_nonzero,
@@ -81,11 +81,6 @@ class Joint(ABC):
 
     def __post_init__(self) -> None:
         check_name(self, self.name)
-        for role in ("parent", "child"):
-            if not isinstance(getattr(self, role), str):
-                raise ValueRangeError(
-                    f"joint {self.name!r}: {role} must be the name of a body, got {getattr(self, role)!r}."
-                )
         freeze_numbers(self)
         self.check()
 
