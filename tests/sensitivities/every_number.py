@@ -137,6 +137,7 @@ def springs() -> mg.Model:
         mg.SpringDamper("spring", "P cart", "wall", 60.0, 1.0, 0.5),
         mg.SpringCurve("curve", "P arm", "wall", curve, damper=mg.Polynomial((0.0, 0.5, 0.1)), free_length=0.6),
         mg.TorsionSpring("torsion", "hinge", 9.0, 0.2, 0.3),
+        mg.JointSpring("sprung", "drop", 7.0, 0.3, 0.2),
         mg.JointFriction("rub", "hinge", 0.2, 0.1, 0.3),
         mg.Bushing(
             "bushing", "P block", "seat", (300, 400, 500), (3, 2, 1), (20, 30, 40), (0.4, 0.5, 0.6),
