@@ -153,6 +153,13 @@ def test_error_control_keeps_its_tolerance_through_change_points(tolerance):
     assert energy < 30 * tolerance
 
 
+@pytest.mark.parametrize("speed", [0.5, 0.5 + 5.5 / 19, 0.5 + 11.0 / 19])
+def test_outputs_within_long_steps_across_change_points_are_as_good_as_their_ends(speed):
+    """Of the second of these speeds one step of 0.25 s met a change point with a stage of its interpolant alone."""
+    _, energy = through_change_points(2, speed, rtol=1e-6, atol=1e-6)
+    assert energy < 1e-4
+
+
 @pytest.mark.parametrize(
     ("formulation", "scheme"),
     [(f, s) for f in ("index1", "penalty", "matrix-r") for s in ("trapezoidal", "rk4", "dop853")],

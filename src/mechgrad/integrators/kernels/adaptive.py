@@ -57,6 +57,7 @@ PATIENCE, PACE = 5000, 5e-6
 # how far a step may be corrected for the constraints, beside the tolerance: near a dead point of the independent
 # coordinates corrections throw the motion on another one
 CORRECTION, THROWN = 1000.0, -1
+FALL = np.log(10.0)  # of s between the stages of a step, that only folds have
 BLUR = 100.0  # steps that may cross: so short that what is left of that error is rounding
 
 
@@ -192,6 +193,7 @@ def _adaptive(
             last = t + h >= t1 - 1e-12 * (t1 - t0)
             step = t1 - t if last else h
         bad, error, end = DONE, 0.0, t
+        low, high = np.inf, -np.inf  # log s, the least and the largest, where the interpolant looks
         same, ahead = True, 0.0
         # Stages 0 to 11 make the step, 12 is the derivative at its end; 13 to 15 serve the interpolant of order 7, if
         # an accepted step holds an output. One loop: the derivative is compiled where it stands, so it stands once.
@@ -246,6 +248,9 @@ def _adaptive(
             if loops is not None and settles is None and i == 12:
                 ended = log_root_det(s.P, n_v + lam.size)
                 lost = nearly_lost(s.P, s.pivots_P, w.J, s.eps, FELT_ONCE, FELT_AGAIN, n_v, lam.size, s.x)
+            if projected is not None and i >= 12 and out < t_out.size and t_out[out] < t + step:
+                found = log_root_det(s.P, n_v + lam.size)
+                low, high = min(low, found), max(high, found)
             if switching is not None and i <= 12:
                 margin, beside = watch(T.ints, T.numbers, w.values, w.rates, i, marks)
                 same = same and beside
@@ -275,6 +280,11 @@ def _adaptive(
                 if bad == DONE and not given and _correction(at, done, rtol, atol, n) > CORRECTION:
                     bad = THROWN
                 size = spread(s, c)
+        if i == 16 and bad == DONE and not given and low < high - FALL and t_out[out] < end - 1e-6 * step:
+            # Where rows nearly lose their rank accelerations are as good as they can be, and a stage that serves the
+            # interpolant alone has no part in the estimate: the step ends at the output instead.
+            h, growth, rejected, fresh, hunting = t_out[out] - t, 1.0, rejected + 1, True, False
+            continue
         reported = out
         if i == 16 and bad == DONE:
             for j in range(n):
