@@ -107,10 +107,15 @@ def test_batches_keep_the_motions_that_are_done() -> None:
 
 def test_control_c_is_a_keyboard_interrupt() -> None:
     mg.simulate(pendulum(), [1.0], duration=1e-3, step=1e-6)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # workers of a test run ignore it
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
-    with pytest.raises(KeyboardInterrupt) as caught:
-        mg.simulate(pendulum(), [1.0], duration=30.0, step=1e-6, samples=3001)
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            mg.simulate(pendulum(), [1.0], duration=30.0, step=1e-6, samples=3001)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
     assert caught.value.trajectory.t[-1] > 0.0  # type: ignore[attr-defined]
 
 

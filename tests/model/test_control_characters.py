@@ -43,7 +43,8 @@ def named(cls: type, name: str) -> object:
         mg.SameVector: ("u", "v"), mg.AngleBetween: ("u", "v", "n"), mg.LinearCombination: ({"a": 1.0},),
         mg.Gear: ("a", "b", 2.0), mg.Driver: ("a", 1.0), mg.GuidedPoint: ("p", 1.0), mg.Rolling: ("p", 1.0, "n"),
         mg.SpringDamper: ("p", "q", 1.0), mg.SpringCurve: ("p", "q", mg.Polynomial((0.0, 1.0))),
-        mg.TorsionSpring: ("a", 1.0), mg.Bushing: ("p", "q"), mg.Motor: ("a", 1.0), mg.JointFriction: ("a", 1.0),
+        mg.TorsionSpring: ("a", 1.0), mg.JointSpring: ("a", 1.0),
+        mg.Bushing: ("p", "q"), mg.Motor: ("a", 1.0), mg.JointFriction: ("a", 1.0),
         mg.SphereContact: ("p", 1.0, "q", "n", 1e3), mg.WheelContact: ("p", "u", 1.0, "q", "n", 1e3),
         mg.Tyre: ("p", "u", 1.0, "q", "n", 1e3),
     }[cls]  # fmt: skip

@@ -398,7 +398,7 @@ def test_starts_that_do_not_fit():
 def test_pictures_and_samples_that_cannot_be():
     still = MotionSolution(MODEL, Splines(4), np.zeros((7, 2)), 1.0, None)
     for ask in (still.motion, still.torques, still.times, still.cut_forces, still.reactions):
-        with pytest.raises(mg.InputError, match="samples is 1; give at least 2"):
+        with pytest.raises(mg.InputError, match="samples is 1; give a whole number, at least 2"):
             ask(1)
     with pytest.raises(mg.InputError, match="segments is empty; give pairs of marker names to join"):
         still.animate([])

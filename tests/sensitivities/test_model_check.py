@@ -188,7 +188,7 @@ def test_users_parameters_as_a_matrix_follow_wrt():
     [
         ({"families": ["inverse"]}, UnknownNameError, "unknown family 'inverse'"),
         ({"wrt": ["lower.weight"]}, UnknownNameError, "weight"),
-        ({"samples": 0}, InputError, "at least one"),
+        ({"samples": 0}, InputError, "at least 1"),
         ({"q": np.zeros(3)}, InputError, r"q has shape \(1, 3\); it must be \(2,\)"),
         ({"q": np.zeros((3, 2)), "v": np.zeros((2, 2))}, InputError, r"\[2, 3\] samples"),
         ({"derivatives": lambda *state: 3}, InputError, "returned int; a dict"),

@@ -14,7 +14,7 @@ from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
 from mechgrad.integrators.choices import Choices, Choosing
-from mechgrad.integrators.cuts import CUTTABLE, FINEST, Segment, divided, next_divided, put_end
+from mechgrad.integrators.cuts import CUTTABLE, Segment, divided, next_divided, put_end
 from mechgrad.integrators.explicit import first_step
 from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing, taken_again
 from mechgrad.integrators.kernels import controlled as _controlled
@@ -190,7 +190,7 @@ def fixed(job: Job) -> Trajectory:
             if reason == CHANGE_POINT:  # noticed when it had been passed
                 end = max(1, int(np.sum(t[:end] < at - 0.5 * h)))
             partial = run.trajectory(t, end, (end - 1) * every, 0, REASONS[reason])
-            hint = f"Steps down to a {FINEST}th were tried. Look at what happens there."
+            hint = "Take a shorter step, or look at what happens there."
             raise job.failed(reason, at, partial, hint, run.choosing)
         if job.stop is not None:
             crossed = crossing(job.stop, t[first:end], run.arrays[0][first:end], run.arrays[1][first:end])

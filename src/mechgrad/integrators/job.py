@@ -27,7 +27,7 @@ from mechgrad.dynamics.kernels.accelerations import (
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.integrators.choices import Choices, Choosing
-from mechgrad.integrators.cuts import Divisions
+from mechgrad.integrators.cuts import FINEST, Divisions
 from mechgrad.integrators.independent import least_determined, rank_left
 from mechgrad.integrators.schemes import Scheme
 from mechgrad.integrators.trajectory import StepFailed, Trace, Trajectory
@@ -208,7 +208,11 @@ class Job:
         elif choosing is not None and self._undetermined(reason, choosing, t):
             hint = self._dead_point(choosing, t)
         elif reason == NOT_CONVERGED:
-            hint = "Take a shorter step, another start, or look for a lock-up or a hard impact there."
+            hint = "Look for a lock-up or a hard impact there, or take another start."
+            if self.step is not None and self.scheme.implicit and choosing is None:
+                hint = f"Steps down to 1/{FINEST} of it did not either. {hint}"
+            else:
+                hint = f"Take a shorter step. {hint}"
             if self.system.n_constraints:
                 hint += " Index1() without a step (DOP853) tells what happens."
         elif reason == SINGULAR and self.system.n_constraints:
