@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -48,7 +50,12 @@ def test_steps_that_fail_are_divided_and_noted(led: bool) -> None:
     assert motion.steps == 120
     assert motion.cuts
     assert all(0.08 < cut.t < 0.11 and cut.length == STEP and cut.parts > 1 for cut in motion.cuts)
-    assert not dropped(led, duration=0.08).cuts  # in the air
+    assert f"120 steps, {len(motion.cuts)} of them divided (.cuts)" in repr(motion)
+    in_the_air = dropped(led, duration=0.08)
+    assert not in_the_air.cuts
+    assert "divided" not in repr(in_the_air)
+    nothing = replace(in_the_air, t=in_the_air.t[:0], q=in_the_air.q[:0], ended="at its start")
+    assert "0 instants, n_q" in repr(nothing)
     # the motion itself, as well as steps of this length can tell: the wheel is on the road for two of them
     exact, finer = (
         dropped(led, step=None, scheme="dop853", samples=121, rtol=1e-9, atol=1e-9),

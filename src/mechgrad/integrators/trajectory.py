@@ -98,12 +98,13 @@ class Trajectory(Motion):
         many = f"{len(self.q)} motions, " if self.q.ndim == 3 else ""
         rows = f", {self.system.n_constraints} constraint rows" if self.system.n_constraints else ""
         how = f"ended by {self.ended}" if self.ended in ("duration", "stop") else f"ended early: {self.ended}"
-        began, last = (f"{float(np.real(self.t[k])):.6g}" for k in (0, -1))
+        ends = [f"{float(np.real(self.t[k])):.6g}" for k in (0, -1)] if len(self.t) else []
+        span = f" from {ends[0]} to {ends[1]} s" if ends else ""
+        cuts = f", {len(self.cuts)} of them divided (.cuts)" if self.cuts else ""
         return (
-            f"Trajectory of {self.model.name!r}: {many}{len(self.t)} instants from {began} to {last} s, n_q = "
-            f"{self.model.n_q}, n_v = {self.model.n_v}{rows}; {how} after {self.steps} steps ({self.formulation}, "
-            f"{self.scheme!r}). Next: .t, .q, .v, .a, .markers([...]), .energy(), .reactions(), .efforts(force), "
-            ".plot(), gradient(motion, ...)"
+            f"Trajectory of {self.model.name!r}: {many}{len(self.t)} instants{span}, n_q = {self.model.n_q}, n_v = "
+            f"{self.model.n_v}{rows}; {how} after {self.steps} steps{cuts} ({self.formulation}, {self.scheme!r}). Next"
+            ": .t, .q, .v, .a, .markers([...]), .energy(), .reactions(), .efforts(force), .plot(), gradient(motion, ...)"
         )
 
     @property
