@@ -104,8 +104,8 @@ class Trajectory(Motion):
         return (
             f"Trajectory of {self.model.name!r}: {many}{len(self.t)} instants{span}, n_q = {self.model.n_q}, n_v = "
             f"{self.model.n_v}{rows}; {how} after {self.steps} steps{cuts} ({self.formulation}, {self.scheme!r}). "
-            "Next: .t, .q, .v, .a, .markers([...]), .energy(), .reactions(), .efforts(force), .plot(), gradient(motion, "
-            "...)"
+            "Next: .t, .q, .v, .a, .markers([...]), .energy(), .reactions(), .efforts(force), .plot(), "
+            "gradient(motion, ...)"
         )
 
     @property
