@@ -200,7 +200,13 @@ class MotionCase(Case):
         return np.asarray(explicit + yq @ dq.T + yv @ dv.T + tables.by_parameters())
 
     def accuracy(self) -> str:
-        return f"{accuracy_note(self.motion)} {self.note}".strip()
+        text = accuracy_note(self.motion)
+        if len(self.motion.events) and self._seen is not None:
+            text += (
+                f" Integrals are sums over {len(self._seen.t)} instants, and switches are kinks between these: more "
+                "samples show what that leaves."
+            )
+        return f"{text} {self.note}".strip()
 
     def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
         return self.steps(self.motion, threads).direct(parameters, *parameters.start.slopes(parameters))
