@@ -66,6 +66,13 @@ def test_steps_that_fail_are_divided_and_noted(led: bool) -> None:
     assert less < error / 6
 
 
+def test_the_time_of_the_start_is_that_of_the_cuts() -> None:
+    first, later = dropped(), dropped(t0=2.5)
+    assert [cut.parts for cut in later.cuts] == [cut.parts for cut in first.cuts]
+    np.testing.assert_allclose([cut.t - 2.5 for cut in later.cuts], [cut.t for cut in first.cuts], atol=1e-12)
+    np.testing.assert_allclose(later.q, first.q, rtol=0, atol=1e-9)  # nothing here changes in time
+
+
 def test_few_samples_report_the_same_motion() -> None:
     whole, few = dropped(), dropped(samples=13)
     assert few.cuts == whole.cuts
