@@ -114,6 +114,10 @@ class IdleGravityWarning(MechgradWarning):
     """Gravity that moves nothing, since all joints turn about its direction or slide across it."""
 
 
+class ToleranceWarning(MechgradWarning):
+    """A motion that goes on where its tolerance could not be kept."""
+
+
 def unknown_name(what: str, name: str, known: Iterable[str], where: str = "") -> UnknownNameError:
     """Build the error for a name that is not among the known ones, with the nearest as a suggestion.
 

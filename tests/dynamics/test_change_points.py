@@ -7,6 +7,7 @@ must say when it ends, and be right until then.
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from random_linkages import KINDS, Linkage
 
 import mechgrad as mg
+from mechgrad.errors import ToleranceWarning
 from mechgrad.integrators.trajectory import StepFailed
 
 # formulation, scheme, tolerance of the error control or None for fixed steps
@@ -47,7 +49,7 @@ def linkages(draw):
     return known(seed, kind, loops, draw(st.booleans()), draw(st.booleans()), draw(st.booleans()))
 
 
-def bounds(linkage, tolerance):
+def bounds(linkage, way, warned=False):
     """Errors that are granted: of directions [rad], and of the energy beside the kinetic one.
 
     Fixed steps: the trapezoidal rule leaves h^2 / 12 times the third derivative in each unit of time; with w the speed
@@ -56,13 +58,17 @@ def bounds(linkage, tolerance):
     and what a step leaves weighs as much more. Some linkages enlarge errors there even more: a quarter of the step must
     then leave less than a quarter of them (`judged`).
 
-    Error control: before the fold a few times the tolerance is left, at the fold up to 100 in position and some hundred
-    in energy, as far as the linkage enlarges what happens there; 1000 are granted. DOP853 leaves up to 10; at the fold
-    Index1 adds what its regularisation by 1e-6 does to accelerations, about 1e-6 in position and 5e-6 in energy at any
-    tolerance, of which ten and twenty times are granted.
+    Error control of the Newmark family: before the fold a few times the tolerance is left, at the fold up to 100 in
+    position and some hundred in energy, as far as the linkage enlarges what happens there; 1000 are granted. DOP853
+    crosses folds by collocation: in 400 linkages at 1e-6 .. 1e-11 it left up to 31 times the tolerance in position, and
+    but for one (365) 70 in energy; 30 and 1000 are granted at 1e-9, and more only where it warns. Penalty and Matrix R,
+    which end there, leave up to 1e-5.
 
     On a wrong branch errors are 0.01 to 2.
     """
+    tolerance = WAYS[way][2]
+    if way == "index1, dop853" and not warned:
+        return 30 * tolerance, 1000 * tolerance
     if tolerance is not None:
         return (1e-5, 1e-4) if tolerance < 1e-7 else (1e3 * tolerance, 1e3 * tolerance)
     fastest = linkage.fastest()
@@ -98,15 +104,16 @@ def judged(linkage, way):
     first, last = linkage.sides(np.array([0.0, linkage.duration]))
     assert np.all(first * last < 0.0)
 
-    motion, said = moved(linkage, way)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ToleranceWarning)
+        motion, said = moved(linkage, way)
     if motion.ended == "duration":
         assert motion.t[-1] == pytest.approx(linkage.duration)
     else:
         assert f"the motion of '{linkage.model.name}' ends at t = " in said
         assert motion.ended in said
-    tolerance = WAYS[way][2]
-    granted, found = np.array(bounds(linkage, tolerance)), errors(linkage, motion)
-    if tolerance is None and np.any(found > granted):
+    granted, found = np.array(bounds(linkage, way, bool(told))), errors(linkage, motion)
+    if WAYS[way][2] is None and np.any(found > granted):
         finer = linkage.with_steps(4 * linkage.steps)
         again = errors(finer, moved(finer, way)[0])
         assert np.all(found < 0.1), f"errors {found} at steps of {linkage.step:.5f} s, granted {granted}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,13 +15,15 @@ from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, INTERRUPTED, TOO
 from mechgrad.dynamics.kernels.choice import Choice
 from mechgrad.dynamics.kernels.saddle import no_ranks
 from mechgrad.dynamics.matrix_r import MatrixR
-from mechgrad.errors import InputError
+from mechgrad.errors import InputError, ToleranceWarning
 from mechgrad.integrators import dop853
 from mechgrad.integrators.choices import Choosing, chosen
 from mechgrad.integrators.independent import start_choices
 from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing, taken_again
 from mechgrad.integrators.kernels import adaptive as _adaptive
 from mechgrad.integrators.kernels import explicit as _kernels
+from mechgrad.integrators.kernels.collocation import BEYOND as BEYOND_TOLERANCE
+from mechgrad.integrators.kernels.collocation import FOLD
 from mechgrad.integrators.trajectory import Trace, Trajectory
 from mechgrad.model.mechanism import AT_LAWS, L_KIND, LAW, N_LAWS, Mechanism
 from mechgrad.model.rows import CONTACT, TYRE
@@ -35,6 +38,7 @@ for _table in (RK4_A, RK4_B, RK4_C):
 
 
 SWITCHES = 1024  # of contacts, that a march first makes room for
+TOLD_ABOVE = 100.0  # times the tolerance, what a step across a fold leaves
 BEYOND = 1e100  # velocities [rad/s, m/s] whose squares would soon overflow: an unstable march, no motion
 
 
@@ -79,15 +83,17 @@ def switching(T: Mechanism) -> int | None:
     return 1 if bool(np.isin(kinds, (CONTACT, TYRE)).any()) else None
 
 
-def _marching(job: Job, choosing: Choosing | None = None) -> Callable[..., tuple[Any, ...]]:
+def _marching(
+    job: Job, choosing: Choosing | None = None, ranks: FloatArray | None = None
+) -> Callable[..., tuple[Any, ...]]:
     """The compiled march of order eight, ready for its ends, start and outputs; returns the instants of switches
-    last. choosing: goes on from call to call; that of the job if left out."""
+    last. choosing, ranks: go on from call to call; those of the job, and none so far, if left out."""
     f, kind = numbers(job)
     T, dtype = job.system.recursive, job.system.dtype
     if choosing is None:
         choosing = job.choosing()
     nothing: Array = np.empty((0, 0), dtype)
-    contacts, ranks = switching(T), no_ranks()
+    contacts, ranks = switching(T), no_ranks() if ranks is None else ranks
     held = np.empty((0, 2)) if job.held is None else job.held
 
     def march(
@@ -128,7 +134,8 @@ def adaptive(job: Job) -> Trajectory:
     Q, V = np.empty((samples, job.q.shape[1]), job.q.dtype), np.empty((samples, job.v.shape[1]), job.q.dtype)
     Q[0], V[0] = job.q[0], job.v[0]
     choosing = job.choosing()
-    h, march = _first(job), _marching(job, choosing)
+    ranks = no_ranks()
+    h, march = _first(job), _marching(job, choosing, ranks)
     done, steps, rejected, events = 1, 0, 0, np.zeros(0)
 
     for first, last in job.parts(samples):
@@ -143,7 +150,7 @@ def adaptive(job: Job) -> Trajectory:
                 done = max(1, done - 1)
             partial = job.trajectory(
                 t[:done], Q[:done], V[:done], steps=steps, rejected=rejected, ended=REASONS[reason], events=events,
-                trace=_trace(job, choosing),
+                trace=_trace(job, choosing, ranks),
             )  # fmt: skip
             hint = "Loosen rtol and atol, or look at what happens there."
             raise job.failed(reason, at, partial, hint, choosing)
@@ -151,15 +158,30 @@ def adaptive(job: Job) -> Trajectory:
             crossed = crossing(job.stop, t[first:done], Q[first:done], V[first:done])
             if crossed is not None:
                 k = first + crossed
-                return stopped(job, t, Q, V, k, _from(job, Q[k], t[k]), steps, rejected, events, choosing)
+                trace = _trace(job, choosing, ranks)
+                return stopped(job, t, Q, V, k, _from(job, Q[k], t[k]), steps, rejected, events, trace)
         job.report(last / (samples - 1), t[last])
+    _tell(job, ranks)
     return job.trajectory(
-        t, Q, V, steps=steps, rejected=rejected, ended="duration", events=events, trace=_trace(job, choosing)
+        t, Q, V, steps=steps, rejected=rejected, ended="duration", events=events, trace=_trace(job, choosing, ranks)
     )
 
 
-def _trace(job: Job, choosing: Choosing | None) -> Trace:
-    return Trace(job, choices=None if choosing is None else choosing.taken())
+def _trace(job: Job, choosing: Choosing | None, ranks: FloatArray | None = None) -> Trace:
+    fold = None if ranks is None or not np.isfinite(ranks[FOLD]) else float(ranks[FOLD])
+    return Trace(job, choices=None if choosing is None else choosing.taken(), fold=fold)
+
+
+def _tell(job: Job, ranks: FloatArray) -> None:
+    """Warn where a step across a fold could not keep the tolerance."""
+    if ranks[BEYOND_TOLERANCE] > TOLD_ABOVE:
+        warnings.warn(
+            f"the motion of {job.system.model.name!r} passes change points, the first near t = {ranks[FOLD]:.6g} s, "
+            f"where rounding leaves about {ranks[BEYOND_TOLERANCE]:.2g} times its tolerance of {job.rtol:.1g}; what "
+            "follows has that error.",
+            ToleranceWarning,
+            stacklevel=5,  # that of the caller of simulate
+        )
 
 
 def _from(job: Job, q: Array, t: float) -> Callable[..., tuple[Any, ...]]:
@@ -223,7 +245,7 @@ def stopped(
     steps: int,
     rejected: int,
     events: FloatArray,
-    choosing: Choosing | None,
+    trace: Trace,
 ) -> Trajectory:
     """The motion until the stop condition changes sign between instants k and k + 1."""
     assert job.stop is not None
@@ -241,9 +263,7 @@ def stopped(
     if state is not None:
         times, q, v = np.append(times, low), np.vstack([q, state[0]]), np.vstack([v, state[1]])
     events = events[events <= times[-1]]
-    return job.trajectory(
-        times, q, v, steps=steps, rejected=rejected, ended="stop", events=events, trace=_trace(job, choosing)
-    )
+    return job.trajectory(times, q, v, steps=steps, rejected=rejected, ended="stop", events=events, trace=trace)
 
 
 def _moving(V: Array) -> int:
@@ -327,7 +347,7 @@ def fixed(job: Job) -> Trajectory:
                     k * every,
                     0,
                     np.zeros(0),
-                    choosing,
+                    _trace(job, choosing),
                 )
         job.report(last / (outputs - 1), t[last])
     states = _shaped(Q, V, job.single)

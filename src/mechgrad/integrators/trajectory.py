@@ -36,6 +36,7 @@ class Trace:
     projected : (nt,) whether the step to the instant ended with a projection
     choices : what Matrix R chose, step by step
     divisions : into how many parts steps were divided, by their number (`integrators.cuts`)
+    fold : the first instant [s] where constraint rows lost their rank and a step went across, or None
     """
 
     job: Any
@@ -45,6 +46,7 @@ class Trace:
     projected: Array | None = None
     choices: Choices | None = None
     divisions: Divisions = field(default_factory=dict)
+    fold: float | None = None
 
 
 @final

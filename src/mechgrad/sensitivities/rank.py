@@ -32,12 +32,15 @@ def check_rank(motion: Trajectory, log_s: FloatArray, t: FloatArray) -> None:
     before, here, after = log_s[:-2], log_s[1:-1], log_s[2:]
     low = (here <= before) & (here <= after) & (np.log(2.0) + here < np.maximum(before, after))
     if low.any():
-        k = int(np.argmax(low)) + 1
-        raise InputError(
-            f"the constraints of model {motion.model.name!r} lose their rank near t = {t[k]:.6g} s: the motion passes "
-            "a configuration where it could branch, and has no derivative beyond. End it before, or start after; "
-            "mg.mobility(model, q) tells what loses its rank."
-        )
+        raise _branches(motion, float(t[int(np.argmax(low)) + 1]))
+
+
+def _branches(motion: Trajectory, t: float) -> InputError:
+    return InputError(
+        f"the constraints of model {motion.model.name!r} lose their rank near t = {t:.6g} s: the motion passes a "
+        "configuration where it could branch, and has no derivative beyond. End it before, or start after; "
+        "mg.mobility(model, q) tells what loses its rank."
+    )
 
 
 def check_rank_of_motion(motion: Trajectory) -> None:
@@ -47,6 +50,8 @@ def check_rank_of_motion(motion: Trajectory) -> None:
     m = system.n_constraints
     if not m or motion.trace.job.formulation.compliant:
         return
+    if motion.trace.fold is not None:
+        raise _branches(motion, motion.trace.fold)
     lost = len(system.redundant(motion.q[0], motion.t[0]))
     T, sizes, times = unforced(system.T), [], []
     for q, t in _all_states(motion):

@@ -19,6 +19,7 @@ from mechgrad.kernels.lu import lu_factor, lu_solve
 
 LOW = math.log(1.6)
 FELT_ONCE, FELT_AGAIN = 1e-7, 1e-2
+WEAK = 1e-3  # share of eps that is worth a closer look
 # defects below this, beside the right-hand side, are not worth a repetition
 ROUNDING = 1e-13
 
@@ -81,8 +82,9 @@ def log_root_det(S, size):
 
 
 def no_ranks() -> np.ndarray:
-    """Room for log s at three steps, of none so far."""
-    return np.full(3, np.nan)
+    """Room for what a march knows of ranks, of none so far: log s at three steps, or what
+    `integrators.kernels.collocation` needs."""
+    return np.full(16, np.nan)
 
 
 @inlined
@@ -96,15 +98,13 @@ def touches_zero(older, before, here):
 
 
 @inner
-def nearly_lost(S, pivots, low, eps, once, again, n, m, x):
-    """Whether eps is felt in some direction that rows (the second block, `low`) move in: s^2 is not far above it.
+def _left_of_defects(S, pivots, low, eps, n, m, x):
+    """Of defects low z, in the 1-norm: before, after one solution, and of what that left after another one.
 
-    Of a defect c = low z a solution leaves eps (s^2 + eps)^-1 c: next to nothing, unless s is small, and then the next
-    solution leaves as much again: the shares `once` and `again` or more. Rows that always depend on each other have no
-    part in c, unless violations made them differ.
+    A solution leaves eps (s^2 + eps)^-1 c of a defect c, next to nothing unless s is small. Rows that always depend on
+    each other have no part in c, unless violations made them differ.
     """
-    first, second = 0.0, 0.0
-    before = 0.0
+    before, first, second = 0.0, 0.0, 0.0
     for k in range(m):
         defect = 0.0 * x[0]
         for j in range(n):
@@ -122,4 +122,35 @@ def nearly_lost(S, pivots, low, eps, once, again, n, m, x):
     lu_solve(S, pivots, x, n + m)
     for k in range(m):
         second += abs(eps[k] * x[n + k])
+    return before, first, second
+
+
+@inner
+def nearly_lost(S, pivots, low, eps, once, again, n, m, x):
+    """Whether eps is felt in some direction that rows (the second block, `low`) move in: s^2 is not far above it.
+
+    Both solutions leave the shares `once` and `again` or more.
+    """
+    before, first, second = _left_of_defects(S, pivots, low, eps, n, m, x)
     return first > once * before and second > again * first
+
+
+@inner
+def weakest(S, pivots, low, eps, n, m, x):
+    """eps / (s^2 + eps) of the direction that rows (the second block, `low`) hold least."""
+    _, first, second = _left_of_defects(S, pivots, low, eps, n, m, x)
+    share = second / first if first > 0.0 else 0.0
+    again = 0
+    while share > WEAK and again < 3:
+        # of several weak directions the weakest is left, and what violations made of dependent rows is small yet
+        again += 1
+        first, second = second, 0.0
+        for k in range(m):
+            x[n + k] = -eps[k] * x[n + k]
+        for j in range(n):
+            x[j] = 0.0
+        lu_solve(S, pivots, x, n + m)
+        for k in range(m):
+            second += abs(eps[k] * x[n + k])
+        share = second / first if first > 0.0 else 0.0
+    return share

@@ -20,6 +20,30 @@ from mechgrad.dynamics.kernels.accelerations import (
 from mechgrad.dynamics.kernels.choice import NOW, STEP, spread
 from mechgrad.dynamics.kernels.saddle import FELT_AGAIN, FELT_ONCE, log_root_det, nearly_lost, touches_zero
 from mechgrad.dynamics.kernels.system import begin
+from mechgrad.integrators.kernels.collocation import (
+    ASIDE,
+    CLOSER,
+    FELT,
+    HELPED,
+    HOPELESS,
+    LATEST,
+    LEFT,
+    N_NODES,
+    NODES,
+    TRIES,
+    USUAL,
+    begin_collocation,
+    collocate,
+    error_of_collocation,
+    fold_ahead,
+    fold_between,
+    is_near,
+    length_across,
+    no_more_sweeps,
+    node_done,
+    note_fold,
+)
+from mechgrad.integrators.kernels.estimates import correction, error_of_rates, error_of_step, moved
 from mechgrad.integrators.kernels.explicit import (
     derivative,
     first_look,
@@ -40,7 +64,7 @@ from mechgrad.integrators.kernels.switches import (
     young,
 )
 from mechgrad.kernels.interrupt import ask, first_asked
-from mechgrad.kernels.jit import caller, inlined, inner, kernel
+from mechgrad.kernels.jit import caller, inlined, kernel
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.records import refer
 from mechgrad.model.mechanism import N_LAWS, N_Q
@@ -72,67 +96,6 @@ def _stage(y, K, A, i, stages, n, h, at, like):
         store(at, j, x)
 
 
-@inner
-def _error(y, new, K, E3, E5, rtol, atol, step, n, like):
-    """Estimated error of a step beside the tolerance."""
-    five, three = 0.0, 0.0
-    for j in range(n):
-        x5, x3 = like * 0.0, like * 0.0
-        for m in range(13):
-            k = load(K, m * n + j, like)
-            x5 = x5 + k * E5[m]
-            x3 = x3 + k * E3[m]
-        size = atol + rtol * max(abs(load(y, j, like)), abs(load(new, j, like)))
-        five += (abs(x5) / size) ** 2
-        three += (abs(x3) / size) ** 2
-    scale = five + 0.01 * three
-    return abs(step) * five / np.sqrt(scale * n) if scale > 0.0 else 0.0
-
-
-@inner
-def _error_of_rates(K, E3, E5, rtol, n_q, n, like):
-    """Estimated error of the mean derivative over a step beside the derivative's own size: of velocities and of
-    accelerations, each component and at least a hundredth of the largest."""
-    largest_q, largest_v = 1e-300, 1e-300
-    for m in range(13):
-        for j in range(n_q):
-            largest_q = max(largest_q, abs(load(K, m * n + j, like)))
-        for j in range(n_q, n):
-            largest_v = max(largest_v, abs(load(K, m * n + j, like)))
-    five, three = 0.0, 0.0
-    for j in range(n):
-        x5, x3, size = like * 0.0, like * 0.0, 0.01 * (largest_q if j < n_q else largest_v)
-        for m in range(13):
-            k = load(K, m * n + j, like)
-            x5 = x5 + k * E5[m]
-            x3 = x3 + k * E3[m]
-            size = max(size, abs(k))
-        five += (abs(x5) / (rtol * size)) ** 2
-        three += (abs(x3) / (rtol * size)) ** 2
-    scale = five + 0.01 * three
-    return five / np.sqrt(scale * n) if scale > 0.0 else 0.0
-
-
-@inner
-def _correction(before, y, rtol, atol, n):
-    """How far a state was corrected, beside the tolerance."""
-    largest = 0.0
-    for j in range(n):
-        largest = max(largest, abs(y[j].real - before[j].real) / (atol + rtol * abs(y[j].real)))
-    return largest
-
-
-@inner
-def _moved(Q, V, row, y, rtol, atol):
-    """`_correction` of the state in a row of Q and V."""
-    largest, n_q = 0.0, Q.shape[1]
-    for j in range(n_q):
-        largest = max(largest, abs(y[j].real - Q[row, j].real) / (atol + rtol * abs(y[j].real)))
-    for j in range(V.shape[1]):
-        largest = max(largest, abs(y[n_q + j].real - V[row, j].real) / (atol + rtol * abs(y[n_q + j].real)))
-    return largest
-
-
 @kernel
 def _adaptive(
     T, w, s, o, ranks, marks, search, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected,
@@ -151,6 +114,9 @@ def _adaptive(
     turn_balls(T.atoms_i, n_q - n_v, y, y, n_q, -1.0, like)
     t, out, steps, rejected, switched = t0, 0, 0, 0, 0
     lost = False
+    # steps across folds: whether this is one; when the next fold will be reached, how near one must be to be crossed,
+    # the error of the last attempt, and how many there were at this step
+    collocating, fold, nearest, missed, tries = False, np.inf, np.inf, np.inf, 0
     ended = np.nan  # log s at the end of the step
     fresh, growth = True, GROW  # whether the first derivative must be computed; no growth right after a rejection
     last, step, facing = False, h, 0.0
@@ -198,18 +164,27 @@ def _adaptive(
         # Stages 0 to 11 make the step, 12 is the derivative at its end; 13 to 15 serve the interpolant of order 7, if
         # an accepted step holds an output. One loop: the derivative is compiled where it stands, so it stands once.
         i = 0 if fresh else 1
-        while i < 16:
-            if i == 13:
+        collocating = False
+        while i < 16 or collocating:
+            if projected is not None and switching is None and not given:
+                if i == 1 and fold - t < nearest and is_near(fold - t, step, ranks):
+                    # known from stage 0 on, which has no length yet
+                    step = min(length_across(step, fold - t), t1 - t)
+                    collocating, last = True, step >= t1 - t
+                    begin_collocation(K, n, ranks, like)
+                if collocating and no_more_sweeps(i, ranks):
+                    break
+            if i == 13 and not collocating:
                 end = t + step
                 if given:
                     if not last:
                         end = held[steps + 1, 0]
                 else:
-                    error = _error(y, new, K, E3, E5, rtol, atol, step, n, like)
+                    error = error_of_step(y, new, K, E3, E5, rtol, atol, step, n, like)
                     if switching is not None:
                         least = grain * max(CROSSING * max(abs(t), t1 - t0), CROSSING_TOLERATED * rtol * usual)
                         if error < 1.0 and step > least and not blurred and young(T.ints, T.numbers, marks):
-                            rates = YOUNG_WEIGHT * _error_of_rates(K, E3, E5, max(rtol, 1e-12), n_q, n, like)
+                            rates = YOUNG_WEIGHT * error_of_rates(K, E3, E5, max(rtol, 1e-12), n_q, n, like)
                             blurred = rates >= 1.0 and step <= BLUR * least
                             if not blurred:
                                 # it falls with the step to the power 1.5
@@ -230,7 +205,18 @@ def _adaptive(
                     end = t1
                 if out >= t_out.size or t_out[out] > end:
                     break
-            if i == 12:
+            slot, when = i, t + C[min(i, 15)] * step
+            if projected is not None and collocating:
+                slot = 1 + (i - 1) % N_NODES
+                when = t + NODES[slot - 1] * step
+                collocate(y, K, n, step, NODES[slot - 1], at, like)
+                normalise(T.atoms_i, at, like)
+                bad = settle(T, w, s, c, at, q, v, z, when, 0.0, projected, dependent, like)
+                if bad != DONE:
+                    break
+                for j in range(n):
+                    store(new, j, load(K, slot * n + j, like))
+            elif i == 12:
                 for j in range(n):
                     x = load(y, j, like)
                     for m in range(12):
@@ -240,9 +226,15 @@ def _adaptive(
                     store(at, j, x)
             else:
                 _stage(y, K, A, i, i, n, step, at, like)
-            bad = derivative(T, w, s, c, at, q, v, a, lam, z, t + C[i] * step, trees, loops, dependent, K, i, like)
+            bad = derivative(T, w, s, c, at, q, v, a, lam, z, when, trees, loops, dependent, K, slot, like)
             if bad != DONE:
                 break
+            if projected is not None and i == 0 and not given:
+                fold = fold_ahead(s, w.J, n_v, lam.size, t, ranks)
+            if projected is not None and collocating:
+                node_done(T.atoms_i, s, w.J, q, v, a, lam.size, y, new, K, slot, i, step, rtol, atol, n_q, ranks, like)
+                i += 1
+                continue
             if dependent is not None and facing == 0.0:
                 facing = z[z.size - 1].real
             if loops is not None and settles is None and i == 12:
@@ -259,12 +251,40 @@ def _adaptive(
             # far trial states may be meaningless: try a shorter step before giving up
             if given or step <= 1e-10 * (t1 - t0):
                 return out, bad, steps, rejected, h, t, switched
+            if collocating:
+                # a node that cannot be brought back to the constraints is at the fold itself
+                rejected += 1
+                if tries < TRIES:
+                    fold, tries = t + NODES[slot - 1] * step, tries + 1
+                else:
+                    nearest, tries = CLOSER * (fold - t), 0
+                continue
             h, growth, rejected, fresh, hunting = step * SHRINK, 1.0, rejected + 1, True, False
             continue
         fresh = False
         if ahead > 0.0:
             step, last, rejected = ahead, False, rejected + 1
             continue
+        if projected is not None and collocating:
+            end = t1 if last else t + step
+            collocate(y, K, n, step, 1.0, new, like)
+            error = error_of_collocation(y, new, K, rtol, atol, step, n, ranks, like)
+            lowest = fold_between(ranks)
+            if lowest < 0.0 or (lowest > LATEST and tries >= TRIES):
+                nearest, rejected = 0.0, rejected + 1  # rows keep their rank: a usual step, and look again after it
+                continue
+            beside = abs(t + lowest * step - fold)
+            fold = t + lowest * step
+            if lowest > LATEST or (error >= 1.0 and tries < TRIES and beside > ASIDE * step):
+                tries, rejected = tries + 1, rejected + 1  # once more, now that it is known better
+                continue
+            # one that is too long is tried again nearer to the fold, unless that does not help any more: rounding
+            if error >= 1.0 and (error < HELPED * missed or error * rtol > HOPELESS):
+                nearest, missed, tries, rejected = CLOSER * (fold - t), error, 0, rejected + 1
+                continue
+            note_fold(fold, error, ranks)
+            ranks[LEFT] = np.nan  # what fell before rises behind
+            missed, tries, error = np.inf, 0, 0.0
         if error >= 1.0:
             h, growth, rejected = step * max(SHRINK, SAFETY * error ** (-0.125)), 1.0, rejected + 1
             hunting = False
@@ -277,16 +297,19 @@ def _adaptive(
                 store(at, j, load(done, j, like))
             bad = settle(T, w, s, c, done, q, v, z, end, facing, projected, dependent, like)
             if dependent is not None:
-                if bad == DONE and not given and _correction(at, done, rtol, atol, n) > CORRECTION:
+                if bad == DONE and not given and correction(at, done, rtol, atol, n) > CORRECTION:
                     bad = THROWN
                 size = spread(s, c)
-        if i == 16 and bad == DONE and not given and low < high - FALL and t_out[out] < end - 1e-6 * step:
+        if (
+            i == 16 and not collocating and bad == DONE and not given and low < high - FALL
+            and t_out[out] < end - 1e-6 * step
+        ):  # fmt: skip
             # Where rows nearly lose their rank accelerations are as good as they can be, and a stage that serves the
             # interpolant alone has no part in the estimate: the step ends at the output instead.
             h, growth, rejected, fresh, hunting = t_out[out] - t, 1.0, rejected + 1, True, False
             continue
         reported = out
-        if i == 16 and bad == DONE:
+        if (i == 16 or collocating) and bad == DONE:
             for j in range(n):
                 change = load(new, j, like) - load(y, j, like)
                 first, final = load(K, j, like), load(K, 12 * n + j, like)
@@ -301,11 +324,14 @@ def _adaptive(
                     store(F, (3 + m) * n + j, x)
             while reported < t_out.size and t_out[reported] <= end:
                 u = (t_out[reported] - t) / step
-                for j in range(n):
-                    x = like * 0.0
-                    for i in range(6, -1, -1):
-                        x = (x + load(F, i * n + j, like)) * (u if (6 - i) % 2 == 0 else 1.0 - u)
-                    store(at, j, x + load(y, j, like))
+                if projected is not None and collocating:
+                    collocate(y, K, n, step, u, at, like)
+                else:
+                    for j in range(n):
+                        x = like * 0.0
+                        for i in range(6, -1, -1):
+                            x = (x + load(F, i * n + j, like)) * (u if (6 - i) % 2 == 0 else 1.0 - u)
+                        store(at, j, x + load(y, j, like))
                 normalise(T.atoms_i, at, like)
                 for j in range(n_q):
                     Q[reported, j] = load(at, j, like)
@@ -314,7 +340,7 @@ def _adaptive(
                 if settles is not None:
                     beyond = settle(T, w, s, c, at, q, v, z, t_out[reported], 0.0, projected, dependent, like)
                     if dependent is not None and not given and beyond == DONE:
-                        far = _moved(Q, V, reported, at, rtol, atol) > CORRECTION
+                        far = moved(Q, V, reported, at, rtol, atol) > CORRECTION
                         bad = THROWN if far else bad
                     if dependent is not None and not given and beyond != DONE:
                         bad = beyond
@@ -361,7 +387,11 @@ def _adaptive(
             elif switched > before or not hunting:
                 grain = 1.0
             blurred = blurred and switched == before
-        t = end
+        if projected is not None and not given and not collocating and ranks[LEFT] < FELT:
+            note_fold(t, USUAL / rtol, ranks)  # a usual step that began where eps is felt
+        t, tries = end, 0
+        if missed == np.inf or nearest == 0.0:
+            nearest = np.inf
         steps += 1
         factor = GROW if error == 0.0 else min(growth, max(SHRINK, SAFETY * error ** (-0.125)))
         if switching is not None:
@@ -374,7 +404,7 @@ def _adaptive(
             elif not last:
                 h, usual = step * factor, step * factor
             hunting = False
-        elif not last:
+        elif not last and not collocating:
             h = step * factor
         growth = GROW
     if switching is not None:
