@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.dead_points import rockers
 
 import mechgrad as mg
 from mechgrad.integrators.trajectory import StepFailed
@@ -112,3 +113,56 @@ def test_a_law_that_cannot_be_satisfied_ends_the_motion() -> None:
     with pytest.raises(StepFailed, match=r"ends at t = 0\.14") as caught:
         mg.simulate(model, [0.3], duration=0.3, step=1e-3, scheme="trapezoidal")
     assert caught.value.trajectory.t[-1] == pytest.approx(0.142, abs=1.1e-3)  # sqrt(2 0.1 / 9.81)
+
+
+def knocking(floor: float = -0.88) -> tuple[mg.Model, mg.State]:
+    """Rockers, all of whose coordinates turn back on the way, that knock against a floor with friction."""
+    plain, start = rockers()
+    knock = mg.SphereContact("knock", "P", 0.05, "floor", "up", 2e7, 0.3, friction=0.4, slip_speed=1e-3)
+    model = mg.Model(
+        "knocking", plain.bodies, plain.joints, [*plain.points, mg.Point("floor", "ground", (0.0, floor, 0.0))],
+        [mg.Vector("up", "ground", (0, 1, 0))], gravity=plain.gravity, forces=[knock],
+    )  # fmt: skip
+    return model, mg.assemble(model, {"A": 0.4}, {"A": 2.0}, guess=start.q)
+
+
+def knocked(**options: object) -> mg.Trajectory:
+    model, start = knocking()
+    more = {"duration": 2.0, "step": 4e-3, "scheme": "hht", "formulation": "matrix-r"} | options
+    return mg.simulate(model, start, **more)  # type: ignore[arg-type]
+
+
+def test_matrix_r_divides_steps_and_goes_on_choosing() -> None:
+    motion = knocked()
+    assert motion.ended == "duration"
+    assert motion.cuts
+    # coordinates were chosen anew before and after a divided step
+    changes = [chosen.t for chosen in motion.choices[1:]]
+    assert min(changes) < motion.cuts[0].t < max(changes)
+    same = knocked(formulation="ali3p")
+    assert np.abs(motion.q - same.q)[motion.t <= motion.cuts[0].t + 0.01].max() < 0.05  # order two, and a hard knock
+    few = knocked(samples=51)
+    assert few.cuts == motion.cuts
+    np.testing.assert_allclose(few.q, motion.q[::10], rtol=0, atol=1e-8)
+    assert [c.independent for c in few.choices] == [c.independent for c in motion.choices]
+
+
+@pytest.mark.parametrize("samples", [None, 51])
+def test_gradients_of_matrix_r_are_those_of_the_steps_taken(samples: int | None) -> None:
+    motion = knocked(samples=samples)
+    goals = [mg.AtEnd(mg.JointCoordinate("A")), mg.Integral(mg.KineticEnergy())]
+    wrt = ["crank.mass", "knock.stiffness", "P.position.y", "gravity.y", "B.origin.x"]
+    exact = mg.gradient(motion, goals, wrt, method="complex")
+    size = np.abs(exact.array).max(axis=0)
+    assert np.all(size > 0.0)
+    for method in ("direct", "adjoint"):
+        found = mg.gradient(motion, goals, wrt, method=method)
+        assert np.all(np.abs(found.array - exact.array) < 1e-7 * size), method
+
+
+def test_matrix_r_stops_within_a_divided_step() -> None:
+    cut = knocked().cuts[0]
+    middle = cut.t + 0.4 * cut.length
+    stopped = knocked(stop=lambda t, q, v: t - middle)
+    assert stopped.ended == "stop"
+    assert stopped.t[-1] == pytest.approx(middle, abs=1e-12)

@@ -11,7 +11,7 @@ import numpy as np
 from mechgrad.dynamics.kernels.choice import HOLDS, NAMED, NOTED, RANK, STEP, Choice
 from mechgrad.dynamics.system import System
 from mechgrad.model.mechanism import AT_COORDS, AT_ROWS, N_ALL, R_FIRST, ROW
-from mechgrad.typing import FloatArray, IntArray
+from mechgrad.typing import Array, FloatArray, IntArray
 
 ROOM = 64  # for changes, that a march first has
 
@@ -28,7 +28,7 @@ class Chosen(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """Rows of W = [Gamma; B] along a motion.
+    """Rows of W = [Gamma; B] along a motion. Parts of divided steps count as steps here (`integrators.cuts.place`).
 
     first : (k,) the steps from which on each choice holds, 0 first;   times : (k,) their instants [s]
     picks : (k, n_v) rows of the record, `rank` constraints first
@@ -45,10 +45,6 @@ class Choices:
         """The rows of W in steps (N,), as (N, n_v)."""
         which = np.searchsorted(self.first, steps, side="right") - 1
         return np.asarray(self.picks[which])
-
-    def of_states(self, steps: IntArray) -> IntArray:
-        """The rows of W in states after so many steps: those of the step before, and of the first one at the start."""
-        return self.at(np.maximum(np.asarray(steps) - 1, 0))
 
     def changes(self, first: int, last: int) -> IntArray:
         """Numbers of the steps first < i < last from which on others hold."""
@@ -94,19 +90,25 @@ class Choosing:
         """What a march returns; it is repeated with more room if there was not enough for its changes, or not `enough`
         for what else it found."""
         while True:
-            record = self.record
-            changed = record.pick, record.counts, record.sizes
-            before = [x.copy() for x in changed]
+            record, before = self.record, self.saved()
             found = march(record)
             noted, room = int(record.counts[NOTED]), len(record.log)
             if noted <= room and enough(found):
                 return found
-            for x, old in zip(changed, before, strict=True):
-                x[:] = old
+            self.back_to(before)
             if noted > room:
                 log, times = np.zeros((2 * noted, record.log.shape[1]), np.int64), np.zeros(2 * noted)
                 log[:room], times[:room] = record.log, record.times
                 self.record = record._replace(log=log, times=times)
+
+    def saved(self) -> list[Array]:
+        """What a march changes, as it is now."""
+        return [x.copy() for x in (self.record.pick, self.record.counts, self.record.sizes)]
+
+    def back_to(self, saved: list[Array]) -> None:
+        """As it was when that was saved: steps since then are to be taken again."""
+        for x, before in zip((self.record.pick, self.record.counts, self.record.sizes), saved, strict=True):
+            x[:] = before
 
     @property
     def steps(self) -> int:

@@ -20,6 +20,7 @@ FINEST = 1024
 CUTTABLE = (BAD_NUMBER, SINGULAR, NOT_CONVERGED)
 
 # march(ranks, h, t, every, arrays) -> (rows, reason, time): from row 0 of all arrays on, see `integrators.kernels`
+# it leaves nothing behind where it fails but `ranks`, which are put back here
 March = Callable[[Array, float, float, int, list[Array]], Any]
 # into how many parts steps were divided, by their number; those that are not there were not
 Divisions = dict[int, int]
@@ -50,6 +51,15 @@ def as_cuts(divisions: Divisions, t0: float, step: float) -> tuple[Cut, ...]:
 def next_divided(divisions: Divisions, first: int, last: int) -> int:
     """The first step from `first` on that is divided, or `last`."""
     return min((k for k in divisions if first <= k < last), default=last)
+
+
+def place(divisions: Divisions, step: int) -> int:
+    """How many steps come before one, if every part of a divided step counts.
+
+    >>> place({3: 4}, 3), place({3: 4}, 5)
+    (3, 8)
+    """
+    return step + sum(parts - 1 for k, parts in divisions.items() if k < step)
 
 
 def divided(
@@ -93,4 +103,15 @@ def put_end(segments: list[Segment], arrays: list[Array], row: int) -> None:
     arrays[ITERATIONS][row] = sum(int(s.arrays[ITERATIONS][1:].sum()) for s in segments)
 
 
-__all__ = ["CUTTABLE", "FINEST", "Cut", "Divisions", "Segment", "as_cuts", "divided", "next_divided", "put_end"]
+__all__ = [
+    "CUTTABLE",
+    "FINEST",
+    "Cut",
+    "Divisions",
+    "Segment",
+    "as_cuts",
+    "divided",
+    "next_divided",
+    "place",
+    "put_end",
+]

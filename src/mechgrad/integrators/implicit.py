@@ -14,7 +14,7 @@ from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
 from mechgrad.integrators.choices import Choices, Choosing
-from mechgrad.integrators.cuts import CUTTABLE, Segment, divided, next_divided, put_end
+from mechgrad.integrators.cuts import CUTTABLE, Segment, divided, next_divided, place, put_end
 from mechgrad.integrators.explicit import first_step
 from mechgrad.integrators.job import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing, taken_again
 from mechgrad.integrators.kernels import controlled as _controlled
@@ -111,30 +111,50 @@ class _Run:
         while k < last:
             end = next_divided(self.divisions, k * every, last * every) // every
             if end > k:
-                here = [x[k : end + 1] for x in self.arrays]
-                got, reason, at = self.march(self.choosing, self.ranks, h, t[k], every, here)
-                k += int(got) - 1
-                if reason != DONE and (reason not in CUTTABLE or self.choosing is not None or self.laws_failed):
+                saved = None if self.choosing is None else (self.choosing.saved(), self.ranks.copy())
+                got, reason, at = self._whole(k, end, t, every, h)
+                k, before = k + int(got) - 1, k
+                if reason != DONE and (reason not in CUTTABLE or self.laws_failed or self._undetermined(reason, at)):
                     return k + 1 - first, int(reason), float(at)
                 if reason == DONE:
                     continue
-            segments, reason, at = self.divided(k, t, every, h, self.ranks)
+                if saved is not None:
+                    # choices of steps behind the last output are to be made again
+                    assert self.choosing is not None
+                    self.choosing.back_to(saved[0])
+                    self.ranks[:] = saved[1]
+                    self._whole(before, k, t, every, h)
+            segments, reason, at = self.divided(self.choosing, k, t, every, h, self.ranks)
             if reason != DONE:
                 return k + 1 - first, reason, at
             put_end(segments, self.arrays, k + 1)
             k += 1
         return last - first + 1, DONE, float(t[last])
 
+    def _whole(self, first: int, last: int, t: Array, every: int, h: float) -> Any:
+        """The compiled march from output `first` to `last`, none of whose steps is divided."""
+        return self.march(self.choosing, self.ranks, h, t[first], every, [x[first : last + 1] for x in self.arrays])
+
+    def _undetermined(self, reason: int, at: float) -> bool:
+        """Whether a step failed since independent coordinates do not tell any more: no part of it can."""
+        return self.choosing is not None and self.job.is_undetermined(reason, self.choosing, at)
+
     @property
     def laws_failed(self) -> bool:
         """Whether a law in Python raised an error."""
         return bool(self.job.system.users.errors)
 
-    def divided(self, k: int, t: Array, every: int, h: float, ranks: Array) -> tuple[list[Segment], int, float]:
+    def divided(
+        self, choosing: Choosing | None, k: int, t: Array, every: int, h: float, ranks: Array
+    ) -> tuple[list[Segment], int, float]:
         """The steps from output k to the next, one by one: those that fail are divided."""
 
         def march(ranks: Array, h: float, t: float, every: int, arrays: list[Array]) -> Any:
-            return self.march(None, ranks, h, t, every, arrays)
+            saved = None if choosing is None else choosing.saved()
+            found = self.march(choosing, ranks, h, t, every, arrays)
+            if choosing is not None and saved is not None and found[1] != DONE:
+                choosing.back_to(saved)
+            return found
 
         steps, start = range(k * every, (k + 1) * every), [x[k] for x in self.arrays]
         return divided(march, ranks, h, float(t[k]), self.divisions, steps, start)
@@ -159,15 +179,10 @@ class _Run:
         held = replace(self.job, choices=self.choices, hold=True)
 
         def advance(time: float) -> tuple[Array, ...]:
-            h = (time - t[k]) / every
-            if self.choosing is None:
-                segments, reason, at = self.divided(k, t, every, h, no_ranks())
-                taken_again(reason, at)
-                return tuple(x[-1] for x in segments[-1].arrays)
-            two = [np.concatenate([x[k : k + 1], x[k : k + 1]]) for x in self.arrays]
-            _, reason, at = self.march(held.choosing(k * every), no_ranks(), h, t[k], every, two)
+            choosing = held.choosing(place(self.divisions, k * every))
+            segments, reason, at = self.divided(choosing, k, t, every, (time - t[k]) / every, no_ranks())
             taken_again(reason, at)
-            return tuple(x[1] for x in two)
+            return tuple(x[-1] for x in segments[-1].arrays)
 
         low, state = bisected(self.job.stop, t, self.arrays[0], self.arrays[1], k, advance)
         count, times = k + 1, t[: k + 1]

@@ -42,6 +42,7 @@ MOST_STEPS = 10_000_000
 MOST_FIXED = 1e15  # fixed steps: more cannot be counted without rounding, and last for decades
 SAMPLES = 201  # instants reported, unless they are named
 NEAR_DEAD_POINT = 0.3  # least singular value of [Gamma; B] beside the largest, where a march broke off
+AT_DEAD_POINT = 0.03  # the same, where no part of the step can do better
 NEAR_CHANGE_POINT = 0.1  # the same of Gamma alone, beside what it was at the start
 PARTS = 20  # of a march between two looks at a stop condition or a report
 
@@ -230,6 +231,11 @@ class Job:
             "until then is in `.trajectory` of this error.",
             trajectory,
         )
+
+    def is_undetermined(self, reason: int, choosing: Choosing, t: float) -> bool:
+        """Whether a march of Matrix R ended at a change point or at a dead point of its coordinates."""
+        near = least_determined(self.system, choosing.taken(), choosing.record.last, t)[1] < AT_DEAD_POINT
+        return near or self.why(reason, choosing, t) == CHANGE_POINT
 
     def _undetermined(self, reason: int, choosing: Choosing, t: float) -> bool:
         """Whether the independent coordinates may be why a march ended; steps also become too small for others."""

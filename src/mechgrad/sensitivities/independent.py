@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from mechgrad.dynamics.kernels.saddle import no_ranks
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.errors import InputError
 from mechgrad.integrators.choices import Choices, Choosing, coordinate_rows
+from mechgrad.integrators.cuts import Segment, divided, next_divided, place
 from mechgrad.integrators.job import taken_again
 from mechgrad.integrators.kernels.implicit import march_independent
 from mechgrad.integrators.trajectory import Trajectory
@@ -49,6 +50,26 @@ class _Part(NamedTuple):
 
     here: slice
     anew: IntArray | None
+
+
+class _Chunk(NamedTuple):
+    """Steps of one length h [s] that are linearised together.
+
+    first : how many steps were taken before, parts of divided ones counted
+    states : after each of them;   reported : which of these are outputs, and `outputs` which of the motion's
+    """
+
+    h: float
+    first: int
+    states: States
+    reported: slice
+    outputs: slice
+
+
+def _after(segment: Segment) -> States:
+    """The states after each step of a segment."""
+    Q, V, A, _, L, *_ = segment.arrays
+    return States(Q, V, A, L, segment.t).rows(slice(1, None))
 
 
 @final
@@ -96,49 +117,67 @@ class IndependentSteps:
 
     # ---- the steps, a chunk at a time
 
-    def chunks(self, columns: int, *, backwards: bool = False) -> Iterator[tuple[int, int, States]]:
-        """First and last output, and the states after all steps in between; columns: vectors kept per step."""
+    def chunks(self, columns: int, *, backwards: bool = False) -> Iterator[_Chunk]:
+        """All steps; columns: vectors kept per step."""
         size = 8 * self.n * (3 * self.n + 4 * self.all + columns)
-        per = int(np.clip(CHUNK_BYTES // size, 8, 4096)) // self.every
+        per = max(1, int(np.clip(CHUNK_BYTES // size, 8, 4096)) // self.every)
         outputs = len(self.motion.t) - 1
-        starts = range(0, outputs, max(1, per))
-        for first in reversed(starts) if backwards else starts:
-            last = min(first + max(1, per), outputs)
-            yield first, last, self._after(first, last)
+        spans, first = [], 0
+        while first < outputs:
+            # outputs with a divided step between them stand alone
+            last = next_divided(self.trace.divisions, first * self.every, min(first + per, outputs) * self.every)
+            spans.append((first, max(last // self.every, first + 1)))
+            first = spans[-1][1]
+        for first, last in reversed(spans) if backwards else spans:
+            found = self._between(first, last)
+            yield from reversed(found) if backwards else found
 
-    def _after(self, first: int, last: int) -> States:
-        """The states after each step from output `first` to `last`."""
-        if self.every == 1:
-            return self._reported(slice(first + 1, last + 1))
-        parts = [self._again(k) for k in range(first, last)]
-        return States(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+    def _between(self, first: int, last: int) -> list[_Chunk]:
+        """The steps from output `first` to `last`: one chunk, or one for each length where some are divided."""
+        every, outputs = self.every, slice(first + 1, last + 1)
+        taken = place(self.trace.divisions, first * every)
+        if next_divided(self.trace.divisions, first * every, last * every) < last * every:
+            segments = self._again(first)
+            counts = [len(s.t) - 1 for s in segments]
+            none = slice(0, 0), slice(0, 0)
+            ends = [*[none] * (len(segments) - 1), (slice(counts[-1] - 1, None), outputs)]
+            before = taken + np.cumsum([0, *counts[:-1]])
+            return [_Chunk(s.h, int(k), _after(s), *end) for s, k, end in zip(segments, before, ends, strict=True)]
+        if every == 1:
+            return [_Chunk(self.h, taken, self._reported(outputs), slice(0, None), outputs)]
+        parts = [_after(self._again(k)[0]) for k in range(first, last)]
+        states = States(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+        return [_Chunk(self.h, taken, states, slice(every - 1, None, every), outputs)]
 
     def _reported(self, which: slice) -> States:
         motion = self.motion
         return States(motion.q, motion.v, motion.a, motion.multipliers, motion.t).rows(which)
 
-    def _again(self, k: int) -> States:
-        """The states after each step from output k to the next, taken again."""
-        motion, trace, every, t0 = self.motion, self.trace, self.every, float(self.motion.t[k])
+    def _again(self, k: int) -> list[Segment]:
+        """The steps from output k to the next, taken again: one segment, or more if some were divided."""
+        motion, trace, every = self.motion, self.trace, self.every
         start = [motion.q, motion.v, motion.a, trace.memory, motion.multipliers, trace.solved]
-        arrays: list[Array] = [np.repeat(np.asarray(x)[k : k + 1], every + 1, axis=0) for x in start]
-        norms, iterations = np.zeros((every + 1, 6)), np.zeros(every + 1, np.int64)
-        choosing = Choosing(self.system, self.choices, hold=True, step=k * every)
-        _, reason, at = march_independent(
-            self.T, choosing.record, self.settings, no_ranks(), self.h, t0, 1, *arrays, norms, iterations
+        rows = [*(np.asarray(x)[k] for x in start), np.zeros(6), np.zeros((), np.int64)]
+        choosing = Choosing(self.system, self.choices, hold=True, step=place(trace.divisions, k * every))
+
+        def march(ranks: Array, h: float, t: float, every: int, arrays: list[Array]) -> Any:
+            return march_independent(self.T, choosing.record, self.settings, ranks, h, t, every, *arrays)
+
+        steps = range(k * every, (k + 1) * every)
+        segments, reason, at = divided(
+            march, no_ranks(), self.h, float(motion.t[k]), trace.divisions, steps, rows, hold=True
         )
         self.system.users.raise_pending()
         taken_again(reason, at)
-        Q, V, A, _, L, _ = arrays
-        return States(Q, V, A, L, t0 + self.h * np.arange(every + 1.0)).rows(slice(1, None))
+        return segments
 
-    def _picks(self, first: int, last: int) -> IntArray:
-        """The rows of W in each step from output `first` to `last`."""
-        return self.choices.at(np.arange(first * self.every, last * self.every))
+    def _picks(self, chunk: _Chunk) -> IntArray:
+        """The rows of W in each step of a chunk."""
+        return self.choices.at(np.arange(chunk.first, chunk.first + len(chunk.states.t)))
 
-    def _parts(self, first: int, last: int) -> list[_Part]:
-        """The steps from output `first` to `last` in parts with one choice each."""
-        a, b = first * self.every, last * self.every
+    def _parts(self, chunk: _Chunk) -> list[_Part]:
+        """The steps of a chunk in parts with one choice each."""
+        a, b = chunk.first, chunk.first + len(chunk.states.t)
         cuts = [a, *self.choices.changes(a, b).tolist(), b]
         return [_Part(slice(x - a, y - a), self._anew(x)) for x, y in pairwise(cuts)]
 
@@ -182,25 +221,25 @@ class IndependentSteps:
         dzdd = B @ da.T + second_v @ dv.T + second_q @ dq.T + free[2]
         now = [dz, dzd, dzdd, dzdd.copy()]
         before = [whole[0] for whole in out[:3]]
-        for first, last, states in self.chunks(8 * count):
-            picks = self._picks(first, last)
+        for chunk in self.chunks(8 * count):
+            states, picks = chunk.states, self._picks(chunk)
             terms = self._parameter_terms(parameters, states, picks)
             after = [np.empty((len(states.t), k, count)) for k in (n, n, n, rank)]
             blocks = self._blocks(states, picks)
-            for here, anew in self._parts(first, last):
+            for here, anew in self._parts(chunk):
                 if anew is not None:
                     # a coordinate that is chosen anew, its rates, and the memory, which is its second rate
                     now = [np.array(before[k][anew], order="C") for k in (0, 1, 2, 2)]
                 part = IndependentBlocks(*(x[here] for x in blocks))
                 into = [x[here] for x in after]
                 given = [x[here] for x in terms]
-                bad = _kernels.independent_tangent_steps(self.settings, self.h, part, *given, *now, *into)
+                bad = _kernels.independent_tangent_steps(self.settings, chunk.h, part, *given, *now, *into)
                 self._check(bad, states.rows(here))
                 before = [x[-1] for x in into[:3]]
-            reports = slice(self.every - 1, None, self.every)
             for whole, change in zip(out[:3], after[:3], strict=True):
-                whole[first + 1 : last + 1] = change[reports]
-            np.put_along_axis(out[3][first + 1 : last + 1], picks[reports, :rank, None], after[3][reports], axis=1)
+                whole[chunk.outputs] = change[chunk.reported]
+            solved = picks[chunk.reported, :rank, None]
+            np.put_along_axis(out[3][chunk.outputs], solved, after[3][chunk.reported], axis=1)
         return StateSlopes(*(x.swapaxes(1, 2) for x in out))
 
     def _parameter_terms(
@@ -224,24 +263,25 @@ class IndependentSteps:
         y = [np.zeros((self.freedom, count)) for _ in range(4)]
         # what coordinates that were chosen anew pull at the state before
         pending = [np.zeros((n, count)) for _ in range(3)]
-        for first, last, states in self.chunks(8 * count, backwards=True):
-            N, picks = len(states.t), self._picks(first, last)
+        for chunk in self.chunks(8 * count, backwards=True):
+            states, picks = chunk.states, self._picks(chunk)
+            N = len(states.t)
             pulls = []
             for whole in g:
                 part = np.zeros((N, whole.shape[2], count))
-                part[self.every - 1 :: self.every] = whole[first + 1 : last + 1].swapaxes(1, 2)
+                part[chunk.reported] = whole[chunk.outputs].swapaxes(1, 2)
                 pulls.append(part)
             pulls[3] = np.take_along_axis(pulls[3], picks[:, :rank, None], axis=1)
             weights = [np.zeros((count, N, n)) for _ in range(4)]
             blocks = self._blocks(states, picks)
-            for here, anew in reversed(self._parts(first, last)):
+            for here, anew in reversed(self._parts(chunk)):
                 for pull, more in zip(pulls, pending, strict=False):
                     pull[here.stop - 1] += more
                     more[:] = 0.0
                 part_of = IndependentBlocks(*(x[here] for x in blocks))
                 into = [np.ascontiguousarray(x[:, here]) for x in weights]
                 bad = _kernels.independent_adjoint_steps(
-                    self.settings, self.h, part_of, *(x[here] for x in pulls), *y, *into
+                    self.settings, chunk.h, part_of, *(x[here] for x in pulls), *y, *into
                 )
                 self._check(bad, states.rows(here))
                 for whole, part in zip(weights, into, strict=True):

@@ -84,8 +84,8 @@ def _all_states(motion: Trajectory) -> Iterator[tuple[FloatArray, FloatArray]]:
         from mechgrad.sensitivities.independent import IndependentSteps
 
         if isinstance(motion.trace.job.formulation, MatrixR):
-            for _, _, after in IndependentSteps(motion).chunks(1):
-                yield after.q, after.t
+            for chunk in IndependentSteps(motion).chunks(1):
+                yield chunk.states.q, chunk.states.t
         else:
             for states in ImplicitSteps(motion).states():
                 yield states.q, states.t
