@@ -170,7 +170,7 @@ def _pose(rotation: Rotation | None = None, origin: Any = (0.0, 0.0, 0.0)) -> pi
     return pin.SE3(np.eye(3) if rotation is None else rotation.as_matrix(), np.asarray(origin, float))
 
 
-def _denavit_hartenberg(joint: mg.DenavitHartenberg) -> Pieces:
+def _denavit_hartenberg(joint: mg.drawing.DenavitHartenberg) -> Pieces:
     """Standard: Rz(theta) Tz(d) motion Tx(a) Rx(alpha); modified: the last two first. sign = -1 turns z over."""
     screw_z = _pose(Rotation.from_euler("z", joint.theta), (0.0, 0.0, joint.d))
     screw_x = _pose(Rotation.from_euler("x", joint.alpha), (joint.a, 0.0, 0.0))
@@ -196,7 +196,7 @@ def _one_axis(joint: mg.Revolute | mg.Prismatic) -> Pieces:
 
 
 _PIECES: dict[type, Callable[[Any], Pieces]] = {
-    mg.DenavitHartenberg: _denavit_hartenberg,
+    mg.drawing.DenavitHartenberg: _denavit_hartenberg,
     mg.Revolute: _one_axis,
     mg.Prismatic: _one_axis,
 }

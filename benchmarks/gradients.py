@@ -59,7 +59,7 @@ import numpy as np
 import mechgrad as mg
 from mechgrad.gallery import five_bar, five_bar_start
 motion = mg.simulate(five_bar(), five_bar_start(), duration=0.1, step=1e-3)
-g = mg.gradient(motion, mg.AtEnd(mg.KineticEnergy()), ["A1.mass", "S1.stiffness"], method="METHOD")
+g = mg.gradient(motion, mg.AtEnd(mg.measures.KineticEnergy()), ["A1.mass", "S1.stiffness"], method="METHOD")
 print(json.dumps({"seconds": time.perf_counter() - begin}))
 """
 
@@ -69,16 +69,16 @@ def squares(x: np.ndarray) -> np.ndarray:
     return (x * x).sum(-1)
 
 
-def goals() -> list[mg.Objective]:
+def goals() -> list[mg.measures.Objective]:
     """The three objectives of the published example."""
     return [
-        mg.Integral(lambda x: squares(x - R20), mg.PointPosition("P2")),
-        mg.Integral(squares, mg.PointVelocity("P2")),
-        mg.Integral(squares, mg.PointAcceleration("P2")),
+        mg.Integral(lambda x: squares(x - R20), mg.measures.PointPosition("P2")),
+        mg.Integral(squares, mg.measures.PointVelocity("P2")),
+        mg.Integral(squares, mg.measures.PointAcceleration("P2")),
     ]
 
 
-def rebuilt(forces: list[mg.Force] | None = None) -> mg.Model:
+def rebuilt(forces: list[mg.forces.Force] | None = None) -> mg.Model:
     """The five-bar with the length of its first bar as one number, and more forces."""
     m = five_bar()
     length = mg.DesignVariable("L_A1", ["1.origin.x", "P1.position.x"], np.sqrt(2.0))
@@ -130,8 +130,13 @@ def growth(report: Report, rounds: int) -> None:
     calls, counts = {}, (32, 1000)
     for count in counts:
         knots = np.linspace(0.0, DURATION, count // 2)
-        wave = mg.Spline(tuple(knots), tuple(0.5 * np.sin(3.0 * knots)))
-        model = rebuilt([mg.Motor("m1", "A", wave), mg.Motor("m2", "1", mg.Spline(tuple(knots), tuple(0.3 * knots)))])
+        wave = mg.functions.Spline(tuple(knots), tuple(0.5 * np.sin(3.0 * knots)))
+        model = rebuilt(
+            [
+                mg.forces.Motor("m1", "A", wave),
+                mg.forces.Motor("m2", "1", mg.functions.Spline(tuple(knots), tuple(0.3 * knots))),
+            ]
+        )
         motion = mg.simulate(model, start_of(model), duration=DURATION, step=STEP)
         wrt = ["m1.torque.values.*", "m2.torque.values.*"]
         calls[str(count)] = lambda motion=motion, wrt=wrt: mg.gradient(motion, goals()[:1], wrt, method="adjoint")

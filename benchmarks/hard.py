@@ -95,7 +95,7 @@ class Case:
         """The motion by one way."""
         how = how | ({"step": step} if step is not None and "step" in how else {})
         try:
-            motion = mg.simulate(self.model, self.q, self.v, self.duration, samples=101, **how)
+            motion = mg.simulate(self.model, mg.state(self.model, self.q, self.v), self.duration, samples=101, **how)
         except mg.StepFailed as failed:
             motion = failed.trajectory
         error, energy = self.judge(motion)
@@ -129,7 +129,7 @@ def six_bar(duration: float = 10.0) -> Case:
     """Bricard's linkage from its cube."""
     model = bricard()
     q, v = model.neutral(), np.zeros(model.n_v)
-    exact = mg.simulate(model, q, v, duration, samples=101, rtol=1e-12, atol=1e-12)
+    exact = mg.simulate(model, mg.state(model, q, v), duration, samples=101, rtol=1e-12, atol=1e-12)
 
     def judge(motion: Any) -> tuple[float, float]:
         count = len(motion.t)
@@ -144,7 +144,10 @@ def seven_bodies() -> Case:
     """Andrews' squeezing mechanism, whose last state is published."""
     model = seven_body()
     q, v = seven_body_start(model), np.zeros(model.n_v)
-    exact, tight = seven_body_end(model), mg.simulate(model, q, v, 0.03, samples=101, rtol=1e-12, atol=1e-12)
+    exact, tight = (
+        seven_body_end(model),
+        mg.simulate(model, mg.state(model, q, v), 0.03, samples=101, rtol=1e-12, atol=1e-12),
+    )
 
     def judge(motion: Any) -> tuple[float, float]:
         count = len(motion.t)

@@ -95,7 +95,7 @@ def second_derivatives(report: Report, rounds: int) -> None:
     model = human()
     _, q, v, a = human_motion(301)
     y = np.random.default_rng(0).normal(size=q.shape)
-    times = interleave({"hessian": lambda: mg.inverse_dynamics_hessian(model, q, v, a, y)}, rounds)["hessian"]
+    times = interleave({"hessian": lambda: mg.terms.inverse_dynamics_hessian(model, q, v, a, y)}, rounds)["hessian"]
     best, median = 1e6 * float(times.min()) / len(q), 1e6 * float(np.median(times)) / len(q)
     report.note("hessian_us_per_sample_43", best)
     report.note("hessian_median_us_per_sample_43", median)

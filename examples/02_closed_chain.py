@@ -58,21 +58,21 @@ def linkage() -> mg.Model:
 
 def jacobian(model: mg.Model, q: np.ndarray) -> np.ndarray:
     """x_q of the end point, (2, 3), by unit velocities: takes complex models, which `marker_jacobian` does not."""
-    return np.stack([mg.marker_motion(model, ["end"], q, e).velocity[0][:2] for e in np.eye(3)], axis=-1)
+    return np.stack([mg.kinematics.marker_motion(model, ["end"], q, e).velocity[0][:2] for e in np.eye(3)], axis=-1)
 
 
 def close(model: mg.Model, crank: float, guess: np.ndarray) -> np.ndarray:
     """Angles of the closed chain: Newton on end(q) = D for the passive angles. Works for complex models too."""
     q = np.array([crank, *guess], complex if np.iscomplexobj(model.value("coupler_length")) else float)
     for _ in range(20):
-        gap = (mg.marker_motion(model, ["end"], q).position[0] - PIN)[:2]
+        gap = (mg.kinematics.marker_motion(model, ["end"], q).position[0] - PIN)[:2]
         step = np.linalg.solve(jacobian(model, q)[:, PASSIVE], gap)
         q[PASSIVE] -= step
         if np.max(np.abs(step.real)) < 1e-12:
             break
     # one more pass: the imaginary part of a complex step converges one pass behind the real one
     q[PASSIVE] -= np.linalg.solve(
-        jacobian(model, q)[:, PASSIVE], (mg.marker_motion(model, ["end"], q).position[0] - PIN)[:2]
+        jacobian(model, q)[:, PASSIVE], (mg.kinematics.marker_motion(model, ["end"], q).position[0] - PIN)[:2]
     )
     return q
 
@@ -81,7 +81,7 @@ def rates(model: mg.Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Velocities and accelerations of the closed chain at constant crank speed: J v = 0, J a + Jdot v = 0."""
     J = jacobian(model, q)
     v = np.array([OMEGA, *np.linalg.solve(J[:, PASSIVE], -J[:, 0] * OMEGA)])
-    bias = mg.marker_motion(model, ["end"], q, v).acceleration[0][:2]
+    bias = mg.kinematics.marker_motion(model, ["end"], q, v).acceleration[0][:2]
     return v, np.array([0.0 * v[0], *np.linalg.solve(J[:, PASSIVE], -bias)])
 
 
@@ -103,7 +103,7 @@ def sensitivity(model: mg.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, f:
     """
     loads = [mg.Load("rocker", force=(*f, 0.0), point="end", name="cut")]
     path = "coupler_length"
-    K = mg.marker_derivatives(model, ["end"], q, v, a, wrt=path)
+    K = mg.kinematics.marker_derivatives(model, ["end"], q, v, a, wrt=path)
     D = mg.inverse_dynamics_derivatives(model, q, v, a, loads=loads, wrt=[path, "cut.force.x", "cut.force.y"])
     x_q, xd_q, xdd_q, xdd_v = (m[0][:2] for m in (K.x_q, K.xd_q, K.xdd_q, K.xdd_v))
     x_p, xd_p, xdd_p = (m[0][:2, 0] for m in (K.x_p, K.xd_p, K.xdd_p))
@@ -128,8 +128,8 @@ def crank_torque(model: mg.Model, crank: float, guess: np.ndarray) -> complex:
 def energy_rate(model: mg.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> float:
     """d(kinetic + potential)/dt of the three rods, from the motion of their centres of mass: no inverse dynamics."""
     rate = 0.0
-    motion = mg.marker_motion(model, [f"{b.name}.com" for b in model.bodies], q, v, a)
-    spin = mg.marker_motion(model, [f"{b.name}.spin" for b in model.bodies], q, v, a)
+    motion = mg.kinematics.marker_motion(model, [f"{b.name}.com" for b in model.bodies], q, v, a)
+    spin = mg.kinematics.marker_motion(model, [f"{b.name}.spin" for b in model.bodies], q, v, a)
     for k, body in enumerate(model.bodies):
         rate += body.mass * motion.velocity[k] @ (motion.acceleration[k] - model.gravity)
         rate += body.inertia[2, 2] * spin.velocity[k, 2] * spin.acceleration[k, 2]

@@ -37,14 +37,17 @@ LOAD = [mg.Load("link2", force=(0, -10, 0), name="payload")]  # at the tip: the 
 
 def hinges(gravity: float) -> mg.Model:
     """R-R: two rows of a Denavit-Hartenberg table; frames sit at the far ends of the links."""
-    row = mg.DHRow("revolute", a=0.4)
+    row = mg.drawing.DHRow("revolute", a=0.4)
     bodies = [mg.Body(f"link{i}", 0.5, (-0.2, 0, 0), (0.1, 0.1, 0.1)) for i in (1, 2)]
     return mg.dh_model("R-R arm", [row, row], bodies=bodies, gravity=(0, -gravity, 0))
 
 
 def slide_and_hinge(theta: float) -> mg.Model:
     """P-R: a slide, then a hinge that stands at `theta` when its coordinate is zero."""
-    rows = [mg.DHRow("prismatic", theta=np.pi / 2, d=0.4, alpha=np.pi / 2), mg.DHRow("revolute", theta=theta, a=0.4)]
+    rows = [
+        mg.drawing.DHRow("prismatic", theta=np.pi / 2, d=0.4, alpha=np.pi / 2),
+        mg.drawing.DHRow("revolute", theta=theta, a=0.4),
+    ]
     bodies = [mg.Body("link1", 0.5, (0, -0.2, 0), (0.1,) * 3), mg.Body("link2", 0.5, (-0.2, 0, 0), (0.1,) * 3)]
     return mg.dh_model("P-R arm", rows, bodies=bodies, gravity=(0, 0, 0))
 

@@ -94,8 +94,8 @@ def draw(output: Path, solutions: dict[str, MotionSolution], samples: int) -> No
     figure, axes = plt.subplots(2, 2, figsize=(9, 7), layout="constrained")
     for k, (name, solution) in enumerate(solutions.items()):
         t, q, _, _ = solution.motion(samples)
-        elbow = mg.body_motion(solution.model, q).of("link2").p
-        tip = mg.marker_motion(solution.model, ["tip"], q).position[:, 0]
+        elbow = mg.kinematics.body_motion(solution.model, q).of("link2").p
+        tip = mg.kinematics.marker_motion(solution.model, ["tip"], q).position[:, 0]
         for i in range(0, samples, max(1, samples // 12)):
             axes[0, k].plot([0, elbow[i, 0], tip[i, 0]], [0, elbow[i, 1], tip[i, 1]], "o-", color="0.6", ms=3, lw=1)
         axes[0, k].plot(tip[:, 0], tip[:, 1], lw=2)

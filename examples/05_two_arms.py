@@ -137,7 +137,7 @@ def equilibrium(solution: MotionSolution, samples: int = 401) -> float:
     """
     model = solution.model
     _, q, v, a = solution.motion(samples)
-    bar, body = mg.body_motion(model, q, v, a).of("bar"), model.body("bar")
+    bar, body = mg.kinematics.body_motion(model, q, v, a).of("bar"), model.body("bar")
     F_A, M_A = solution.reactions(samples).of("pin_a")
     u = solution.cut_forces(samples)
     F_B = np.stack([u[:, 0], np.zeros(samples), u[:, 1]], axis=1)
@@ -160,13 +160,13 @@ def closed(model: mg.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tupl
     v[:, led] = a[:, led] = 0.0
 
     def lead(gap: np.ndarray) -> np.ndarray:
-        J = mg.marker_jacobian(model, ["hand_b"], q)[:, 0][:, plane][:, :, led]
+        J = mg.kinematics.marker_jacobian(model, ["hand_b"], q)[:, 0][:, plane][:, :, led]
         return np.linalg.solve(J, (gap[:, 0] - gap[:, 1])[:, plane, None])[..., 0]
 
     for _ in range(4):
-        q[:, led] += lead(mg.marker_motion(model, both, q).position)
-    v[:, led] = lead(mg.marker_motion(model, both, q, v).velocity)
-    a[:, led] = lead(mg.marker_motion(model, both, q, v, a).acceleration)
+        q[:, led] += lead(mg.kinematics.marker_motion(model, both, q).position)
+    v[:, led] = lead(mg.kinematics.marker_motion(model, both, q, v).velocity)
+    a[:, led] = lead(mg.kinematics.marker_motion(model, both, q, v, a).acceleration)
     return q, v, a
 
 
@@ -201,7 +201,7 @@ def main(output: Path, samples: int = 401) -> dict[str, float]:
     problem.solve(guess, max_iterations=1)  # compiles
     solution, other = solved("b"), solved("a")
     tau = solution.torques(2001)
-    markers = mg.marker_motion(solution.model, ["bar_b", "hand_b"], solution.motion(2001)[1]).position
+    markers = mg.kinematics.marker_motion(solution.model, ["bar_b", "hand_b"], solution.motion(2001)[1]).position
     gap = np.linalg.norm(markers[:, 0] - markers[:, 1], axis=1)
     at_limit = np.mean(np.abs(tau[:, :4]) > 0.999 * LIMITS, axis=0)
     numbers = {
@@ -238,7 +238,7 @@ def draw(output: Path, solution: MotionSolution, samples: int) -> None:
     ax = figure.add_subplot(strip)
     shown = np.linspace(0, 1, 6)
     places = ["upper_a.origin", "fore_a.origin", "bar_a", "bar_b", "fore_b.origin", "upper_b.origin"]
-    x = mg.marker_motion(model, places, solution.samples_at(shown).q).position
+    x = mg.kinematics.marker_motion(model, places, solution.samples_at(shown).q).position
     for k, xi in enumerate(shown):
         line = x[k] + (STRIDE * k, 0, 0)
         ax.plot(line[:3, 0], line[:3, 2], "o-", color="C0", ms=4)
@@ -256,12 +256,12 @@ def draw(output: Path, solution: MotionSolution, samples: int) -> None:
     for limit in (-1, 1):
         torques.axhline(limit, color="0.7", lw=0.8)
     torques.set(title="torques / limits", xlabel="time [s]")
-    R = mg.body_motion(model, q).of("bar").R
+    R = mg.kinematics.body_motion(model, q).of("bar").R
     along, across = (np.einsum("ti,ti->t", R[:, :, k][:, [0, 2]], u) for k in (0, 2))
     forces.plot(t, along, label="along the bar")
     forces.plot(t, across, label="across")
     forces.set(title="force of hand B on the bar [N]", xlabel="time [s]")
-    markers = mg.marker_motion(model, ["bar_b", "hand_b"], q).position
+    markers = mg.kinematics.marker_motion(model, ["bar_b", "hand_b"], q).position
     left.semilogy(t, np.linalg.norm(markers[:, 0] - markers[:, 1], axis=1) + 1e-16, label="closure [m]")
     left.semilogy(t, np.abs(tau[:, 4]) + 1e-16, label="torque of the pin [N m]")
     left.set(title="left between the knots", xlabel="time [s]", ylim=(1e-12, 10))

@@ -154,7 +154,7 @@ def show(costs: np.ndarray) -> None:
 # ------------------------------------------------------------------------------------------------------ least time
 def least_time(segments: int, knots: bool, per_segment: int = 4) -> MotionSolution:
     """R-R arm, horizontal, 10 N m: example 3."""
-    row = mg.DHRow("revolute", a=0.4)
+    row = mg.drawing.DHRow("revolute", a=0.4)
     bodies = [mg.Body(f"link{i}", 0.5, (-0.2, 0, 0), (0.1, 0.1, 0.1)) for i in (1, 2)]
     model = mg.dh_model("R-R arm", [row, row], bodies=bodies, gravity=(0, 0, 0))
     problem = MotionProblem(model, Splines(segments), Free(0.1, 2.0, guess=0.5, knots=knots)).minimize(Duration())
@@ -216,7 +216,7 @@ def draw(
     (above, side, force), (matrix, one, two) = axes
     for name, solution in found.items():
         t, q, _, _ = solution.motion(samples)
-        tip = mg.marker_motion(ARM, ["tip"], q).position[:, 0]
+        tip = mg.kinematics.marker_motion(ARM, ["tip"], q).position[:, 0]
         above.plot(tip[:, 0], tip[:, 1], label=name)
         side.plot(tip[:, 1], tip[:, 2])
         force.plot(t, np.linalg.norm(solution.reactions(samples, LOADS).of("shoulder")[0], axis=1))

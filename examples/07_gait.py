@@ -53,7 +53,7 @@ def residual_at_the_pelvis(step: Gait, solution: MotionSolution) -> float:
     samples = 101
     _, q, v, a = solution.motion(samples)
     ground = solution.ground_reactions(step.ground, samples)
-    origins = mg.marker_motion(step.model, [f"{body}.origin" for body in ground.feet], q).position
+    origins = mg.kinematics.marker_motion(step.model, [f"{body}.origin" for body in ground.feet], q).position
     loads = []
     for k, (body, w) in enumerate(ground.feet.items()):
         loads.append(mg.Load(body, w[:, :3], w[:, 3:] - np.cross(origins[:, k], w[:, :3])))
@@ -132,7 +132,7 @@ def strip(ax: Any, model: mg.Model, q: np.ndarray, step: Gait) -> None:
     second[:, 0] = q[:, partner][:, 0] + step.length
     points = sorted({name for pair in WALKER_SEGMENTS for name in pair})
     for frame, pose in enumerate(np.concatenate([q[:: len(q) // 5], second[:: len(q) // 5]])):
-        x = mg.marker_motion(model, points, pose).position
+        x = mg.kinematics.marker_motion(model, points, pose).position
         for a, b in WALKER_SEGMENTS:
             ends = x[[points.index(a), points.index(b)]]
             side = "C3" if "right" in a + b else "C0" if "left" in a + b else "0.3"

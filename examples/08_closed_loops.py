@@ -23,12 +23,12 @@ from mechgrad.gallery import five_bar, five_bar_start, slider_crank
 OBJECTIVES = np.array([0.7268774613, 7.3422877928, 304.9206932062])
 SLIDER_AT_5_S = 0.2407195737  # [m]
 WAYS = {
-    "ALI3-P": {"formulation": mg.ALI3P(), "step": 1e-3},
-    "ALI3-P, HHT": {"formulation": mg.ALI3P(), "scheme": mg.HHT(0.05), "step": 1e-3},
-    "Matrix R": {"formulation": mg.MatrixR(["A", "1"]), "scheme": "trapezoidal", "step": 1e-3},
-    "penalty": {"formulation": mg.Penalty(), "scheme": "trapezoidal", "step": 1e-3},
-    "index-1, order 4": {"formulation": mg.Index1(), "scheme": "rk4", "step": 5e-3},
-    "index-1, order 8": {"formulation": mg.Index1(), "samples": 1001, "rtol": 1e-11, "atol": 1e-11},
+    "ALI3-P": {"formulation": mg.formulations.ALI3P(), "step": 1e-3},
+    "ALI3-P, HHT": {"formulation": mg.formulations.ALI3P(), "scheme": mg.schemes.HHT(0.05), "step": 1e-3},
+    "Matrix R": {"formulation": mg.formulations.MatrixR(["A", "1"]), "scheme": "trapezoidal", "step": 1e-3},
+    "penalty": {"formulation": mg.formulations.Penalty(), "scheme": "trapezoidal", "step": 1e-3},
+    "index-1, order 4": {"formulation": mg.formulations.Index1(), "scheme": "rk4", "step": 5e-3},
+    "index-1, order 8": {"formulation": mg.formulations.Index1(), "samples": 1001, "rtol": 1e-11, "atol": 1e-11},
 }
 
 

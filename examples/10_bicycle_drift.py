@@ -22,7 +22,7 @@ import numpy as np
 import mechgrad as mg
 from mechgrad.gallery import bicycle, bicycle_start, slider_crank
 
-WAYS = {"not projected": mg.Index1(projection=False), "projected": mg.Index1()}
+WAYS = {"not projected": mg.formulations.Index1(projection=False), "projected": mg.formulations.Index1()}
 COLOURS = {"not projected": "tab:red", "projected": "tab:blue"}
 AT_5 = [-14.07838969279822, -0.77534188219585 - 4.46486771378823j]
 AT_5 += [-0.77534188219585 + 4.46486771378823j, -0.32286642900409]  # published eigenvalues at 5 m/s [1/s]
@@ -73,11 +73,11 @@ def lateral_eigenvalues(speed: float) -> np.ndarray:
     model = bicycle("rolling")
     start = bicycle_start(model, speed)
     n, x = model.n_v, (start.q, start.v)
-    forces, rows = mg.motion_terms(model, *x), mg.constraint_terms(model, *x)
+    forces, rows = mg.terms.motion_terms(model, *x), mg.terms.constraint_terms(model, *x)
     m = len(rows.names)
     saddle = np.block([[forces.M, rows.gamma.T], [rows.gamma, np.zeros((m, m))]])
     a, lam = np.split(np.linalg.solve(saddle, -np.concatenate((forces.r, rows.second))), [n])
-    forces, rows = mg.motion_terms(model, *x, a, lam), mg.constraint_terms(model, *x, a, lam)
+    forces, rows = mg.terms.motion_terms(model, *x, a, lam), mg.terms.constraint_terms(model, *x, a, lam)
     lean, steering, speed_at = (model.v_names.index(name) for name in ("root.wx", "steering", "root.vx"))
     # all other coordinates follow from these: by the contacts, or nothing depends on them
     others = ("root.vx", "root.vy", "root.wz", "rear axle", "front axle")
@@ -93,10 +93,10 @@ def lateral_eigenvalues(speed: float) -> np.ndarray:
     return np.sort_complex(np.linalg.eigvals(np.vstack((dv[[lean, steering]], da[[lean, steering]]))))
 
 
-def measured(case: Case) -> tuple[mg.MotionSensitivities, dict[str, Drift]]:
+def measured(case: Case) -> tuple[mg.results.MotionSensitivities, dict[str, Drift]]:
     """Both ways against the projected one with a tenth of the step, which is the first result."""
 
-    def run(formulation: mg.Index1, step: float) -> mg.MotionSensitivities:
+    def run(formulation: mg.formulations.Index1, step: float) -> mg.results.MotionSensitivities:
         motion = mg.simulate(
             case.model,
             case.start,
@@ -108,11 +108,11 @@ def measured(case: Case) -> tuple[mg.MotionSensitivities, dict[str, Drift]]:
         )
         return mg.motion_sensitivities(motion, case.wrt)
 
-    exact = run(mg.Index1(), case.step / 10)
+    exact = run(mg.formulations.Index1(), case.step / 10)
     found = {}
     for name, formulation in WAYS.items():
         slopes = run(formulation, case.step)
-        rows = mg.constraint_terms(case.model, slopes.motion.q, slopes.motion.v)
+        rows = mg.terms.constraint_terms(case.model, slopes.motion.q, slopes.motion.v)
         positions = [k for k, label in enumerate(rows.names) if "slip" not in label]
         off = np.abs(slopes.motion.q - exact.motion.q).max(axis=1) / np.abs(exact.motion.q).max()
         slopes_off = (np.abs(slopes.q - exact.q) / np.abs(exact.q).max(axis=(0, 1))).max(axis=(1, 2))
@@ -127,7 +127,7 @@ def measured(case: Case) -> tuple[mg.MotionSensitivities, dict[str, Drift]]:
     return exact, found
 
 
-def draw(cases: list[Case], found: list[tuple[mg.MotionSensitivities, dict[str, Drift]]], output: Path) -> None:
+def draw(cases: list[Case], found: list[tuple[mg.results.MotionSensitivities, dict[str, Drift]]], output: Path) -> None:
     """The error of one sensitivity over time, and the drift and errors of both mechanisms."""
     import matplotlib.pyplot as plt
 

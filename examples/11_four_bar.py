@@ -17,7 +17,7 @@ def rod(name: str, length: float) -> mg.Body:
     return mg.Body(name, mass, (length / 2, 0, 0), (0, mass * length**2 / 12, mass * length**2 / 12))
 
 
-def turn(samples: int = 181) -> mg.GuidedMotion:
+def turn(samples: int = 181) -> mg.results.GuidedMotion:
     """One turn of the crank in a second."""
     linkage = mg.Model(
         "four-bar",
@@ -30,7 +30,7 @@ def turn(samples: int = 181) -> mg.GuidedMotion:
         ],
         [mg.Point("P", "coupler", (0.45, 0.3, 0))],
         gravity=(0, -9.81, 0),
-        constraints=[mg.Driver("motor", "A", speed=2 * np.pi)],
+        constraints=[mg.constraints.Driver("motor", "A", speed=2 * np.pi)],
     )
     return mg.kinematic_motion(linkage, np.linspace(0, 1, samples), guess=[0.0, 1.0, 1.0])
 

@@ -17,9 +17,12 @@ CAR = mg.Model(
     [mg.Body("wheel", WHEEL), mg.Body("body", BODY)],
     [mg.Prismatic("hop", "ground", "wheel", axis=(0, 0, 1)), mg.Prismatic("travel", "wheel", "body", axis=(0, 0, 1))],
     gravity=(0, 0, 0),  # heights are counted from where the car rests
-    forces=[mg.JointSpring("tyre", "hop", TYRE), mg.JointSpring("strut", "travel", SPRING, damping=500.0)],
+    forces=[
+        mg.forces.JointSpring("tyre", "hop", TYRE),
+        mg.forces.JointSpring("strut", "travel", SPRING, damping=500.0),
+    ],
 )
-DISCOMFORT = mg.Integral(lambda a: a[:, 2] ** 2, mg.PointAcceleration("body.com"))
+DISCOMFORT = mg.Integral(lambda a: a[:, 2] ** 2, mg.measures.PointAcceleration("body.com"))
 
 
 def ride(damping: float) -> mg.Trajectory:

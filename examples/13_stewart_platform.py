@@ -44,13 +44,15 @@ def platform(knots: int = 201) -> mg.Model:
         [mg.Point(f"base {k}", "ground", BASE[k]) for k in range(6)]
         + [mg.Point(f"top {k}", "plate", TOP[k]) for k in range(6)],
         constraints=[
-            mg.FixedDistance(f"leg {k}", f"base {k}", f"top {k}", mg.Spline(times, length, ends="not-a-knot"))
+            mg.constraints.FixedDistance(
+                f"leg {k}", f"base {k}", f"top {k}", mg.functions.Spline(times, length, ends="not-a-knot")
+            )
             for k, length in enumerate(lengths(times).T)
         ],
     )
 
 
-def motion(samples: int = 101) -> mg.GuidedMotion:
+def motion(samples: int = 101) -> mg.results.GuidedMotion:
     """Where the lengths take the plate."""
     model = platform()
     return mg.kinematic_motion(model, np.linspace(0, 1, samples), guess=[0, 0, 1, 1, 0, 0, 0])

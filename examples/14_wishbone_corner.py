@@ -39,10 +39,10 @@ def corner() -> mg.Model:
             mg.Point("spring foot", "lower arm", (0, 0.28, 0.0)),
         ],
         [mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axle", "wheel", (0, 1, 0))],
-        constraints=[mg.FixedDistance("track rod", "rack", "steering arm", float(np.hypot(0.36, 0.0)))],
+        constraints=[mg.constraints.FixedDistance("track rod", "rack", "steering arm", float(np.hypot(0.36, 0.0)))],
         forces=[
-            mg.SpringDamper("spring", "spring top", "spring foot", 4.0e4, 3.0e3, free_length=0.53),
-            mg.Tyre(
+            mg.forces.SpringDamper("spring", "spring top", "spring foot", 4.0e4, 3.0e3, free_length=0.53),
+            mg.forces.Tyre(
                 "tyre",
                 "wheel.origin",
                 "axle",
@@ -57,7 +57,7 @@ def corner() -> mg.Model:
     )
 
 
-def settled() -> mg.Equilibrium:
+def settled() -> mg.results.Equilibrium:
     """At rest on the road."""
     return mg.equilibrium(corner(), at={"hub": 0.0})
 

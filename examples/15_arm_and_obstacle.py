@@ -29,7 +29,7 @@ CENTRE, RADIUS = (0.55, 0.1, 0.0), 0.12
 
 def reach(obstacle: bool = True) -> MotionSolution:
     """A quick way that does not waste torque."""
-    row = mg.DHRow("revolute", a=LENGTH)
+    row = mg.drawing.DHRow("revolute", a=LENGTH)
     links = [mg.Body(f"link{i}", 1.5, (-LENGTH / 2, 0, 0), (0.02, 0.02, 0.02)) for i in (1, 2, 3)]
     chain = mg.dh_model("arm", [row] * 3, bodies=links, gravity=(0, -9.81, 0))
     arm = mg.Model("arm", chain.bodies, chain.joints, [mg.Point("tip", "link3")], gravity=chain.gravity)
@@ -46,7 +46,7 @@ def main(output: Path, samples: int = 201) -> dict[str, float]:
     """Reach, report, draw."""
     solution = reach()
     t, q, _, _ = solution.motion(401)
-    tip = mg.marker_motion(solution.model, ["tip"], q).position[:, 0]
+    tip = mg.kinematics.marker_motion(solution.model, ["tip"], q).position[:, 0]
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     path, torque = figure.subplots(1, 2)
     path.plot(tip[:, 0], tip[:, 1])

@@ -30,7 +30,9 @@ def precession(duration: float = 2.0) -> mg.Trajectory:
     """From the tilt, with both angular velocities."""
     axis = np.array([0.0, -np.sin(TILT), np.cos(TILT)])  # of the top, turned about x
     w = RATE * np.array([0.0, 0.0, 1.0]) + (spin() - RATE * np.cos(TILT)) * axis
-    return mg.simulate(TOP, [np.cos(TILT / 2), np.sin(TILT / 2), 0, 0], w, duration, rtol=1e-11, atol=1e-11)
+    return mg.simulate(
+        TOP, mg.state(TOP, [np.cos(TILT / 2), np.sin(TILT / 2), 0, 0], w), duration, rtol=1e-11, atol=1e-11
+    )
 
 
 def main(output: Path, samples: int = 0) -> dict[str, float]:

@@ -51,7 +51,7 @@ def main(output: Path, samples: int = 0) -> dict[str, float]:
         table = command("gradient", folder / "problem.toml", "--check", "--plot", output / "files.png")
     print(table)
     motion = mg.simulate(model, {"shoulder": 0.8, "elbow": 0.3}, duration=1.0, step=0.001)
-    g = mg.gradient(motion, mg.AtEnd(mg.JointCoordinate("elbow")), ["elbow.origin.z"])
+    g = mg.gradient(motion, mg.AtEnd(mg.measures.JointCoordinate("elbow")), ["elbow.origin.z"])
     return {"as in Python": float(f"{g['elbow.origin.z'][0]:.8g}" in table)}
 
 

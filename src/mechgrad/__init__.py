@@ -1,211 +1,134 @@
 """mechgrad: multibody dynamics with exact sensitivities.
 
-Model a mechanism, ask where it is and what drives it, and differentiate the answers by state, geometry, masses and
-loads.
-
 >>> import mechgrad as mg
->>> model = mg.Model("pendulum", [mg.Body("bob", mass=2, com=(0, 0, -1))], [mg.Revolute("pin", "ground", "bob",
-axis=(0, 1, 0))])
->>> tau = mg.inverse_dynamics(model, q=[1.57])
->>> D = mg.inverse_dynamics_derivatives(model, q=[1.57], wrt=["bob.mass", "bob.com.z"])
+>>> bob = mg.Body("bob", mass=2, com=(0, 0, -1))
+>>> model = mg.Model("pendulum", [bob], [mg.Revolute("pin", "ground", "bob", axis=(0, 1, 0))])
+>>> swing = mg.simulate(model, {"pin": 0.5}, 2.0)
+>>> by = mg.gradient(swing, mg.AtEnd(mg.measures.JointCoordinate("pin")), ["bob.mass", "bob.com.z"])
+
+What is it?         Model of Body, joints (Revolute, Prismatic, ..), Point, Vector; load_model, save_model, dh_model
+                    constraints.*  what holds it       forces.*  what acts on it      functions.*  of time
+                    drawing.*      from points         gallery.* to start from        Load, DesignVariable
+Where is it?        state, assemble, equilibrium -> State; mobility; kinematics.*  poses, velocities, Jacobians
+What acts?          inverse_dynamics, forward_dynamics, mass_matrix, joint_reactions, and .._derivatives; terms.*
+How does it move?   simulate -> Trajectory; kinematic_motion; formulations.*, schemes.*
+What if?            gradient -> Gradient of Integral, AtEnd, AtTime, Tracking of measures.*; motion_sensitivities
+What is best?       motion.MotionProblem and all that belongs to it
+Is it right?        certify, certify_model, Gradient.certify -> Certificate
+What went wrong?    MechgradError and its kinds, StepFailed (with the motion so far); errors.*, results.* for type hints
+
+Every name has a docstring with its equation, units and an example: help(mg.simulate). Numbers are SI, angles radians.
 """
 
-from mechgrad.dynamics.ali3p import ALI3P
-from mechgrad.dynamics.equilibrium import Equilibrium, NoEquilibriumError, equilibrium
-from mechgrad.dynamics.index1 import Index1
-from mechgrad.dynamics.matrix_r import MatrixR
-from mechgrad.dynamics.open_trees import FullyRecursive, SemiRecursive
-from mechgrad.dynamics.penalty import Penalty
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from mechgrad import constraints as constraints
+from mechgrad import drawing as drawing
+from mechgrad import errors as errors
+from mechgrad import forces as forces
+from mechgrad import formulations as formulations
+from mechgrad import functions as functions
+from mechgrad import kinematics as kinematics
+from mechgrad import measures as measures
+from mechgrad import results as results
+from mechgrad import schemes as schemes
+from mechgrad import terms as terms
+from mechgrad.dynamics.equilibrium import NoEquilibriumError, equilibrium
 from mechgrad.dynamics.system import state_accelerations
-from mechgrad.dynamics.terms import ConstraintTerms, MotionTerms, constraint_terms, motion_terms
-from mechgrad.errors import (
-    AssemblyError,
-    CertificateError,
-    IdleGravityWarning,
-    InputError,
-    MechgradError,
-    MechgradWarning,
-    ModelError,
-    SingularMassMatrixError,
-)
-from mechgrad.integrators.efforts import Efforts
-from mechgrad.integrators.guided import GuidedMotion, kinematic_motion
-from mechgrad.integrators.reactions import Power, state_reactions
-from mechgrad.integrators.schemes import DOP853, HHT, RK4, GeneralizedAlpha, Newmark, Trapezoidal
+from mechgrad.errors import AssemblyError, InputError, MechgradError, MechgradWarning, ModelError
+from mechgrad.integrators.guided import kinematic_motion
+from mechgrad.integrators.reactions import state_reactions
 from mechgrad.integrators.simulate import simulate
 from mechgrad.integrators.trajectory import StepFailed, Trajectory
-from mechgrad.inverse.accumulation import SemiRecursiveTerms, semi_recursive_terms
-from mechgrad.inverse.forward import (
-    ForwardDynamicsDerivatives,
-    forward_dynamics,
-    forward_dynamics_derivatives,
-    mass_matrix,
-)
+from mechgrad.inverse.forward import forward_dynamics, forward_dynamics_derivatives, mass_matrix
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.reactions import (
-    JointReactions,
-    ReactionDerivatives,
-    joint_reactions,
-    joint_reactions_derivatives,
-)
-from mechgrad.inverse.second_order import (
-    InverseDynamicsHessian,
-    inverse_dynamics_gradient,
-    inverse_dynamics_hessian,
-)
-from mechgrad.inverse.spatial import InverseDynamicsDerivatives, inverse_dynamics, inverse_dynamics_derivatives
+from mechgrad.inverse.reactions import joint_reactions
+from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.io import load_model, save_model
-from mechgrad.kinematics.assembly import State, assemble, solve_accelerations, solve_velocities
-from mechgrad.kinematics.bodies import BodyMotion, body_jacobian, body_motion
-from mechgrad.kinematics.from_points import coordinates_from_points, velocities_from_points
-from mechgrad.kinematics.markers import (
-    MarkerDerivatives,
-    MarkerMotion,
-    contracted_hessian,
-    marker_derivatives,
-    marker_jacobian,
-    marker_motion,
-)
-from mechgrad.kinematics.mobility import Mobility, independent_coordinates, mobility
+from mechgrad.kinematics.assembly import State, assemble, state
+from mechgrad.kinematics.mobility import mobility
 from mechgrad.model import (
-    AngleBetween,
     Body,
-    Bushing,
     Cardan,
-    Constant,
-    Constraint,
-    Coordinate,
     Cylindrical,
-    DenavitHartenberg,
     DesignVariable,
-    DHRow,
-    DotProduct,
-    Driver,
     Fixed,
-    FixedDistance,
     Floating,
-    Force,
-    Function,
-    Gear,
-    GuidedPoint,
-    Harmonic,
-    Height,
-    Joint,
-    JointFriction,
-    JointSpring,
-    LinearCombination,
     Model,
-    Motor,
-    Offset,
-    Parallel,
-    Parameter,
     Planar,
     Point,
-    PointInPlane,
-    PointOnLine,
-    Polynomial,
     Prismatic,
     Revolute,
-    Rolling,
-    SamePoint,
-    SameVector,
-    Separation,
-    SphereContact,
     Spherical,
-    Spline,
-    SpringCurve,
-    SpringDamper,
-    Table,
-    TorsionSpring,
-    Tyre,
     Universal,
-    UserForce,
     Vector,
-    WheelContact,
     dh_model,
 )
-from mechgrad.model.natural import (
-    InPlane,
-    NaturalBody,
-    NaturalModel,
-    OnLine,
-    Perpendicular,
-    UserAngle,
-    UserCoordinate,
-    UserDistance,
-    model_from_points,
-)
-from mechgrad.model.pattern import Packed, Pattern
 from mechgrad.sensitivities import (
-    Angle,
     AtEnd,
     AtTime,
     Certificate,
-    Distance,
-    Effort,
     Gradient,
     Integral,
-    JointAcceleration,
-    JointCoordinate,
-    JointReaction,
-    JointVelocity,
-    KineticEnergy,
-    Measure,
-    MotionSensitivities,
-    Multiplier,
-    Objective,
-    PointAcceleration,
-    PointPosition,
-    PointVelocity,
-    PotentialEnergy,
-    Samples,
     Tracking,
     certify,
     certify_model,
     gradient,
     motion_sensitivities,
-    smooth_abs,
 )
+
+if TYPE_CHECKING:
+    from mechgrad import gallery as gallery
+    from mechgrad import motion as motion
 
 __version__ = "0.1.0"
 
 # In the order a script uses them.
 __all__ = [  # noqa: RUF022
     # what is it?
-    "Model", "Body", "Point", "Vector",
-    "Joint", "Fixed", "Revolute", "Prismatic", "Cylindrical", "Cardan", "Universal", "Planar", "Spherical", "Floating",
-    "DenavitHartenberg", "DHRow", "dh_model", "DesignVariable", "Parameter", "save_model", "load_model",
-    # what holds and drives it?
-    "Constraint", "SamePoint", "FixedDistance", "PointInPlane", "PointOnLine", "DotProduct", "Parallel", "SameVector",
-    "AngleBetween", "LinearCombination", "Gear", "Driver", "GuidedPoint", "Rolling",
-    "Force", "SpringDamper", "SpringCurve", "JointSpring", "TorsionSpring", "Bushing", "Motor", "JointFriction",
-    "SphereContact", "WheelContact", "Tyre", "UserForce", "Separation", "Coordinate", "Height", "Offset",
-    "Function", "Constant", "Polynomial", "Harmonic", "Table", "Spline",
-    "model_from_points", "NaturalBody", "NaturalModel", "Perpendicular", "OnLine", "InPlane", "UserDistance",
-    "UserAngle", "UserCoordinate",
+    "Model", "Body", "Point", "Vector", "Fixed", "Revolute", "Prismatic", "Cylindrical", "Cardan", "Universal",
+    "Planar", "Spherical", "Floating", "Load", "DesignVariable", "dh_model", "load_model", "save_model",
     # where is it?
-    "body_motion", "BodyMotion", "body_jacobian", "marker_motion", "MarkerMotion", "marker_jacobian",
-    "marker_derivatives", "MarkerDerivatives", "contracted_hessian",
-    "assemble", "State", "solve_velocities", "solve_accelerations", "mobility", "Mobility", "independent_coordinates",
-    "kinematic_motion", "GuidedMotion", "coordinates_from_points", "velocities_from_points",
-    # what drives it, and what does it do?
-    "Load", "inverse_dynamics", "inverse_dynamics_derivatives", "InverseDynamicsDerivatives",
-    "inverse_dynamics_gradient", "inverse_dynamics_hessian", "InverseDynamicsHessian",
-    "joint_reactions", "joint_reactions_derivatives", "JointReactions", "ReactionDerivatives", "mass_matrix",
-    "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
-    "semi_recursive_terms", "SemiRecursiveTerms", "state_accelerations", "motion_terms", "MotionTerms",
-    "constraint_terms", "ConstraintTerms", "equilibrium", "Equilibrium", "state_reactions", "Power",
+    "State", "state", "assemble", "equilibrium", "mobility",
+    # what acts?
+    "state_accelerations", "state_reactions",
+    "inverse_dynamics", "inverse_dynamics_derivatives", "forward_dynamics", "forward_dynamics_derivatives",
+    "mass_matrix", "joint_reactions",
     # how does it move?
-    "simulate", "Trajectory", "Efforts", "ALI3P", "MatrixR", "Index1", "Penalty", "SemiRecursive", "FullyRecursive",
-    "Trapezoidal", "Newmark", "HHT", "GeneralizedAlpha", "RK4", "DOP853",
+    "simulate", "kinematic_motion", "Trajectory",
     # what if?
-    "gradient", "Gradient", "motion_sensitivities", "MotionSensitivities", "Objective", "Integral", "AtEnd", "AtTime",
-    "Tracking", "Samples", "smooth_abs", "Measure", "JointCoordinate", "JointVelocity", "JointAcceleration",
-    "PointPosition", "PointVelocity", "PointAcceleration", "Distance", "Angle", "KineticEnergy", "PotentialEnergy",
-    "Multiplier", "JointReaction", "Effort",
+    "gradient", "motion_sensitivities", "Gradient", "Integral", "AtEnd", "AtTime", "Tracking",
     # is it right?
     "certify", "certify_model", "Certificate",
     # what went wrong?
-    "MechgradError", "ModelError", "InputError", "AssemblyError", "SingularMassMatrixError", "StepFailed",
-    "NoEquilibriumError", "CertificateError", "MechgradWarning", "IdleGravityWarning",
+    "MechgradError", "ModelError", "InputError", "AssemblyError", "StepFailed", "NoEquilibriumError",
+    "MechgradWarning",
 ]  # fmt: skip
+
+_NAMESPACES = (
+    "constraints", "drawing", "errors", "forces", "formulations", "functions", "gallery", "kinematics", "measures",
+    "motion", "results", "schemes", "terms",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Namespaces that are imported when they are asked for: they bring solvers and mechanisms with them."""
+    if name in ("gallery", "motion"):
+        return importlib.import_module(f"mechgrad.{name}")
+    raise AttributeError(f"module 'mechgrad' has no attribute {name!r}{_moved(name)}")
+
+
+def _moved(name: str) -> str:
+    """Where a name lives that is not at the top."""
+    homes = [
+        space for space in _NAMESPACES if name in getattr(importlib.import_module(f"mechgrad.{space}"), "__all__", ())
+    ]
+    return f"; it is mg.{homes[0]}.{name}" if homes else ""
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_NAMESPACES, "__version__"])

@@ -26,7 +26,7 @@ def results() -> dict[str, object]:
         "State": mg.assemble(MODEL, {"shoulder": 0.3}, {"elbow": 2.0}),
         "GuidedMotion": mg.kinematic_motion(MODEL, [0.0, 1.0], {"shoulder": [0.0, 1.0], "elbow": 0.2}),
         "Equilibrium": mg.equilibrium(MODEL, [0.1, 0.1]),
-        "Gradient": mg.gradient(motion, mg.AtEnd(mg.PointPosition("tip")), ["upper.mass", "lower.mass"]),
+        "Gradient": mg.gradient(motion, mg.AtEnd(mg.measures.PointPosition("tip")), ["upper.mass", "lower.mass"]),
     }
 
 
@@ -64,7 +64,7 @@ def test_a_batch_and_an_early_end_are_told():
 
 
 def test_gradients_are_read_by_name():
-    g = mg.gradient(swing(), {"x": mg.AtEnd(mg.PointPosition("tip"))}, ["upper.mass", "lower.com.z"])
+    g = mg.gradient(swing(), {"x": mg.AtEnd(mg.measures.PointPosition("tip"))}, ["upper.mass", "lower.com.z"])
     np.testing.assert_array_equal(g["lower.com.z"], g.array[:, 1])
     assert abs(g.array[2, 1]) > 1e-6
     assert g["x[2]", "lower.com.z"] == g.array[2, 1]

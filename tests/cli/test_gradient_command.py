@@ -133,7 +133,9 @@ def test_functions_come_from_the_command_line(tmp_path):
     start = mg.assemble(model, {"A": -2.356194490192345, "1": 1.7681918866447774}, guess=[-2.356, 1.768, 1.176, 0.983])
     motion = mg.simulate(model, start, duration=0.02, step=0.001)
     python = mg.Integral(
-        lambda a, w, t: np.sum(a * a, axis=-1) * w**2 + t * w, mg.PointAcceleration("P2"), mg.JointVelocity("2")
+        lambda a, w, t: np.sum(a * a, axis=-1) * w**2 + t * w,
+        mg.measures.PointAcceleration("P2"),
+        mg.measures.JointVelocity("2"),
     )
     expected = mg.gradient(motion, python, ["S1.stiffness", "A1.mass", "start.position.A"]).array
     row = found.array[list(found.objectives).index("power")]

@@ -120,6 +120,6 @@ def test_every_model_of_the_gallery_has_a_start_that_fits(name: str) -> None:
     q, v = (start.q, start.v) if isinstance(start, mg.State) else start
     assert np.shape(q) == (model.n_q,)
     assert v is None or np.shape(v) == (model.n_v,)
-    found = mg.constraint_terms(model, q, v)
+    found = mg.terms.constraint_terms(model, q, v)
     assert np.max(np.abs(found.value), initial=0.0) < 1e-6
     assert np.max(np.abs(found.rate), initial=0.0) < 1e-6

@@ -58,7 +58,7 @@ def rolling_disc(slope, radius=0.3, mass=2.0):
     spin = mass * radius**2 / 2
     disc = mg.Body("disc", mass, inertia=(spin / 2, spin, spin / 2))
     axle = mg.Vector("axle", "disc", (0, 1, 0))
-    rolls = mg.Rolling(
+    rolls = mg.constraints.Rolling(
         "rolls", "disc.origin", radius, "up", kind="wheel", axis="axle", contact=True, plane_point="ground.origin"
     )
     gravity = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
@@ -74,13 +74,13 @@ def rolling_disc(slope, radius=0.3, mass=2.0):
 
 
 CONTACTS = {
-    "sphere": lambda stiffness, damping, exponent: mg.SphereContact(
+    "sphere": lambda stiffness, damping, exponent: mg.forces.SphereContact(
         "floor", "ball.origin", 0.2, "ground.origin", "up", stiffness, damping, exponent
     ),
-    "wheel": lambda stiffness, damping, exponent: mg.WheelContact(
+    "wheel": lambda stiffness, damping, exponent: mg.forces.WheelContact(
         "floor", "ball.origin", "axle", 0.2, "ground.origin", "up", stiffness, damping, exponent
     ),
-    "tyre": lambda stiffness, damping, exponent: mg.Tyre(
+    "tyre": lambda stiffness, damping, exponent: mg.forces.Tyre(
         "floor", "ball.origin", "axle", 0.2, "ground.origin", "up", stiffness, damping, exponent
     ),
 }

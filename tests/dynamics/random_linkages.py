@@ -292,7 +292,9 @@ class Linkage:
         markers = [mg.Point("hook", "coupler 1", (*self.hook, 0.0)), mg.Point("wall", "ground", self.wall)]
         self.names = [f"along {name}" for name in names]
         along = [mg.Vector(f"along {name}", name, (1, 0, 0)) for name in names]
-        forces = [mg.SpringDamper("spring", "hook", "wall", self.stiffness, 0.0, self.length)] * (self.stiffness > 0)
+        forces = [mg.forces.SpringDamper("spring", "hook", "wall", self.stiffness, 0.0, self.length)] * (
+            self.stiffness > 0
+        )
         self.model = mg.Model(
             "random linkage", bodies, joints, markers, along, (*self.gravity, 0.0), forces=forces, cut=cut
         )

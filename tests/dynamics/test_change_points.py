@@ -80,7 +80,7 @@ def moved(linkage, way):
     """The motion until its end, or as far as it came, and what was said then."""
     formulation, scheme, tolerance = WAYS[way]
     how = {"step": linkage.step} if tolerance is None else {"rtol": tolerance, "atol": tolerance}
-    arguments = (linkage.model, linkage.q, linkage.v, linkage.duration)
+    arguments = (linkage.model, mg.state(linkage.model, linkage.q, linkage.v), linkage.duration)
     try:
         return mg.simulate(*arguments, formulation=formulation, scheme=scheme, **how), ""
     except StepFailed as error:

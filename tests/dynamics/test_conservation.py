@@ -34,7 +34,7 @@ V0 = RNG.normal(0, 1.0, FLOATING.n_v)
 def momenta(motion):
     """Linear momentum, and angular momentum about the world's origin, (nt, 6)."""
     model = motion.model
-    at = mg.body_motion(model, motion.q, motion.v)
+    at = mg.kinematics.body_motion(model, motion.q, motion.v)
     total = np.zeros((len(motion.t), 6))
     for body in model.bodies:
         pose = at.of(body.name)
@@ -94,7 +94,7 @@ def test_damping_of_what_a_step_cannot_resolve(scheme, radius):
     HHT: (1 - damping) / (1 + damping). Triple eigenvalues add a factor n^2, so that the ratio over n = 100 to 200 is up
     to four times larger.
     """
-    spring = mg.TorsionSpring("spring", "x", stiffness=1e8)
+    spring = mg.forces.TorsionSpring("spring", "x", stiffness=1e8)
     model = mg.Model(
         "oscillator", [mg.Body("b", 1.0)], [mg.Prismatic("x", "ground", "b")], gravity=(0, 0, 0), forces=[spring]
     )
@@ -108,7 +108,7 @@ def test_damping_of_what_a_step_cannot_resolve(scheme, radius):
 
 @pytest.mark.parametrize("how", [{"rtol": 1e-11, "atol": 1e-11}, {"step": 1e-3}], ids=["dop853", "rk4"])
 def test_explicit_motions_keep_momentum(how):
-    motion = simulate(FLOATING, Q0, V0, 2.0, formulation="fully-recursive", samples=21, **how)
+    motion = simulate(FLOATING, mg.state(FLOATING, Q0, V0), 2.0, formulation="fully-recursive", samples=21, **how)
     kept = momenta(motion)
     assert np.abs(kept[0]).min() > 0.05
     np.testing.assert_allclose(kept, np.tile(kept[0], (len(kept), 1)), rtol=0, atol=1e-8)
@@ -119,12 +119,14 @@ def test_explicit_motions_keep_momentum(how):
 @pytest.mark.parametrize("scheme", SECOND_ORDER)
 def test_implicit_motions_approach_the_explicit_one(scheme):
     """Second order in poses and momenta, with Euler parameters of length one."""
-    truth = simulate(FLOATING, Q0, V0, 1.0, samples=6, rtol=1e-12, atol=1e-12)
-    wanted = mg.body_motion(FLOATING, truth.q)
+    truth = simulate(FLOATING, mg.state(FLOATING, Q0, V0), 1.0, samples=6, rtol=1e-12, atol=1e-12)
+    wanted = mg.kinematics.body_motion(FLOATING, truth.q)
     steps, errors, lost = np.array([4e-3, 2e-3, 1e-3]), [], []
     for h in steps:
-        motion = simulate(FLOATING, Q0, V0, 1.0, formulation="semi-recursive", scheme=scheme, step=h, samples=6)
-        found = mg.body_motion(FLOATING, motion.q)
+        motion = simulate(
+            FLOATING, mg.state(FLOATING, Q0, V0), 1.0, formulation="semi-recursive", scheme=scheme, step=h, samples=6
+        )
+        found = mg.kinematics.body_motion(FLOATING, motion.q)
         errors.append(max(np.abs(found.R - wanted.R).max(), np.abs(found.p - wanted.p).max()))
         lost.append(np.abs(momenta(motion) - momenta(motion)[0]).max())
         np.testing.assert_allclose(np.linalg.norm(motion.q[:, 3:7], axis=1), 1.0, atol=1e-12)
@@ -141,7 +143,7 @@ def test_both_ways_of_trees_take_the_same_steps(model, v0, scheme):
     """Newton's iteration on M a + h = 0 and fixed-point iteration on a(q, v) end in the same discrete motion."""
     q0 = Q0 if model is FLOATING else np.linspace(0.2, 0.7, 6)
     newton, fixed_point = (
-        simulate(model, q0, v0, 0.1, formulation=name, scheme=scheme, step=1e-3)
+        simulate(model, mg.state(model, q0, v0), 0.1, formulation=name, scheme=scheme, step=1e-3)
         for name in ("semi-recursive", "fully-recursive")
     )
     np.testing.assert_allclose(fixed_point.q, newton.q, rtol=0, atol=1e-11)
@@ -162,7 +164,9 @@ def test_recursive_accelerations_are_those_of_the_mass_matrix(model):
 
 
 def test_accelerations_of_a_motion_are_those_of_its_states():
-    motion = simulate(FLOATING, Q0, V0, 0.5, formulation="semi-recursive", scheme="trapezoidal", step=5e-3)
+    motion = simulate(
+        FLOATING, mg.state(FLOATING, Q0, V0), 0.5, formulation="semi-recursive", scheme="trapezoidal", step=5e-3
+    )
     a, _, _, _ = System(FLOATING).accelerations(motion.q, motion.v, motion.t)
     np.testing.assert_allclose(motion.a, a, rtol=0, atol=1e-6)
     np.testing.assert_allclose(motion.kinetic_energy(), motion.energy())

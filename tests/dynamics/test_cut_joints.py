@@ -67,12 +67,12 @@ def test_cut_or_kept_a_joint_gives_the_same_motion(kind, turned):
     kept, cut = (mechanism(kind, turned, seed, name) for name in ("last", "tested"))
     q = kept.neutral()
     v = allowed_velocities(kept, q, seed)
-    at = mg.marker_motion(kept, MARKERS, q, v)
+    at = mg.kinematics.marker_motion(kept, MARKERS, q, v)
     q_cut = cut.neutral()
-    np.testing.assert_allclose(mg.marker_motion(cut, MARKERS, q_cut).position, at.position, atol=1e-13)
+    np.testing.assert_allclose(mg.kinematics.marker_motion(cut, MARKERS, q_cut).position, at.position, atol=1e-13)
     v_cut = velocities_from_points(cut, q_cut, dict(zip(MARKERS, at.velocity, strict=True)))
     tight = {"duration": 0.3, "samples": 7, "rtol": 1e-11, "atol": 1e-11}
-    motions = [simulate(kept, q, v, **tight), simulate(cut, q_cut, v_cut, **tight)]
+    motions = [simulate(kept, mg.state(kept, q, v), **tight), simulate(cut, mg.state(cut, q_cut, v_cut), **tight)]
     first, second = (motion.markers(MARKERS) for motion in motions)
     assert np.linalg.norm(first.position[-1] - first.position[0], axis=-1).max() > 0.1
     np.testing.assert_allclose(second.position, first.position, rtol=0, atol=1e-8)
@@ -90,10 +90,14 @@ def test_implicit_steps_of_a_cut_joint(kind):
     model = mechanism(kind, False, 11, "tested")
     q = model.neutral()
     v = allowed_velocities(model, q, 11)
-    wanted = simulate(model, q, v, duration=0.2, samples=3, rtol=1e-11, atol=1e-11).markers(MARKERS).position
+    wanted = (
+        simulate(model, mg.state(model, q, v), duration=0.2, samples=3, rtol=1e-11, atol=1e-11)
+        .markers(MARKERS)
+        .position
+    )
     errors = []
     for h in (2e-3, 1e-3):
-        motion = simulate(model, q, v, duration=0.2, step=h, samples=3)
+        motion = simulate(model, mg.state(model, q, v), duration=0.2, step=h, samples=3)
         errors.append(np.abs(motion.markers(MARKERS).position - wanted).max())
         assert np.all(motion.norms.max(axis=0) < [1e-8, 1e-10, 1e-8])
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1), errors

@@ -42,7 +42,7 @@ def test_pendulum_hangs_stands_and_is_held():
 
 def test_relaxation_falls_from_where_newton_finds_no_way():
     """Close to the side, Newton's step for a pendulum with a weak hinge spring is worthless."""
-    spring = mg.TorsionSpring("s", "pin", stiffness=3.0, free_angle=6.0)
+    spring = mg.forces.TorsionSpring("s", "pin", stiffness=3.0, free_angle=6.0)
     model = mg.Model("sprung", PENDULUM.bodies, PENDULUM.joints, forces=[spring])
     for guess in np.linspace(-3.0, 9.0, 25):
         rest = equilibrium(model, [guess])
@@ -61,7 +61,7 @@ def test_two_rods_with_random_springs_from_anywhere(seed):
     bare = double_pendulum()
     k, free = rng.uniform(0.1, 20, 2), rng.uniform(-6, 6, 2)
     springs = [
-        mg.TorsionSpring(f"spring {name}", name, stiffness=k[i], free_angle=free[i])
+        mg.forces.TorsionSpring(f"spring {name}", name, stiffness=k[i], free_angle=free[i])
         for i, name in enumerate(bare.q_names)
     ]
     rest = equilibrium(mg.Model("sprung", bare.bodies, bare.joints, forces=springs), rng.uniform(-6, 6, 2))
@@ -79,8 +79,8 @@ def test_mass_on_two_springs():
     """In line: k1 (z - z1) + k2 (z - z2) = -m g."""
     points = [mg.Point("top", "ground", (0, 0, 3.0)), mg.Point("floor", "ground", (0, 0, -2.0))]
     springs = [
-        mg.SpringDamper("upper", "top", "b.origin", stiffness=70.0, free_length=1.0, damping=2.0),
-        mg.SpringDamper("lower", "b.origin", "floor", stiffness=40.0, free_length=1.5),
+        mg.forces.SpringDamper("upper", "top", "b.origin", stiffness=70.0, free_length=1.0, damping=2.0),
+        mg.forces.SpringDamper("lower", "b.origin", "floor", stiffness=40.0, free_length=1.5),
     ]
     slide = mg.Prismatic("z", "ground", "b", axis=(0, 0, 1))
     model = mg.Model("springs", [mg.Body("b", 4.0)], [slide], points, forces=springs)
@@ -130,7 +130,7 @@ def chain(links, length, span):
     joints = [mg.Revolute("j0", "ground", "b0", axis=(0, 1, 0))]
     joints += [mg.Revolute(f"j{k}", f"b{k - 1}", f"b{k}", origin=(size, 0, 0), axis=(0, 1, 0)) for k in range(1, links)]
     ends = [mg.Point("end", f"b{links - 1}", (size, 0, 0)), mg.Point("peg", "ground", (span, 0, 0))]
-    return mg.Model("chain", bodies, joints, ends, constraints=[mg.SamePoint("hook", "end", "peg")])
+    return mg.Model("chain", bodies, joints, ends, constraints=[mg.constraints.SamePoint("hook", "end", "peg")])
 
 
 def chain_guess(links):
@@ -155,7 +155,7 @@ def test_hanging_chain(links):
     # a rotation about y turns x towards -z
     np.testing.assert_allclose(-np.cumsum(rest.q), np.arctan(steps / H), atol=1e-9)
     assert rest.stable is True
-    middle = mg.body_motion(chain(links, length, span), rest.q).of(f"b{links // 2}").p[2]
+    middle = mg.kinematics.body_motion(chain(links, length, span), rest.q).of(f"b{links // 2}").p[2]
     c = brentq(lambda c: 2 * c * np.sinh(span / (2 * c)) - length, 0.2, 50)
     catenary = c - c * np.cosh(span / (2 * c))
     assert middle == pytest.approx(catenary, abs=1.5 / links**2)
@@ -166,7 +166,7 @@ def test_hanging_chain(links):
 
 def resting(joint, height=0.3, exponent=1.5):
     up, ground = mg.Vector("up", "ground", (0, 0, 1)), mg.Point("floor", "ground")
-    contact = mg.SphereContact(
+    contact = mg.forces.SphereContact(
         "touch", "ball.origin", 0.1, "floor", "up", stiffness=1e5, exponent=exponent, friction=0.3, damping=0.4
     )
     ball = mg.Body("ball", 2.0, inertia=(0.01, 0.01, 0.01))
@@ -196,7 +196,7 @@ def test_a_table_dropped_askew_comes_to_stand_on_its_feet(seed):
     turns = 2 * np.pi * np.arange(3) / 3
     feet = [mg.Point(f"foot {k}", "table", (np.cos(x), np.sin(x), 0)) for k, x in enumerate(turns)]
     contacts = [
-        mg.SphereContact(f"touch {k}", foot.name, 0.05, "ground.origin", "up", stiffness=1e5)
+        mg.forces.SphereContact(f"touch {k}", foot.name, 0.05, "ground.origin", "up", stiffness=1e5)
         for k, foot in enumerate(feet)
     ]
     table = mg.Body("table", 5.0, (0, 0, 0.2), (1, 1, 1))
@@ -206,7 +206,7 @@ def test_a_table_dropped_askew_comes_to_stand_on_its_feet(seed):
     rest = equilibrium(model, [0, 0, rng.uniform(0, 2), *askew / np.linalg.norm(askew)])
     depth = (5.0 * G / 3 / 1e5) ** (2 / 3)
     assert rest.q[2] == pytest.approx(0.05 - depth, abs=1e-9)
-    np.testing.assert_allclose(mg.body_motion(model, rest.q).of("table").R[:, 2], [0, 0, 1], atol=1e-9)
+    np.testing.assert_allclose(mg.kinematics.body_motion(model, rest.q).of("table").R[:, 2], [0, 0, 1], atol=1e-9)
     assert rest.stable is None  # it may be anywhere on the floor
 
 
@@ -231,7 +231,7 @@ def test_redundant_rows_share_a_load():
     ]
     points = [mg.Point("P", "second", (1, 0, 0)), mg.Point("O", "ground", (0, 0, -1))]
     up = mg.Vector("up", "ground", (0, 0, 1))
-    rows = [mg.PointInPlane(name, "P", "O", "up") for name in ("one", "other")]
+    rows = [mg.constraints.PointInPlane(name, "P", "O", "up") for name in ("one", "other")]
     rest = equilibrium(mg.Model("rods", rods, hinges, points, [up], constraints=rows), [0.6, -0.3])
     np.testing.assert_allclose(rest.q, [np.pi / 2, -np.pi / 2], atol=1e-9)
     np.testing.assert_allclose(rest.multipliers, -3.0 * G / 4, rtol=1e-9)
@@ -245,7 +245,7 @@ def test_follower_loads_have_no_potential():
         mg.Revolute("a", "ground", "lower", axis=(0, 1, 0)),
         mg.Revolute("b", "lower", "upper", origin=(0, 0, 1), axis=(0, 1, 0)),
     ]
-    springs = [mg.TorsionSpring("ka", "a", stiffness=100.0), mg.TorsionSpring("kb", "b", stiffness=100.0)]
+    springs = [mg.forces.TorsionSpring("ka", "a", stiffness=100.0), mg.forces.TorsionSpring("kb", "b", stiffness=100.0)]
     model = mg.Model("beck", bodies, joints, forces=springs)
     thrust = [mg.Load("upper", force=(0, 0, -10.0), point=(0, 0, 1), axes="body")]
     rest = equilibrium(model, [0.1, -0.1], loads=thrust)
@@ -272,13 +272,18 @@ def test_complex_steps_through_an_equilibrium():
 def test_a_ball_rolls_to_where_its_spring_rests():
     """Constraints at velocity level tie its angle to its path: 0.6 m of a ball of 0.1 m are 6 rad about y."""
     model = mg.Model(
-        "ball", [mg.Body("ball", 1.0, inertia=(0.01, 0.01, 0.01))], [mg.Floating("free", "ground", "ball")],
-        [mg.Point("wall", "ground", (1.0, 0, 0.1))], [mg.Vector("up", "ground", (0, 0, 1))],
-        constraints=[mg.Rolling("roll", "ball.origin", 0.1, "up", contact=True, plane_point="ground.origin")],
-        forces=[mg.SpringDamper("pull", "ball.origin", "wall", stiffness=50.0, free_length=0.4)],
-    )  # fmt: skip
+        "ball",
+        [mg.Body("ball", 1.0, inertia=(0.01, 0.01, 0.01))],
+        [mg.Floating("free", "ground", "ball")],
+        [mg.Point("wall", "ground", (1.0, 0, 0.1))],
+        [mg.Vector("up", "ground", (0, 0, 1))],
+        constraints=[
+            mg.constraints.Rolling("roll", "ball.origin", 0.1, "up", contact=True, plane_point="ground.origin")
+        ],
+        forces=[mg.forces.SpringDamper("pull", "ball.origin", "wall", stiffness=50.0, free_length=0.4)],
+    )
     rest = equilibrium(model, [0, 0, 0.1, 1, 0, 0, 0])
-    motion = mg.body_motion(model, rest.q).of("ball")
+    motion = mg.kinematics.body_motion(model, rest.q).of("ball")
     np.testing.assert_allclose(motion.p, [0.6, 0, 0.1], atol=1e-9)
     turned = [[np.cos(6.0), 0, np.sin(6.0)], [0, 1, 0], [-np.sin(6.0), 0, np.cos(6.0)]]
     np.testing.assert_allclose(motion.R, turned, atol=1e-9)
@@ -310,6 +315,6 @@ def test_bad_input():
     for given, error, message in cases:
         with pytest.raises(error, match=message):
             equilibrium(PENDULUM, **given)
-    wrong = mg.UserForce("wrong", [mg.Coordinate("pin")], lambda t, g, gd: g * np.nan)
+    wrong = mg.forces.UserForce("wrong", [mg.forces.Coordinate("pin")], lambda t, g, gd: g * np.nan)
     with pytest.raises(mg.InputError, match="generalized force on 'pin' is not finite"):
         equilibrium(mg.Model("wrong", PENDULUM.bodies, PENDULUM.joints, forces=[wrong]))

@@ -88,7 +88,9 @@ def test_many_loops(n, formulation):
     """Swinging below the ground line, clear of the change points, against the pendulum that they are."""
     model, state = hard.four_bars(n)
     q, v = state(-1.0, 0.5)
-    motion = simulate(model, q, v, 2.0, formulation=formulation, scheme="trapezoidal", step=2e-3, samples=11)
+    motion = simulate(
+        model, mg.state(model, q, v), 2.0, formulation=formulation, scheme="trapezoidal", step=2e-3, samples=11
+    )
     exact = hard.four_bars_angle(n, -1.0, 0.5, motion.t)
     assert np.ptp(exact) > 0.5
     np.testing.assert_allclose(motion.q[:, : n + 1], np.tile(exact[:, None], (1, n + 1)), rtol=0, atol=1e-4)
@@ -101,7 +103,7 @@ def through_change_points(n, speed, duration=10.0, **how):
     """Largest error of the common angle, and of the energy per bar [J], of parallelograms that turn over and over."""
     model, state = hard.four_bars(n)
     q, v = state(np.pi / 2, speed)
-    motion = simulate(model, q, v, duration, samples=101, **how)
+    motion = simulate(model, mg.state(model, q, v), duration, samples=101, **how)
     np.testing.assert_allclose(motion.q[:, 1 : n + 1], motion.q[:, :1].repeat(n, axis=1), rtol=0, atol=1e-4)
     exact = hard.four_bars_angle(n, np.pi / 2, speed, motion.t)
     assert exact[-1] > 2 * np.pi * duration / 3  # a turn takes less than three seconds: two change points in each
@@ -171,7 +173,7 @@ def test_a_change_point_ends_in_a_clear_message_at_worst(formulation, scheme):
     how = {"rtol": 1e-8, "atol": 1e-8} if scheme == "dop853" else {"step": 2e-3}
     said = ""
     try:
-        motion = simulate(model, q, v, 5.0, formulation=formulation, scheme=scheme, samples=51, **how)
+        motion = simulate(model, mg.state(model, q, v), 5.0, formulation=formulation, scheme=scheme, samples=51, **how)
     except StepFailed as error:
         motion, said = error.trajectory, str(error)
     if formulation == "index1" and scheme != "trapezoidal":
@@ -222,8 +224,10 @@ def test_a_drop_bounces_and_rests_at_its_static_depth(kind, scheme):
 
 def test_friction_stops_what_slides():
     """m v' = -F tanh(v / s) has sinh(v / s) = sinh(v0 / s) exp(-F t / (m s))."""
-    model = hard.slider(2.0, [mg.JointFriction("rail", "x", coulomb=3.0, speed=0.05)])
-    motion = simulate(model, [0.0], [1.0], 1.0, formulation="semi-recursive", scheme="trapezoidal", step=5e-4)
+    model = hard.slider(2.0, [mg.forces.JointFriction("rail", "x", coulomb=3.0, speed=0.05)])
+    motion = simulate(
+        model, mg.state(model, [0.0], [1.0]), 1.0, formulation="semi-recursive", scheme="trapezoidal", step=5e-4
+    )
     exact = 0.05 * np.arcsinh(np.sinh(1.0 / 0.05) * np.exp(-3.0 * motion.t / (2.0 * 0.05)))
     np.testing.assert_allclose(motion.v[:, 0], exact, atol=1e-5)
     assert abs(motion.v[-1, 0]) < 1e-2
@@ -241,7 +245,15 @@ def test_friction_of_a_contact_turns_sliding_into_rolling(kind):
     model = mg.Model("slide", model.bodies, model.joints, vectors=model.vectors, forces=[with_friction])
     q, v = model.neutral(), np.zeros(6)
     q[2], v[0] = 0.2 - depth, 1.0
-    motion = simulate(model, q, v, 1.5, formulation="semi-recursive", scheme="generalized-alpha", step=5e-4, samples=31)
+    motion = simulate(
+        model,
+        mg.state(model, q, v),
+        1.5,
+        formulation="semi-recursive",
+        scheme="generalized-alpha",
+        step=5e-4,
+        samples=31,
+    )
     share = 3.0 * 0.2**2 / 0.05
     assert motion.v[-1, 0] == pytest.approx(share / (1 + share), rel=2e-3)
     assert motion.v[-1, 4] == pytest.approx(motion.v[-1, 0] / 0.2, rel=2e-3)
@@ -256,7 +268,7 @@ def spring_law(t, g, gd):
 
 def with_user_force(law):
     model = five_bar()
-    force = mg.UserForce("own", [mg.Separation("P1", "PB")], law)
+    force = mg.forces.UserForce("own", [mg.forces.Separation("P1", "PB")], law)
     return mg.Model(
         "own", model.bodies, model.joints, model.points, gravity=model.gravity, forces=[force, model.force("S2")]
     )
@@ -298,10 +310,10 @@ def test_a_law_that_returns_nan_ends_the_motion():
 
 def test_a_motor_by_spline_against_scipy():
     times, values = (0.0, 0.3, 0.7, 1.2, 2.0), (0.0, 2.0, -1.0, 3.0, 0.5)
-    model = hard.slider(2.0, [mg.Motor("drive", "x", mg.Spline(times, values))])
+    model = hard.slider(2.0, [mg.forces.Motor("drive", "x", mg.functions.Spline(times, values))])
     push = CubicSpline(times, values, bc_type="natural")
     for how, tolerance in ((TIGHT, 1e-10), ({"step": 1e-3, "scheme": "trapezoidal"}, 1e-5)):
-        motion = simulate(model, [0.1], [0.2], 2.0, samples=21, **how)
+        motion = simulate(model, mg.state(model, [0.1], [0.2]), 2.0, samples=21, **how)
         np.testing.assert_allclose(motion.v[:, 0], 0.2 + push.antiderivative()(motion.t) / 2.0, atol=tolerance)
         np.testing.assert_allclose(
             motion.q[:, 0], 0.1 + 0.2 * motion.t + push.antiderivative(2)(motion.t) / 2.0, atol=tolerance
@@ -313,9 +325,9 @@ def test_a_driver_is_followed(formulation):
     """One of the two freedoms of the five-bar follows a harmonic; the other one is free, and time starts at 0.3 s."""
     bar = five_bar()
     away = float(five_bar_start()[0])
-    drive = mg.Harmonic(0.2, 1.0, phase=-2 * np.pi * 0.3, offset=away)
+    drive = mg.functions.Harmonic(0.2, 1.0, phase=-2 * np.pi * 0.3, offset=away)
     model = mg.Model("driven", bar.bodies, bar.joints, bar.points, gravity=bar.gravity, forces=bar.forces,
-                     constraints=[mg.Driver("drive", "A", drive)])  # fmt: skip
+                     constraints=[mg.constraints.Driver("drive", "A", drive)])  # fmt: skip
     start = assemble(model, {"1": float(five_bar_start()[1])}, guess=five_bar_start(), time=0.3)
     motion = simulate(
         model, start, duration=1.0, t0=0.3, formulation=formulation, scheme="trapezoidal", step=1e-3, samples=11
@@ -332,7 +344,7 @@ def test_a_gear_adds_inertias(formulation):
     """q_a = r q_b: (J_b + r^2 J_a) q_b'' = tau_b + r tau_a."""
     bodies = [mg.Body("a", 1.0, inertia=(1, 1, 2.0)), mg.Body("b", 1.0, inertia=(1, 1, 0.5))]
     joints = [mg.Revolute("a turns", "ground", "a"), mg.Revolute("b turns", "ground", "b", (1, 0, 0))]
-    gear = mg.Gear("gear", "a turns", "b turns", ratio=-0.4, offset=0.1)
+    gear = mg.constraints.Gear("gear", "a turns", "b turns", ratio=-0.4, offset=0.1)
     model = mg.Model("gears", bodies, joints, constraints=[gear])
     motion = simulate(
         model, [0.1, 0.0], tau=[1.0, 3.0], duration=1.0, formulation=formulation, scheme="trapezoidal", step=1e-2
@@ -368,7 +380,7 @@ def test_a_tilted_disc_rolls_without_slip_and_keeps_its_energy():
     q[2], q[3:7] = 0.3 * np.cos(lean), (np.cos(lean / 2), np.sin(lean / 2), 0, 0)
     spin = np.array([0.0, np.cos(lean), np.sin(lean)]) * speed
     v = np.r_[np.cross(spin, [0, 0.3 * np.sin(-lean), 0.3 * np.cos(lean)]), spin]
-    motion = simulate(model, q, v, 2.0, samples=21, **TIGHT)
+    motion = simulate(model, mg.state(model, q, v), 2.0, samples=21, **TIGHT)
     assert np.ptp(motion.q[:, 1]) > 0.05
     axle = motion.markers(["axle"]).position[:, 0]
     down = np.array([0.0, 0.0, 1.0]) - axle[:, 2:] * axle
@@ -376,7 +388,7 @@ def test_a_tilted_disc_rolls_without_slip_and_keeps_its_energy():
     np.testing.assert_allclose(motion.v[:, :3] + np.cross(motion.v[:, 3:], arm), 0.0, atol=1e-10)
     assert motion.norms[:, :2].max() < 1e-11
     assert np.ptp(motion.energy()) < 1e-7
-    stepped = simulate(model, q, v, 2.0, samples=21, step=1e-3)
+    stepped = simulate(model, mg.state(model, q, v), 2.0, samples=21, step=1e-3)
     np.testing.assert_allclose(stepped.q, motion.q, rtol=0, atol=1e-3)
     with pytest.raises(InputError, match="Matrix R takes holonomic constraints only"):
-        simulate(model, q, v, 1.0, formulation="matrix-r", scheme="trapezoidal", step=1e-2)
+        simulate(model, mg.state(model, q, v), 1.0, formulation="matrix-r", scheme="trapezoidal", step=1e-2)

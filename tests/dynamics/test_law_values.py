@@ -27,7 +27,7 @@ def check(force, instants, equation):
     alone = np.array([mg.state_accelerations(model, q[k], v[k], t=t[k])[0] for k in range(len(q))])
     # lengths of a metre are rounded at 1e-16, and the smallest depth, 0.01 m, is a difference of such
     tolerance = 1e-12 * np.abs(wanted).max(axis=1, keepdims=True) + 1e-15 * np.abs(wanted).max()
-    for found in (-mg.motion_terms(model, q, v, t=t).r, alone):
+    for found in (-mg.terms.motion_terms(model, q, v, t=t).r, alone):
         assert (np.abs(found - wanted) / tolerance).max() < 1.0
     return wanted
 
@@ -46,7 +46,7 @@ def test_without_forces_nothing_accelerates():
 @pytest.mark.parametrize("to", ["on other", "hook"])
 def test_spring_damper(to):
     states = instants(2)
-    spring = mg.SpringDamper("s", "on base", to, stiffness=70.0, damping=6.0, free_length=1.1)
+    spring = mg.forces.SpringDamper("s", "on base", to, stiffness=70.0, damping=6.0, free_length=1.1)
     lengths = [eq.stretch(s, "on base", to)[3:] for s in states]
     assert min(d for d, _ in lengths) < 1.0 < 1.2 < max(d for d, _ in lengths)  # it pushes and it pulls
     assert min(rate for _, rate in lengths) < -0.5 < 0.5 < max(rate for _, rate in lengths)
@@ -56,13 +56,16 @@ def test_spring_damper(to):
 
 KNOTS, FORCES = (-0.5, -0.2, 0.1, 0.6), (-20.0, -9.0, 3.0, 40.0)
 CURVES = {
-    "natural": (mg.Spline(KNOTS, FORCES), eq.spline(KNOTS, FORCES)),
-    "clamped": (mg.Spline(KNOTS, FORCES, ends="clamped"), eq.spline(KNOTS, FORCES, "clamped")),
-    "not-a-knot": (mg.Spline(KNOTS, FORCES, ends="not-a-knot"), eq.spline(KNOTS, FORCES, "not-a-knot")),
-    "table": (mg.Table(KNOTS, FORCES), eq.lines(KNOTS, FORCES)),
-    "polynomial": (mg.Polynomial((2.0, 30.0, -5.0, 80.0)), lambda x: 2.0 + 30.0 * x - 5.0 * x**2 + 80.0 * x**3),
-    "harmonic": (mg.Harmonic(9.0, 0.7, 0.3, -2.0), lambda x: 9.0 * np.sin(2 * np.pi * 0.7 * x + 0.3) - 2.0),
-    "constant": (mg.Constant(4.0), lambda x: 4.0),
+    "natural": (mg.functions.Spline(KNOTS, FORCES), eq.spline(KNOTS, FORCES)),
+    "clamped": (mg.functions.Spline(KNOTS, FORCES, ends="clamped"), eq.spline(KNOTS, FORCES, "clamped")),
+    "not-a-knot": (mg.functions.Spline(KNOTS, FORCES, ends="not-a-knot"), eq.spline(KNOTS, FORCES, "not-a-knot")),
+    "table": (mg.functions.Table(KNOTS, FORCES), eq.lines(KNOTS, FORCES)),
+    "polynomial": (
+        mg.functions.Polynomial((2.0, 30.0, -5.0, 80.0)),
+        lambda x: 2.0 + 30.0 * x - 5.0 * x**2 + 80.0 * x**3,
+    ),
+    "harmonic": (mg.functions.Harmonic(9.0, 0.7, 0.3, -2.0), lambda x: 9.0 * np.sin(2 * np.pi * 0.7 * x + 0.3) - 2.0),
+    "constant": (mg.functions.Constant(4.0), lambda x: 4.0),
 }
 
 
@@ -75,7 +78,7 @@ def test_spring_curve(kind):
     assert (elongations < KNOTS[0]).any()
     assert (elongations > KNOTS[-1]).any()
     assert len(set(np.searchsorted(KNOTS, elongations))) == len(KNOTS) + 1
-    force = mg.SpringCurve("c", "on base", "on other", given, free_length=1.2)
+    force = mg.forces.SpringCurve("c", "on base", "on other", given, free_length=1.2)
     check(force, states, lambda s, f: eq.spring_curve(s, f, curve))
 
 
@@ -86,15 +89,17 @@ def test_damper_curve(kind):
     states = instants(4, 40)
     rates = [eq.stretch(s, "on base", "on other")[4] for s in states]
     assert len(set(np.searchsorted(KNOTS, rates))) == len(KNOTS) + 1
-    force = mg.SpringCurve("c", "on base", "on other", mg.Polynomial((0, 7.0)), damper=given, free_length=0.9)
+    force = mg.forces.SpringCurve(
+        "c", "on base", "on other", mg.functions.Polynomial((0, 7.0)), damper=given, free_length=0.9
+    )
     check(force, states, lambda s, f: eq.spring_curve(s, f, lambda x: 7.0 * x, damper))
 
 
-@pytest.mark.parametrize("kind", [mg.TorsionSpring, mg.JointSpring])
+@pytest.mark.parametrize("kind", [mg.forces.TorsionSpring, mg.forces.JointSpring])
 @pytest.mark.parametrize("coordinate", ["hinge", "slide"])
 def test_torsion_spring(coordinate, kind):
     """On both sides of its free angle, the joint turning both ways; behind bodies with four Euler parameters each."""
-    free = {"free" if kind is mg.JointSpring else "free_angle": 0.2}
+    free = {"free" if kind is mg.forces.JointSpring else "free_angle": 0.2}
     force = kind("s", coordinate, stiffness=11.0, damping=0.6, **free)
     states = [s for q in (-0.4, 0.1, 0.9) for rate in SPEEDS for s in instants(5, 1, **{coordinate: (q, rate)})]
     forces = check(force, states, eq.torsion_spring)
@@ -105,7 +110,7 @@ def test_torsion_spring(coordinate, kind):
 @pytest.mark.parametrize("coordinate", ["hinge", "slide"])
 def test_joint_friction(coordinate):
     """Creeping and sliding, both ways, and at rest."""
-    force = mg.JointFriction("f", coordinate, coulomb=0.8, viscous=0.15, speed=0.05)
+    force = mg.forces.JointFriction("f", coordinate, coulomb=0.8, viscous=0.15, speed=0.05)
     states = [s for rate in (0.0, *SPEEDS) for s in instants(6, 1, **{coordinate: (0.3, rate)})]
     forces = check(force, states, eq.joint_friction)
     rates = np.array([0.0, *SPEEDS])
@@ -120,7 +125,7 @@ def test_motor(kind, coordinate):
     given, torque = CURVES[kind]
     times = np.linspace(-0.8, 0.9, 11)
     states = [s for t in times for s in instants(7, 1, t=float(t))]
-    forces = check(mg.Motor("m", coordinate, given), states, lambda s, f: eq.motor(s, f, torque))
+    forces = check(mg.forces.Motor("m", coordinate, given), states, lambda s, f: eq.motor(s, f, torque))
     assert np.ptp(forces.sum(axis=1)) > 5.0 or kind == "constant"
 
 
@@ -131,19 +136,24 @@ FRAMES = ((0.9, 0.3, -0.2, 0.4), (0.7, -0.4, 0.5, 0.1))
 @pytest.mark.parametrize("part", ["stiffness", "damping", "rotational_stiffness", "rotational_damping"])
 def test_bushing_in_each_direction(part, i):
     number = 3.0 * np.eye(3)[i]
-    force = mg.Bushing("b", "on base", "on other", orientation_a=FRAMES[0], orientation_b=FRAMES[1], **{part: number})
+    force = mg.forces.Bushing(
+        "b", "on base", "on other", orientation_a=FRAMES[0], orientation_b=FRAMES[1], **{part: number}
+    )
     forces = check(force, instants(8), eq.bushing)
     assert np.median(np.abs(forces[:, 3:6]).max(axis=1)) > 0.1
     assert (np.abs(forces[:, :3]).max() > 0.1) == (part in ("stiffness", "damping"))
 
 
 def test_bushing_as_a_whole():
-    force = mg.Bushing(
+    force = mg.forces.Bushing(
         "b", "on base", "on other", (30.0, 20.0, 50.0), (2.0, 3.0, 1.0), (7.0, 5.0, 9.0), (0.4, 0.8, 0.6), *FRAMES
     )  # fmt: skip
     check(force, instants(9), eq.bushing)
-    check(mg.Bushing("b", "on base", "hook", (30.0, 20.0, 50.0), rotational_stiffness=(7.0, 5.0, 9.0)), instants(9),
-          eq.bushing)  # fmt: skip
+    check(
+        mg.forces.Bushing("b", "on base", "hook", (30.0, 20.0, 50.0), rotational_stiffness=(7.0, 5.0, 9.0)),
+        instants(9),
+        eq.bushing,
+    )
 
 
 # depth, speed of approach, slip along and across: a damping of 0.4 s/m ends the push of a rebound at 2.5 m/s
@@ -182,7 +192,7 @@ def check_contact(force, states, equation):
 
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 2.2])
 def test_sphere_contact(exponent):
-    force = mg.SphereContact(
+    force = mg.forces.SphereContact(
         "c", "on other", 0.3, "on base", "normal", 2e3, damping=0.4, exponent=exponent, friction=0.6, slip_speed=0.05
     )
     check_contact(force, contact_states(force), eq.contact)
@@ -190,7 +200,7 @@ def test_sphere_contact(exponent):
 
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 2.2])
 def test_wheel_contact(exponent):
-    force = mg.WheelContact(
+    force = mg.forces.WheelContact(
         "c", "on other", "axle", 0.35, "on base", "normal", 2e3, damping=0.4, exponent=exponent, friction=0.7,
         slip_speed=0.04,
     )  # fmt: skip
@@ -198,8 +208,8 @@ def test_wheel_contact(exponent):
 
 
 def test_contacts_without_friction_and_damping():
-    sphere = mg.SphereContact("c", "on other", 0.3, "on base", "normal", 2e3)
-    wheel = mg.WheelContact("c", "on other", "axle", 0.35, "on base", "normal", 2e3)
+    sphere = mg.forces.SphereContact("c", "on other", 0.3, "on base", "normal", 2e3)
+    wheel = mg.forces.WheelContact("c", "on other", "axle", 0.35, "on base", "normal", 2e3)
     for force in (sphere, wheel):
         check(force, contact_states(force), eq.contact)
 
@@ -207,7 +217,7 @@ def test_contacts_without_friction_and_damping():
 @pytest.mark.parametrize("spin", [0.0, 25.0, -8.0])
 def test_tyre(spin):
     """Standing, rolling and turning backwards; slipping softly and beyond the limits of friction."""
-    force = mg.Tyre(
+    force = mg.forces.Tyre(
         "t", "on other", "axle", 0.32, "on base", "normal", 5e3, damping=0.4, exponent=1.2, friction_x=1.1,
         friction_y=0.8, critical_slip=0.12, critical_angle=0.09, low_speed=0.2,
     )  # fmt: skip
@@ -221,10 +231,10 @@ def law(t, g, gd):
 
 def test_user_force():
     measures = [
-        mg.Separation("on base", "on other"),
-        mg.Coordinate("hinge"),
-        mg.Height("on other", "on base", "normal"),
-        mg.Offset("on other", "hook", (1, 2, 2)),
+        mg.forces.Separation("on base", "on other"),
+        mg.forces.Coordinate("hinge"),
+        mg.forces.Height("on other", "on base", "normal"),
+        mg.forces.Offset("on other", "hook", (1, 2, 2)),
     ]
 
     def equation(s, f):
@@ -241,7 +251,7 @@ def test_user_force():
         eq.user_force(s, f, *law(s.t, g, gd))
 
     states = [s for k in range(9) for s in instants(20 + k, 1, t=0.1 * k)]
-    check(mg.UserForce("u", measures, law), states, equation)
+    check(mg.forces.UserForce("u", measures, law), states, equation)
 
 
 def test_every_force_element_is_here():

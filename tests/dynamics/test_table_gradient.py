@@ -159,20 +159,20 @@ def turning():
         mg.Vector("ball edge", "ball", (1, 2, 3)),
     ]
     constraints = [
-        mg.AngleBetween("angle", "ball edge", "axle", "ball axis", angle=0.4),
-        mg.Parallel("parallel", "axle", "arm axis"),
-        mg.FixedDistance("distance", "on arm", "on ball", 0.9),
-        mg.PointInPlane("in plane", "hub", "on arm", "arm axis", 0.2),
-        mg.Rolling("ball rolls", "ball.origin", 0.3, "arm axis", contact=True, plane_point="on arm"),
-        mg.Rolling(
+        mg.constraints.AngleBetween("angle", "ball edge", "axle", "ball axis", angle=0.4),
+        mg.constraints.Parallel("parallel", "axle", "arm axis"),
+        mg.constraints.FixedDistance("distance", "on arm", "on ball", 0.9),
+        mg.constraints.PointInPlane("in plane", "hub", "on arm", "arm axis", 0.2),
+        mg.constraints.Rolling("ball rolls", "ball.origin", 0.3, "arm axis", contact=True, plane_point="on arm"),
+        mg.constraints.Rolling(
             "wheel rolls", "hub", 0.4, "arm axis", kind="wheel", axis="axle", contact=True, plane_point="on arm"
         ),
     ]
     forces = [
-        mg.SpringDamper("spring", "on arm", "on ball", 100.0, 3.0, 0.4),
-        mg.Bushing("bushing", "on arm", "on ball", (1, 2, 3), (0.1, 0.2, 0.3), (4, 5, 6), (0.4, 0.5, 0.6)),
-        mg.SphereContact("sphere", "on ball", 0.3, "on arm", "arm axis", 1e3, 0.2, 1.5, 0.3, 0.2),
-        mg.Tyre("tyre", "hub", "axle", 0.5, "on arm", "arm axis", 2e3, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.2),
+        mg.forces.SpringDamper("spring", "on arm", "on ball", 100.0, 3.0, 0.4),
+        mg.forces.Bushing("bushing", "on arm", "on ball", (1, 2, 3), (0.1, 0.2, 0.3), (4, 5, 6), (0.4, 0.5, 0.6)),
+        mg.forces.SphereContact("sphere", "on ball", 0.3, "on arm", "arm axis", 1e3, 0.2, 1.5, 0.3, 0.2),
+        mg.forces.Tyre("tyre", "hub", "axle", 0.5, "on arm", "arm axis", 2e3, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.2),
     ]
     model = mg.Model("turning", bodies, plain.JOINTS, plain.POINTS, vectors, constraints=constraints, forces=forces)
     return make_case(model, SAMPLES, seed=7, spread=1.0, rows=np.arange(elements_of(model).n_constraints))

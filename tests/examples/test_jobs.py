@@ -119,9 +119,11 @@ def test_corner_carries_its_weight_and_the_spring_follows_by_virtual_work():
     still = mg.simulate(model, rest, duration=0.01, step=0.01)
     normal, pull = still.efforts("tyre").push("height")[0], still.efforts("spring")["length"][0]
     assert normal == pytest.approx(286.5 * 9.81, rel=1e-9)
-    v = mg.solve_velocities(model, rest.q, {"heave": 0.0, "lower pivot": 1.0, "hub": 0.0})
+    v = mg.kinematics.solve_velocities(model, rest.q, {"heave": 0.0, "lower pivot": 1.0, "hub": 0.0})
     bodies = ("lower arm", "upper arm", "upright", "wheel")
-    moving = mg.marker_motion(model, [*(f"{b}.com" for b in bodies), "axle", "spring top", "spring foot"], rest.q, v)
+    moving = mg.kinematics.marker_motion(
+        model, [*(f"{b}.com" for b in bodies), "axle", "spring top", "spring foot"], rest.q, v
+    )
     *_, axle, top, foot = moving.position
     *coms, turn, _, foot_rate = moving.velocity
     stretch = (foot - top) @ foot_rate / np.linalg.norm(foot - top)
@@ -156,7 +158,7 @@ def test_top_precesses_as_its_angular_momentum_asks():
     """dL/dt = x cross m g about the tip, at the start; then the formula for the rest of the motion."""
     example = job("16_spinning_top")
     motion = example.precession(0.5)
-    R = mg.body_motion(motion.model, motion.q).of("top").R
+    R = mg.kinematics.body_motion(motion.model, motion.q).of("top").R
     L = np.einsum("tij,tj->ti", R * [2e-3, 2e-3, 8e-4], np.einsum("tji,tj->ti", R, motion.v))
     x = motion.markers(["top.com"]).position[:, 0]
     torque = np.cross(x, [0, 0, -0.5 * 9.81])

@@ -54,11 +54,11 @@ def test_stable_between_weave_and_capsize(example: ModuleType) -> None:
 def test_rolling_start_leans_and_rolls() -> None:
     model = bicycle("rolling")
     start = bicycle_start(model, 4.0, lean=0.2)
-    rows = mg.constraint_terms(model, start.q, start.v)
+    rows = mg.terms.constraint_terms(model, start.q, start.v)
     assert len(rows.names) == 6
     assert np.abs(rows.value).max() < 1e-14
     assert np.abs(rows.rate).max() < 1e-14
-    hub = mg.marker_motion(model, ["rear hub", "front hub"], start.q, start.v)
+    hub = mg.kinematics.marker_motion(model, ["rear hub", "front hub"], start.q, start.v)
     assert hub.position[:, 2] == pytest.approx(np.cos(0.2) * np.array([0.30, 0.35]))
     assert hub.position[0, 1] == pytest.approx(-0.3 * np.sin(0.2))  # leaning to the right, y is left
     assert hub.velocity == pytest.approx(np.tile([4.0, 0.0, 0.0], (2, 1)))
@@ -68,7 +68,7 @@ def test_rolling_start_leans_and_rolls() -> None:
 def test_on_tyres_it_runs_straight_at_its_depth_of_rest(stiffness: float) -> None:
     model = bicycle(stiffness=stiffness)
     start = bicycle_start(model)
-    hub = mg.marker_motion(model, ["rear hub", "front hub"], start.q)
+    hub = mg.kinematics.marker_motion(model, ["rear hub", "front hub"], start.q)
     depth = np.array([0.30, 0.35]) - hub.position[:, 2]
     assert (depth > 0).all()
     assert stiffness * depth.sum() == pytest.approx(WEIGHT, rel=1e-10)
@@ -81,7 +81,7 @@ def test_motors_follow_their_knots() -> None:
     assert [model.value(f"drive.torque.values.{k}") for k in range(3)] == [1.0, 5.0, -2.0]
     assert [model.value(f"steer.torque.values.{k}") for k in range(3)] == [0.5, 0.5, 0.5]
     start = bicycle_start(model)
-    pushed = mg.motion_terms(model, start.q, start.v, t=1.0).r
+    pushed = mg.terms.motion_terms(model, start.q, start.v, t=1.0).r
     assert pushed[[7, 6]] == pytest.approx([-5.0, -0.5], abs=1e-9)  # what the motors exert stands on the other side
 
 
@@ -109,22 +109,22 @@ def test_sensitivities_drift_unless_projected() -> None:
     model = slider_crank(spring=True)
     start = mg.assemble(model, {"crank axis": 0.0}, {"crank axis": 6.0}, guess=model.neutral())
 
-    def run(step: float, formulation: mg.Index1) -> mg.MotionSensitivities:
+    def run(step: float, formulation: mg.formulations.Index1) -> mg.results.MotionSensitivities:
         motion = mg.simulate(model, start, duration=5.0, step=step, samples=51, scheme="rk4", formulation=formulation)
         return mg.motion_sensitivities(motion, ["slider.mass", "S1.stiffness"])
 
-    exact = run(1e-3, mg.Index1())
-    loose, held = run(5e-3, mg.Index1(projection=False)), run(5e-3, mg.Index1())
+    exact = run(1e-3, mg.formulations.Index1())
+    loose, held = run(5e-3, mg.formulations.Index1(projection=False)), run(5e-3, mg.formulations.Index1())
 
-    def error(found: mg.MotionSensitivities) -> np.ndarray:
+    def error(found: mg.results.MotionSensitivities) -> np.ndarray:
         return np.asarray(np.abs(found.q[-1] - exact.q[-1]).max(axis=0) / np.abs(exact.q).max(axis=(0, 1)))
 
     assert (error(loose) > 50 * error(held)).all()
     off = np.abs(loose.motion.q - exact.motion.q).max() / np.abs(exact.motion.q).max()
     assert np.abs(loose.q - exact.q).max() / np.abs(exact.q).max() > 5 * off
 
-    def slope(found: mg.MotionSensitivities) -> np.ndarray:
-        rows = mg.constraint_terms(model, found.motion.q, found.motion.v)
+    def slope(found: mg.results.MotionSensitivities) -> np.ndarray:
+        rows = mg.terms.constraint_terms(model, found.motion.q, found.motion.v)
         return np.asarray(np.abs(rows.gamma @ found.q).max(axis=(1, 2)))
 
     assert slope(held).max() < 1e-12
@@ -136,10 +136,16 @@ def test_drift_grows_with_the_square_of_time() -> None:
     model = slider_crank()
     start = mg.assemble(model, {"crank axis": 0.0}, {"crank axis": 6.0}, guess=model.neutral())
     motion = mg.simulate(
-        model, start, duration=10.0, step=2.5e-3, samples=5, scheme="rk4", formulation=mg.Index1(projection=False)
+        model,
+        start,
+        duration=10.0,
+        step=2.5e-3,
+        samples=5,
+        scheme="rk4",
+        formulation=mg.formulations.Index1(projection=False),
     )
     slopes = mg.motion_sensitivities(motion, ["slider.mass"])
-    rows = mg.constraint_terms(model, motion.q, motion.v)
+    rows = mg.terms.constraint_terms(model, motion.q, motion.v)
     gap, slope = np.abs(rows.value).max(axis=1), np.abs(rows.gamma @ slopes.q).max(axis=(1, 2))
     assert np.log2(gap[4] / gap[2]) == pytest.approx(2.0, abs=0.1)
     assert np.log2(slope[4] / slope[2]) == pytest.approx(2.0, abs=0.2)

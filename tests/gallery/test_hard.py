@@ -20,7 +20,7 @@ def rotations(e):
 
 def test_parallelograms_swing_as_one_pendulum():
     model, start = gallery.four_bars(2)
-    motion = mg.simulate(model, *start(-1.0, 0.5), 1.0, **TIGHT)
+    motion = mg.simulate(model, mg.state(model, *start(-1.0, 0.5)), 1.0, **TIGHT)
     exact = gallery.four_bars_angle(2, -1.0, 0.5, motion.t)
     assert np.ptp(exact) > 0.5
     assert np.abs(motion.q[:, :3] - exact[:, None]).max() < 1e-9  # a hundred tolerances
@@ -41,7 +41,9 @@ def test_bricards_linkage_moves_though_one_row_is_redundant():
     assert np.abs(np.sin(x) + np.sin(y) + np.sin(x) * np.sin(y)).max() < 1e-8
     assert np.ptp(motion.energy()) < 1e-7
     # one bar, from its ends: corners of the cube at the start
-    assert np.allclose(mg.marker_motion(model, ["P3"], motion.q[0]).position[0], (1, -1, 1), rtol=0, atol=1e-15)
+    assert np.allclose(
+        mg.kinematics.marker_motion(model, ["P3"], motion.q[0]).position[0], (1, -1, 1), rtol=0, atol=1e-15
+    )
 
 
 def test_the_seven_bodies_are_where_the_test_set_has_them():
@@ -76,8 +78,8 @@ def test_the_closed_form_of_the_free_top_is_a_motion_by_eulers_equations():
 
 def test_the_heavy_top_nods_as_lagrange_found():
     model, q, v = gallery.heavy_top()
-    motion = mg.simulate(model, q, v, 2.0, rtol=1e-11, atol=1e-11)
+    motion = mg.simulate(model, mg.state(model, q, v), 2.0, rtol=1e-11, atol=1e-11)
     exact = gallery.heavy_top_height(motion.t)
     assert np.ptp(exact) > 0.9
-    height = mg.marker_motion(model, ["centre"], motion.q).position[:, 0, 2]
+    height = mg.kinematics.marker_motion(model, ["centre"], motion.q).position[:, 0, 2]
     assert np.abs(height - exact).max() < 1e-9

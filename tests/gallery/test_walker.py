@@ -25,7 +25,7 @@ def posture(model: mg.Model, **values: float) -> np.ndarray:
 def places(model: mg.Model, q: np.ndarray) -> dict[str, np.ndarray]:
     """Position of every point and of every centre of mass."""
     names = [point.name for point in model.points] + [f"{body.name}.com" for body in model.bodies]
-    return dict(zip(names, mg.marker_motion(model, names, q).position, strict=True))
+    return dict(zip(names, mg.kinematics.marker_motion(model, names, q).position, strict=True))
 
 
 def irregular_state(model: mg.Model, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -206,7 +206,9 @@ def test_neck_turns_to_the_left() -> None:
     """The head's points lie on the axis of this hinge, so its sense is that of the angular velocity."""
     model = walker(frozen=False)
     v = posture(model, neck_rotation=1.0)
-    np.testing.assert_array_equal(mg.marker_motion(model, ["head.spin"], model.neutral(), v).velocity, [[0, 0, 1]])
+    np.testing.assert_array_equal(
+        mg.kinematics.marker_motion(model, ["head.spin"], model.neutral(), v).velocity, [[0, 0, 1]]
+    )
 
 
 def test_every_sense_is_tested() -> None:

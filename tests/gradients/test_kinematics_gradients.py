@@ -37,7 +37,7 @@ def attitude(e):
 
 def joint_transform(joint, q):
     """T_parent_child from the joint's documented equation."""
-    if isinstance(joint, mg.DenavitHartenberg):
+    if isinstance(joint, mg.drawing.DenavitHartenberg):
         theta = joint.theta + (joint.sign * q[0] if joint.kind == "revolute" else 0)
         d = joint.d + (joint.sign * q[0] if joint.kind == "prismatic" else 0)
         z = turn((0, 0, 1), theta) @ slide((0, 0, 1), d)
@@ -72,9 +72,9 @@ def joint_transform(joint, q):
 def test_poses_are_products_of_the_documented_transforms(seed, n):
     model = random_tree(seed, n)
     q, _, _ = random_state(model, seed, nt=3)
-    got = mg.body_motion(model, q)
-    points = mg.marker_motion(model, [f"P{b}" for b in model.body_names], q).position
-    vectors = mg.marker_motion(model, [f"U{b}" for b in model.body_names], q).position
+    got = mg.kinematics.body_motion(model, q)
+    points = mg.kinematics.marker_motion(model, [f"P{b}" for b in model.body_names], q).position
+    vectors = mg.kinematics.marker_motion(model, [f"U{b}" for b in model.body_names], q).position
     for k in range(3):
         pose = {"ground": np.eye(4)}
         for i, joint in enumerate(model.joints):
@@ -90,9 +90,9 @@ def test_velocity_and_acceleration_are_rates_of_the_level_below(seed):
     model = random_tree(seed, 14)
     q, v, a = random_state(model, seed)
     names = [f"{kind}{b}" for b in model.body_names for kind in "PU"] + [f"{b}.com" for b in model.body_names]
-    motion = mg.marker_motion(model, names, q, v, a)
+    motion = mg.kinematics.marker_motion(model, names, q, v, a)
     ahead = model.integrate(q, 1j * STEP * v)
-    later = mg.marker_motion(model, names, ahead, v + 1j * STEP * a)
+    later = mg.kinematics.marker_motion(model, names, ahead, v + 1j * STEP * a)
     assert relative_error(motion.velocity, later.position.imag / STEP) < TOLERANCE
     assert relative_error(motion.acceleration, later.velocity.imag / STEP) < TOLERANCE
     assert np.min(np.linalg.norm(motion.velocity[-3:], axis=-1)) > 1e-3
@@ -102,8 +102,8 @@ def test_velocity_and_acceleration_are_rates_of_the_level_below(seed):
 def test_spin_is_the_rate_of_the_axes(seed):
     model = random_tree(seed, 14)
     q, v, a = random_state(model, seed)
-    body = mg.body_motion(model, q, v, a)
-    later = mg.body_motion(model, model.integrate(q, 1j * STEP * v), v + 1j * STEP * a)
+    body = mg.kinematics.body_motion(model, q, v, a)
+    later = mg.kinematics.body_motion(model, model.integrate(q, 1j * STEP * v), v + 1j * STEP * a)
     rate = later.R.imag / STEP
     skew = rate @ body.R.swapaxes(-1, -2)
     w = np.stack([skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]], axis=-1)
@@ -124,8 +124,8 @@ def test_all_marker_derivatives_by_complex_step(seed):
     names = markers_of(model)
     spin = np.array([name.endswith("spin") for name in names])
     geometric = [p.path for p in model.parameters() if p.kind not in ("mass", "inertia", "gravity")]
-    D = mg.marker_derivatives(model, names, q, v, a, wrt=geometric)
-    move = lambda m, q, v, a: mg.marker_motion(m, names, q, v, a)  # noqa: E731
+    D = mg.kinematics.marker_derivatives(model, names, q, v, a, wrt=geometric)
+    move = lambda m, q, v, a: mg.kinematics.marker_motion(m, names, q, v, a)  # noqa: E731
     by_state = (
         (D.x_q[~spin], by_q(lambda x: move(model, x, v, a).position, model, q)[~spin]),
         (D.x_q, by_x(lambda x: move(model, q, x, a).velocity, v)),
@@ -165,12 +165,12 @@ def test_contracted_hessian_by_complex_step_of_the_jacobian(seed):
     names = markers_of(model)
     y = np.random.default_rng(seed).standard_normal((len(names), 3))
     geometric = [p.path for p in model.parameters() if p.kind not in ("mass", "inertia", "gravity")][::3]
-    H_q, H_p = mg.contracted_hessian(model, names, q, y, wrt=geometric)
+    H_q, H_p = mg.kinematics.contracted_hessian(model, names, q, y, wrt=geometric)
 
     def force(m, x):
         """J^T y, column by column: velocity is linear in v."""
         units = np.eye(m.n_v)
-        motion = mg.marker_motion(m, names, np.broadcast_to(x, (m.n_v, m.n_q)), units)
+        motion = mg.kinematics.marker_motion(m, names, np.broadcast_to(x, (m.n_v, m.n_q)), units)
         return np.einsum("cmk,mk->c", motion.velocity, y)
 
     want = by_q(lambda x: force(model, x), model, q)
@@ -185,10 +185,10 @@ def test_contracted_hessian_is_symmetric_for_plain_coordinates_only():
     plain = random_tree(5, 8, ("revolute", "prismatic", "cardan", "planar"), branching=0.0)
     q, _, _ = random_state(plain, 2)
     y = np.random.default_rng(0).standard_normal((1, 3))
-    H, _ = mg.contracted_hessian(plain, ["Pb7"], q, y)
+    H, _ = mg.kinematics.contracted_hessian(plain, ["Pb7"], q, y)
     assert relative_error(H, H.T) < 1e-13
     ball = random_tree(5, 2, ("spherical", "revolute"), branching=0.0)
-    H, _ = mg.contracted_hessian(ball, ["Pb1"], random_state(ball, 1)[0], y)
+    H, _ = mg.kinematics.contracted_hessian(ball, ["Pb1"], random_state(ball, 1)[0], y)
     assert np.max(np.abs(H - H.T)) > 1e-2
 
 
@@ -198,14 +198,14 @@ def test_batches_equal_single_states():
     q, v, a = random_state(model, 1, nt)
     names = markers_of(model)
     wrt = ["j0.origin.x", "b3.com.x", "Pb2.position.z"]
-    batch = mg.marker_derivatives(model, names, q, v, a, wrt=wrt)
+    batch = mg.kinematics.marker_derivatives(model, names, q, v, a, wrt=wrt)
     y = np.random.default_rng(0).standard_normal((nt, len(names), 3))
-    H_q, H_p = mg.contracted_hessian(model, names, q, y, wrt=wrt)
+    H_q, H_p = mg.kinematics.contracted_hessian(model, names, q, y, wrt=wrt)
     for k in (0, 7, nt - 1):
-        one = mg.marker_derivatives(model, names, q[k], v[k], a[k], wrt=wrt)
+        one = mg.kinematics.marker_derivatives(model, names, q[k], v[k], a[k], wrt=wrt)
         for field in ("x_q", "xd_q", "xdd_q", "xdd_v", "x_p", "xd_p", "xdd_p"):
             assert relative_error(getattr(batch, field)[k], getattr(one, field)) < 1e-13, field
-        h_q, h_p = mg.contracted_hessian(model, names, q[k], y[k], wrt=wrt)
+        h_q, h_p = mg.kinematics.contracted_hessian(model, names, q[k], y[k], wrt=wrt)
         assert relative_error(H_q[k], h_q) < 1e-13
         assert relative_error(H_p[k], h_p) < 1e-13
 
@@ -213,9 +213,9 @@ def test_batches_equal_single_states():
 def test_body_jacobian_maps_velocities_to_the_bodys_twist():
     model = random_tree(2, 12)
     q, v, _ = random_state(model, 3, nt=4)
-    motion = mg.body_motion(model, q, v)
+    motion = mg.kinematics.body_motion(model, q, v)
     for body in model.body_names:
-        J = mg.body_jacobian(model, body, q)
+        J = mg.kinematics.body_jacobian(model, body, q)
         twist = np.einsum("tij,tj->ti", J, v)
         assert relative_error(twist[:, :3], motion.of(body).w) < 1e-13
         assert relative_error(twist[:, 3:], motion.of(body).v) < 1e-13
@@ -224,14 +224,14 @@ def test_body_jacobian_maps_velocities_to_the_bodys_twist():
 def test_markers_on_the_ground_stand_still_and_unknown_ones_are_listed():
     base = double_pendulum()
     model = mg.Model("m", base.bodies, base.joints, [*base.points, mg.Point("mark", "ground", (1, 2, 3))])
-    D = mg.marker_derivatives(model, ["mark", "tip"], [0.1, 0.2], [1.0, 1.0], wrt=["mark.position.y"])
-    assert np.array_equal(mg.marker_motion(model, ["mark"], [0.1, 0.2], [1.0, 1.0]).position, [[1, 2, 3]])
+    D = mg.kinematics.marker_derivatives(model, ["mark", "tip"], [0.1, 0.2], [1.0, 1.0], wrt=["mark.position.y"])
+    assert np.array_equal(mg.kinematics.marker_motion(model, ["mark"], [0.1, 0.2], [1.0, 1.0]).position, [[1, 2, 3]])
     assert np.all(D.x_q[0] == 0)
     assert np.any(D.x_q[1] != 0)
     assert np.array_equal(D.x_p[:, :, 0], [[0, 1, 0], [0, 0, 0]])
     with pytest.raises(mg.ModelError, match=r"unknown marker 'tipp'.*Did you mean 'tip'.*upper\.com"):
-        mg.marker_motion(model, ["tipp"], [0.0, 0.0])
+        mg.kinematics.marker_motion(model, ["tipp"], [0.0, 0.0])
     with pytest.raises(mg.InputError, match="give a list"):
-        mg.marker_motion(model, "tip", [0.0, 0.0])
+        mg.kinematics.marker_motion(model, "tip", [0.0, 0.0])
     with pytest.raises(mg.InputError, match=r"y has shape \(3,\).*\(1, 3\)"):
-        mg.contracted_hessian(model, ["tip"], [0.0, 0.0], [1.0, 2.0, 3.0])
+        mg.kinematics.contracted_hessian(model, ["tip"], [0.0, 0.0], [1.0, 2.0, 3.0])

@@ -21,7 +21,7 @@ def joint_point(model, joint, motion, q):
     """Where a joint's reaction acts, as documented: its point on the child; a DH row's hinge or slide stands before
     its lengths."""
     child = motion.of(joint.child)
-    if not isinstance(joint, mg.DenavitHartenberg):
+    if not isinstance(joint, mg.drawing.DenavitHartenberg):
         return child.p + child.R @ joint.child_origin
     R, p = (
         (np.eye(3), np.zeros(3)) if joint.parent == "ground" else (motion.of(joint.parent).R, motion.of(joint.parent).p)
@@ -43,7 +43,7 @@ def test_reactions_are_pinocchios_joint_forces(seed, n):
     loads = random_loads(model, seed)
     got = mg.joint_reactions(model, q, v, a, loads=loads, axes="world")
     twin.torques(q, v, a, loads)
-    motion = mg.body_motion(model, q)
+    motion = mg.kinematics.body_motion(model, q)
     for joint in model.joints:
         index, _ = twin.frames[joint.child]
         R, at = twin.data.oMi[index].rotation, twin.data.oMi[index].translation
@@ -78,7 +78,7 @@ def test_every_body_is_in_equilibrium_with_inertia_weight_loads_and_reactions(se
     q, v, a = random_state(model, seed)
     loads = random_loads(model, seed)
     R = mg.joint_reactions(model, q, v, a, loads=loads)
-    motion = mg.body_motion(model, q, v, a)
+    motion = mg.kinematics.body_motion(model, q, v, a)
     points = {joint.name: joint_point(model, joint, motion, q) for joint in model.joints}
     for joint, load in zip(model.joints, loads, strict=True):
         body, b = model.body(joint.child), motion.of(joint.child)
@@ -103,7 +103,7 @@ def test_every_body_is_in_equilibrium_with_inertia_weight_loads_and_reactions(se
 
 
 def check_derivatives(model, q, v, a, loads, axes, wrt):
-    D = mg.joint_reactions_derivatives(model, q, v, a, loads=loads, axes=axes, wrt=wrt)
+    D = mg.terms.joint_reactions_derivatives(model, q, v, a, loads=loads, axes=axes, wrt=wrt)
 
     def stacked(m, q, v, a):
         R = mg.joint_reactions(m, q, v, a, loads=loads, axes=axes)
@@ -157,7 +157,7 @@ def test_load_parameters_by_differences_of_a_linear_function(axes):
     paths = [
         f"{load.name}.{field}.{axis}" for load in loads for field in ("force", "torque", "point") for axis in "xyz"
     ]
-    D = mg.joint_reactions_derivatives(model, q, v, a, loads=loads, axes=axes, wrt=paths)
+    D = mg.terms.joint_reactions_derivatives(model, q, v, a, loads=loads, axes=axes, wrt=paths)
     dense = D.dp.dense()
     for k, path in enumerate(paths):
         name, field, axis = path.rsplit(".", 2)
@@ -180,7 +180,7 @@ def test_generalized_forces_are_the_part_along_the_freedom():
     _, q, v, a = human_motion(samples=31)
     tau = mg.inverse_dynamics(model, q, v, a)
     R = mg.joint_reactions(model, q, v, a)
-    motion = mg.body_motion(model, q)
+    motion = mg.kinematics.body_motion(model, q)
     for k, joint in enumerate(model.joints):
         # the joint's axis in the child is that of a distal frame: (0, sin alpha, cos alpha)
         axis = motion.of(joint.child).R @ (joint.sign * np.array([0, np.sin(joint.alpha), np.cos(joint.alpha)]))
@@ -192,18 +192,18 @@ def test_batches_equal_single_states_and_chosen_joints_equal_all():
     model = random_tree(6, 8)
     q, v, a = random_state(model, 1, 11)
     loads = random_loads(model, 2)
-    everything = mg.joint_reactions_derivatives(
+    everything = mg.terms.joint_reactions_derivatives(
         model, q, v, a, loads=loads, wrt=["b3.mass", "j0.origin.x"], axes="child"
     )
     for k in (0, 10):
-        one = mg.joint_reactions_derivatives(
+        one = mg.terms.joint_reactions_derivatives(
             model, q[k], v[k], a[k], loads=loads, wrt=["b3.mass", "j0.origin.x"], axes="child"
         )
         for x, y in zip(
             (everything.dq, everything.dv, everything.da, everything.dp), (one.dq, one.dv, one.da, one.dp), strict=True
         ):
             assert relative_error(x.values[k], y.values) < 1e-13
-    some = mg.joint_reactions_derivatives(
+    some = mg.terms.joint_reactions_derivatives(
         model, q, v, a, loads=loads, joints=["j5", "j2"], wrt=["b3.mass", "j0.origin.x"], axes="child"
     )
     assert some.reactions.names == ("j5", "j2")
@@ -243,6 +243,6 @@ def test_bad_input_is_named():
     with pytest.raises(mg.InputError, match="q is nan"):
         mg.joint_reactions(model, q * np.nan, v, a)
     with pytest.raises(mg.InputError, match="complex step through joint_reactions"):
-        mg.joint_reactions_derivatives(model, q + 0j, v, a)
+        mg.terms.joint_reactions_derivatives(model, q + 0j, v, a)
     with pytest.raises(mg.ModelError, match="unknown joint 'j9'"):
-        mg.joint_reactions_derivatives(model, q, v, a).of("j9", "q")
+        mg.terms.joint_reactions_derivatives(model, q, v, a).of("j9", "q")

@@ -61,7 +61,7 @@ def test_a_named_coordinate_stays_and_ends_the_march(name: str, coordinate: str)
     turned = reference.t[1:][speed[1:] * speed[:-1] < 0.0]
     said = rf"'{coordinate}' is at its turning point there.*leave the choice to MatrixR\(\).*ALI3P or Index1"
     with pytest.raises(mg.StepFailed, match=said) as caught:
-        mg.simulate(model, start, duration=3.0, formulation=mg.MatrixR([coordinate]), **SCHEMES[name][0])
+        mg.simulate(model, start, duration=3.0, formulation=mg.formulations.MatrixR([coordinate]), **SCHEMES[name][0])
     last = caught.value.trajectory
     assert len(last.choices) == 1
     # the march may end at its first turning point, or at one where the whole linkage stands still, which is no dead one
@@ -114,7 +114,12 @@ def test_a_named_coordinate_of_the_six_bar_ends_at_once(tolerance: float) -> Non
     began = time.perf_counter()
     with pytest.raises(mg.StepFailed, match="'H3' is at its turning point") as caught:
         mg.simulate(
-            six_bar(), np.zeros(5), duration=2.0, formulation=mg.MatrixR(["H3"]), rtol=tolerance, atol=tolerance
+            six_bar(),
+            np.zeros(5),
+            duration=2.0,
+            formulation=mg.formulations.MatrixR(["H3"]),
+            rtol=tolerance,
+            atol=tolerance,
         )
     assert time.perf_counter() - began < 60.0  # compilation included
     last = caught.value.trajectory
@@ -130,7 +135,7 @@ def test_a_change_point_ends_the_march_clearly(name: str, names: list[str] | Non
     how, _, by_energy = SCHEMES[name]
     model, start = parallelogram()
     with pytest.raises(mg.StepFailed, match=r"lose their rank there \(a change point.* ALI3P\(\)") as caught:
-        mg.simulate(model, start, duration=1.0, formulation=mg.MatrixR(names), **how)
+        mg.simulate(model, start, duration=1.0, formulation=mg.formulations.MatrixR(names), **how)
     last = caught.value.trajectory
     assert "change point" in last.ended
     assert last.q[-1, 0] == pytest.approx(np.pi, abs=0.1)
@@ -143,7 +148,7 @@ def test_a_slider_that_turns_round_ends_within_a_second() -> None:
     for _ in range(2):  # the first may compile
         began = time.perf_counter()
         with pytest.raises(mg.StepFailed, match=r"ends at t = 0\.4533.*'slide' is at its turning point") as caught:
-            mg.simulate(model, start, duration=5.0, formulation=mg.MatrixR(["slide"]))
+            mg.simulate(model, start, duration=5.0, formulation=mg.formulations.MatrixR(["slide"]))
         took = time.perf_counter() - began
     assert took < 2.0
     assert caught.value.trajectory.steps + caught.value.trajectory.rejected < 1000
@@ -162,10 +167,12 @@ def test_a_march_without_progress_ends(formulation: str) -> None:
     def flat(t: float, g: FloatArray, gd: FloatArray) -> tuple[FloatArray, FloatArray]:
         return np.zeros((1, 1)), np.zeros((1, 1))
 
-    noise = mg.UserForce("noise", [mg.Coordinate("A")], jumping, flat)
+    noise = mg.forces.UserForce("noise", [mg.forces.Coordinate("A")], jumping, flat)
     model = mg.Model("noisy", plain.bodies, plain.joints, plain.points, gravity=plain.gravity, forces=[noise])
     with pytest.raises(mg.StepFailed, match=r"no progress any more.*shrink towards this instant.*rtol") as caught:
-        mg.simulate(model, start.q, start.v, duration=10.0, formulation=formulation, rtol=1e-11, atol=1e-11)
+        mg.simulate(
+            model, mg.state(model, start.q, start.v), duration=10.0, formulation=formulation, rtol=1e-11, atol=1e-11
+        )
     last = caught.value.trajectory
     assert last.steps + last.rejected < 20_000
     assert "no progress" in last.ended
@@ -228,7 +235,7 @@ def test_few_samples_and_the_order_of_a_scheme(name: str) -> None:
     scheme, order = SCHEMES[name][0]["scheme"], {"rk4": 4.0}.get(name, 2.0)
     model, start = rockers()
     reference = exact(model, start, 1.5, 16)
-    how = {"duration": 1.5, "formulation": mg.MatrixR(tolerance=1e-13), "scheme": scheme}
+    how = {"duration": 1.5, "formulation": mg.formulations.MatrixR(tolerance=1e-13), "scheme": scheme}
     errors = []
     for step in (2e-3, 1e-3, 5e-4):
         few = mg.simulate(model, start, samples=16, step=step, **how)

@@ -75,9 +75,14 @@ def test_the_tolerance_is_kept_across_a_fold_with_few_steps(tolerance):
     for drawn in ((1, "folds crossed", 1, True, False, False), (15893, "parallelogram", 2, True, False, False)):
         linkage = Linkage(*drawn)
         motion = mg.simulate(
-            linkage.model, linkage.q, linkage.v, linkage.duration, formulation="index1", scheme="dop853",
-            rtol=tolerance, atol=tolerance,
-        )  # fmt: skip
+            linkage.model,
+            mg.state(linkage.model, linkage.q, linkage.v),
+            linkage.duration,
+            formulation="index1",
+            scheme="dop853",
+            rtol=tolerance,
+            atol=tolerance,
+        )
         wrong = np.abs(motion.markers(linkage.names).position[:, :, :2] - linkage.directions(motion.t)).max()
         assert wrong < 10 * tolerance
         assert motion.steps < 40
@@ -88,15 +93,23 @@ def test_where_rounding_rules_it_says_so():
     """A tolerance of 1e-13 is more than any step across a fold can keep."""
     linkage = Linkage(98376, "kite at the crank", 3, True, True, False)
     with pytest.warns(ToleranceWarning, match=r"passes change points, the first near t = 0\.08.* times its tolerance"):
-        mg.simulate(linkage.model, linkage.q, linkage.v, linkage.duration, rtol=1e-13, atol=1e-13)
+        mg.simulate(
+            linkage.model, mg.state(linkage.model, linkage.q, linkage.v), linkage.duration, rtol=1e-13, atol=1e-13
+        )
 
 
 def test_in_parts_it_is_the_same_motion():
     """Whether a march is interrupted for a stop condition or not."""
     linkage = Linkage(1, "folds crossed", 1, True, False, False)
     how = {"formulation": "index1", "scheme": "dop853", "rtol": 1e-9, "atol": 1e-9}
-    whole = mg.simulate(linkage.model, linkage.q, linkage.v, linkage.duration, **how)
-    parts = mg.simulate(linkage.model, linkage.q, linkage.v, linkage.duration, stop=lambda t, q, v: 1.0 + 0 * t, **how)
+    whole = mg.simulate(linkage.model, mg.state(linkage.model, linkage.q, linkage.v), linkage.duration, **how)
+    parts = mg.simulate(
+        linkage.model,
+        mg.state(linkage.model, linkage.q, linkage.v),
+        linkage.duration,
+        stop=lambda t, q, v: 1.0 + 0 * t,
+        **how,
+    )
     assert parts.q[-1] == pytest.approx(whole.q[-1], abs=1e-8)
 
 
@@ -124,10 +137,10 @@ def test_ranks_that_only_nearly_vanish_are_no_folds():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         motion = mg.simulate(model, start, duration=0.5, scheme="dop853", formulation="index1")
-    rank = [np.linalg.svd(x, compute_uv=False)[-1] for x in mg.constraint_terms(model, motion.q).gamma]
+    rank = [np.linalg.svd(x, compute_uv=False)[-1] for x in mg.terms.constraint_terms(model, motion.q).gamma]
     assert min(rank) < 0.25 * rank[0]
     assert motion.trace.fold is None
-    goal, wrt = mg.AtEnd(mg.JointCoordinate("A")), ["gravity.y", "start.velocity.A", "B.origin.x"]
+    goal, wrt = mg.AtEnd(mg.measures.JointCoordinate("A")), ["gravity.y", "start.velocity.A", "B.origin.x"]
     g = mg.gradient(motion, goal, wrt)
     assert np.all(np.abs(g.array) > 1e-3)
     assert g.array == pytest.approx(mg.gradient(motion, goal, wrt, method="fd").array, rel=1e-6)

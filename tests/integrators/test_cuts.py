@@ -14,8 +14,8 @@ from mechgrad.integrators.trajectory import StepFailed
 STEP, DURATION = 1e-3, 0.12
 WRT = ["tyre.stiffness", "tyre.damping", "tyre.radius", "hub.mass", "spring.stiffness", "start.velocity.rod"]
 GOALS = {
-    "path": mg.Integral(lambda x: (x * x).sum(-1), mg.PointVelocity("body.origin")),
-    "end": mg.AtEnd(mg.PointPosition("hub.origin")),
+    "path": mg.Integral(lambda x: (x * x).sum(-1), mg.measures.PointVelocity("body.origin")),
+    "end": mg.AtEnd(mg.measures.PointPosition("hub.origin")),
 }
 
 
@@ -25,12 +25,12 @@ def corner(*, led: bool = False, stiffness: float = 2e6) -> tuple[mg.Model, np.n
     body = mg.Body("body", 0.5, inertia=(0.01, 0.01, 0.01))
     post = mg.Point("post", "ground", (-0.6, 0.0, 0.3))
     up, axle = mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axle", "hub", (0, 1, 0))
-    tyre = mg.Tyre("tyre", "hub.origin", "axle", 0.2, "ground.origin", "up", stiffness, 0.3, low_speed=0.5)
-    spring = mg.SpringDamper("spring", "hub.origin", "body.origin", 300.0, 0.5, 0.5)
+    tyre = mg.forces.Tyre("tyre", "hub.origin", "axle", 0.2, "ground.origin", "up", stiffness, 0.3, low_speed=0.5)
+    spring = mg.forces.SpringDamper("spring", "hub.origin", "body.origin", 300.0, 0.5, 0.5)
     joints = [mg.Floating("free", "ground", "hub"), mg.Prismatic("rod", "hub", "body", axis=(0, 0.1, 1))]
     model = mg.Model(
         "corner", [hub, body], joints, points=[post], vectors=[up, axle], forces=[tyre, spring],
-        constraints=[mg.FixedDistance("leader", "hub.origin", "post", 0.6)] if led else [],
+        constraints=[mg.constraints.FixedDistance("leader", "hub.origin", "post", 0.6)] if led else [],
     )  # fmt: skip
     q, v = model.neutral(), np.zeros(model.n_v)
     q[2], q[model.q_names.index("rod")] = 0.3, 0.52
@@ -41,7 +41,7 @@ def corner(*, led: bool = False, stiffness: float = 2e6) -> tuple[mg.Model, np.n
 def dropped(led: bool = False, **options: object) -> mg.Trajectory:
     model, q, v = corner(led=led)
     more = {"duration": DURATION, "step": STEP, "scheme": "hht"} | options
-    return mg.simulate(model, q, v, **more)  # type: ignore[arg-type]
+    return mg.simulate(model, mg.state(model, q, v), **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("led", [False, True])
@@ -108,7 +108,9 @@ def test_a_stop_within_a_divided_step() -> None:
 def test_a_law_that_cannot_be_satisfied_ends_the_motion() -> None:
     """The hole of a force without end is met by no step, however short."""
     joint = mg.Prismatic("z", "ground", "ball", axis=(0, 0, 1))
-    wall = mg.UserForce("wall", [mg.Coordinate("z")], lambda t, g, gd: np.where(g.real < 0.2, np.nan, 0.0 * g))
+    wall = mg.forces.UserForce(
+        "wall", [mg.forces.Coordinate("z")], lambda t, g, gd: np.where(g.real < 0.2, np.nan, 0.0 * g)
+    )
     model = mg.Model("drop", [mg.Body("ball", 1.3)], [joint], forces=[wall])
     with pytest.raises(StepFailed, match=r"ends at t = 0\.14") as caught:
         mg.simulate(model, [0.3], duration=0.3, step=1e-3, scheme="trapezoidal")
@@ -118,7 +120,7 @@ def test_a_law_that_cannot_be_satisfied_ends_the_motion() -> None:
 def knocking(floor: float = -0.88) -> tuple[mg.Model, mg.State]:
     """Rockers, all of whose coordinates turn back on the way, that knock against a floor with friction."""
     plain, start = rockers()
-    knock = mg.SphereContact("knock", "P", 0.05, "floor", "up", 2e7, 0.3, friction=0.4, slip_speed=1e-3)
+    knock = mg.forces.SphereContact("knock", "P", 0.05, "floor", "up", 2e7, 0.3, friction=0.4, slip_speed=1e-3)
     model = mg.Model(
         "knocking", plain.bodies, plain.joints, [*plain.points, mg.Point("floor", "ground", (0.0, floor, 0.0))],
         [mg.Vector("up", "ground", (0, 1, 0))], gravity=plain.gravity, forces=[knock],
@@ -150,7 +152,7 @@ def test_matrix_r_divides_steps_and_goes_on_choosing() -> None:
 @pytest.mark.parametrize("samples", [None, 51])
 def test_gradients_of_matrix_r_are_those_of_the_steps_taken(samples: int | None) -> None:
     motion = knocked(samples=samples)
-    goals = [mg.AtEnd(mg.JointCoordinate("A")), mg.Integral(mg.KineticEnergy())]
+    goals = [mg.AtEnd(mg.measures.JointCoordinate("A")), mg.Integral(mg.measures.KineticEnergy())]
     wrt = ["crank.mass", "knock.stiffness", "P.position.y", "gravity.y", "B.origin.x"]
     exact = mg.gradient(motion, goals, wrt, method="complex")
     size = np.abs(exact.array).max(axis=0)

@@ -23,9 +23,9 @@ def corner() -> mg.Model:
         ],
         vectors=UP,
         forces=[
-            mg.Motor("drive", "spin", 40.0),
-            mg.JointSpring("strut", "travel", 2e4, 1.5e3, free=-0.15),
-            mg.Tyre("tyre", "wheel.origin", "axle", 0.3, "ground.origin", "up", stiffness=2e5, damping=0.1),
+            mg.forces.Motor("drive", "spin", 40.0),
+            mg.forces.JointSpring("strut", "travel", 2e4, 1.5e3, free=-0.15),
+            mg.forces.Tyre("tyre", "wheel.origin", "axle", 0.3, "ground.origin", "up", stiffness=2e5, damping=0.1),
         ],
     )
 
@@ -67,13 +67,15 @@ def test_springs_and_motors_know_hinges_from_sliders():
 def test_rows_are_those_of_the_measure():
     motion = settled()
     for force in ("drive", "strut", "tyre"):
-        at_end = mg.gradient(motion, mg.AtEnd(mg.Effort(force)), ["body.mass"]).values
+        at_end = mg.gradient(motion, mg.AtEnd(mg.measures.Effort(force)), ["body.mass"]).values
         np.testing.assert_allclose(motion.efforts(force).values[-1], at_end, rtol=1e-12)
 
 
 def test_bushings_have_forces_and_moments():
     body = mg.Body("b", 1.0, inertia=(1.0, 1.0, 1.0))
-    mount = mg.Bushing("mount", "ground.origin", "b.origin", (5.0, 6.0, 7.0), rotational_stiffness=(1.0, 2.0, 3.0))
+    mount = mg.forces.Bushing(
+        "mount", "ground.origin", "b.origin", (5.0, 6.0, 7.0), rotational_stiffness=(1.0, 2.0, 3.0)
+    )
     model = mg.Model("mounted", [body], [mg.Floating("free", "ground", "b")], forces=[mount])
     found = mg.simulate(model, {"free.x": 0.1}, duration=0.01, step=0.01).efforts("mount")
     assert found.units == ("N",) * 3 + ("N m",) * 3
@@ -81,7 +83,7 @@ def test_bushings_have_forces_and_moments():
 
 
 def test_many_starts_have_efforts():
-    spring = mg.JointSpring("spring", "pin", 5.0)
+    spring = mg.forces.JointSpring("spring", "pin", 5.0)
     pin = mg.Revolute("pin", "ground", "bob", axis=(0, 1, 0))
     model = mg.Model("sprung", [mg.Body("bob", 2.0, (0, 0, -1.0))], [pin], forces=[spring])
     motion = mg.simulate(model, [[0.1], [0.2], [0.3]], duration=0.1, step=0.05)

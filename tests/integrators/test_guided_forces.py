@@ -10,23 +10,23 @@ from mechgrad.gallery import five_bar, five_bar_start
 from mechgrad.integrators.reactions import state_reactions
 
 TIMES = np.linspace(0.0, 0.4, 81)
-CRANK = {"A": mg.Harmonic(0.2, frequency=0.6, offset=-2.3), "1": mg.Polynomial((1.768, 0.3, -0.8))}
+CRANK = {"A": mg.functions.Harmonic(0.2, frequency=0.6, offset=-2.3), "1": mg.functions.Polynomial((1.768, 0.3, -0.8))}
 
 
-def with_constraints(*constraints: mg.Constraint) -> mg.Model:
+def with_constraints(*constraints: mg.constraints.Constraint) -> mg.Model:
     m = five_bar()
     return mg.Model(m.name, m.bodies, m.joints, m.points, m.vectors, m.gravity, (), constraints, m.forces, m.cut)
 
 
-def along_points() -> dict[str, mg.Function]:
-    x = mg.marker_motion(five_bar(), ["P2"], five_bar_start()).position[0]
-    return {"P2.x": mg.Polynomial((x[0], 0.3, 0.5)), "P2.y": mg.Polynomial((x[1], -0.4, 1.0))}
+def along_points() -> dict[str, mg.functions.Function]:
+    x = mg.kinematics.marker_motion(five_bar(), ["P2"], five_bar_start()).position[0]
+    return {"P2.x": mg.functions.Polynomial((x[0], 0.3, 0.5)), "P2.y": mg.functions.Polynomial((x[1], -0.4, 1.0))}
 
 
-def drivers(at: dict[str, mg.Function]) -> list[mg.Constraint]:
+def drivers(at: dict[str, mg.functions.Function]) -> list[mg.constraints.Constraint]:
     if "A" in at:
-        return [mg.Driver(f"drive {name}", name, f) for name, f in at.items()]
-    return [mg.GuidedPoint("guide", "P2", x=at["P2.x"], y=at["P2.y"])]
+        return [mg.constraints.Driver(f"drive {name}", name, f) for name, f in at.items()]
+    return [mg.constraints.GuidedPoint("guide", "P2", x=at["P2.x"], y=at["P2.y"])]
 
 
 @pytest.mark.parametrize("at", [CRANK, along_points()], ids=["coordinates", "a point"])
@@ -77,7 +77,7 @@ def test_a_driven_vector_is_turned_from_outside():
     bob = mg.Body("bob", 2.0, (0, 0, -1.0))
     model = mg.Model("pendulum", [bob], [pin], vectors=[mg.Vector("rod", "bob", (0, 0, -2.0))])
     t = np.linspace(0.0, 1.0, 5)
-    motion = mg.kinematic_motion(model, t, {"rod.x": mg.Polynomial((-0.6, -0.3))}, guess=[0.3])
+    motion = mg.kinematic_motion(model, t, {"rod.x": mg.functions.Polynomial((-0.6, -0.3))}, guess=[0.3])
     turned = mg.kinematic_motion(model, t, {"pin": motion.q[:, 0]})
     assert abs(turned.reactions().of("pin")[1][:, 1]).max() > 1.0
     np.testing.assert_allclose(motion.reactions().of("pin")[1], 0.0, atol=1e-12)
@@ -90,7 +90,7 @@ def test_efforts_energies_and_pictures():
     motion = mg.kinematic_motion(five_bar(), TIMES, CRANK, guess=five_bar_start())
     assert np.ptp(motion.efforts("S1")["length"]) > 1.0
     spring = motion.model.force("S1")
-    ends = mg.marker_motion(motion.model, [spring.point_a, spring.point_b], motion.q).position
+    ends = mg.kinematics.marker_motion(motion.model, [spring.point_a, spring.point_b], motion.q).position
     length = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
     np.testing.assert_allclose(
         motion.efforts("S1")["length"], spring.stiffness * (length - spring.free_length), rtol=1e-9

@@ -32,7 +32,7 @@ def bars() -> tuple[mg.Model, mg.State]:
 )
 def test_points_and_vectors_are_independent_coordinates(names: tuple[str, ...], how: dict[str, Any]) -> None:
     model, start = bars()
-    motion = mg.simulate(model, start, duration=0.2, samples=11, formulation=mg.MatrixR(names), **how)
+    motion = mg.simulate(model, start, duration=0.2, samples=11, formulation=mg.formulations.MatrixR(names), **how)
     exact = mg.simulate(
         model, start, duration=0.2, samples=11, formulation="index1", scheme="dop853", rtol=1e-11, atol=1e-11
     )
@@ -42,7 +42,7 @@ def test_points_and_vectors_are_independent_coordinates(names: tuple[str, ...], 
     assert np.abs(motion.q - exact.q).max() < tolerance
     assert motion.norms.max() < 1e-8
     wrt = ["along.direction.x", "1.origin.x", "A1.mass", "S1.stiffness", "start.position.A", "start.velocity.1"]
-    goal = mg.AtEnd(mg.PointVelocity("P2"))
+    goal = mg.AtEnd(mg.measures.PointVelocity("P2"))
     by = [mg.gradient(motion, goal, wrt, method=method).array for method in ("direct", "adjoint", "complex")]
     assert np.abs(by[2][:, 1:]).max(axis=0).min() > 1e-4
     np.testing.assert_allclose(by[0], by[2], atol=1e-8 * np.abs(by[2]).max())
@@ -66,19 +66,19 @@ def test_a_dead_point_ends_the_march(name: str, how: dict[str, Any]) -> None:
     turns = free.t[1:-1][(np.diff(at)[1:] * np.diff(at)[:-1]) <= 0.0]
     assert turns.size
     with pytest.raises(mg.StepFailed, match=rf"'{name}' is at its turning point there.*ALI3P") as caught:
-        mg.simulate(model, start, duration=1.2, formulation=mg.MatrixR([name]), **how)
+        mg.simulate(model, start, duration=1.2, formulation=mg.formulations.MatrixR([name]), **how)
     assert caught.value.trajectory.t[-1] == pytest.approx(turns[0], abs=0.02)
-    whole = mg.simulate(model, start, duration=1.2, formulation=mg.MatrixR(["crank axis"]), **how)
+    whole = mg.simulate(model, start, duration=1.2, formulation=mg.formulations.MatrixR(["crank axis"]), **how)
     assert whole.ended == "duration"
 
 
 def test_a_coordinate_that_stands_still_is_refused() -> None:
     model, start = turning_crank()
     with pytest.raises(mg.InputError, match=r"'D\.y' does not determine the motion .* where it starts"):
-        mg.simulate(model, start, duration=0.1, formulation=mg.MatrixR(["D.y"]), **RK4)
+        mg.simulate(model, start, duration=0.1, formulation=mg.formulations.MatrixR(["D.y"]), **RK4)
 
 
 def test_unknown_names() -> None:
     model, start = bars()
     with pytest.raises(UnknownNameError, match=r"independent coordinate 'alon\.x'.*along\.x"):
-        mg.simulate(model, start, duration=0.1, formulation=mg.MatrixR(["alon.x", "A"]), **RK4)
+        mg.simulate(model, start, duration=0.1, formulation=mg.formulations.MatrixR(["alon.x", "A"]), **RK4)

@@ -55,7 +55,7 @@ LOOPS = {
 TREES = {
     "rk4": {"step": 1e-6},
     "trapezoidal": {"step": 1e-5, "scheme": "trapezoidal"},
-    "fixed point": {"step": 1e-5, "scheme": "trapezoidal", "formulation": mg.FullyRecursive()},
+    "fixed point": {"step": 1e-5, "scheme": "trapezoidal", "formulation": mg.formulations.FullyRecursive()},
 }
 
 
@@ -122,7 +122,7 @@ def test_control_c_is_a_keyboard_interrupt() -> None:
 def test_gradients_answer_too() -> None:
     model = five_bar()
     motion = mg.simulate(model, mg.assemble(model), duration=2.0, step=1e-5, samples=201)
-    goal, wrt = mg.AtEnd(mg.KineticEnergy()), ["*.mass"]
+    goal, wrt = mg.AtEnd(mg.measures.KineticEnergy()), ["*.mass"]
     with signal_after(0.5) as called, pytest.raises(Enough):
         mg.gradient(motion, goal, wrt)
     assert time.perf_counter() - called[0] < 2.0

@@ -21,9 +21,9 @@ TIGHT = {"rtol": 1e-11, "atol": 1e-11}
 
 def test_a_start_off_the_constraints_names_the_row():
     with pytest.raises(AssemblyError, match=r"does not meet constraint 'B: point [xy]'.*its value is 0\.\d+"):
-        simulate(MODEL, START + np.array([0.1, 0, 0, 0]), step=1e-3)
+        simulate(MODEL, START + np.array([0.1, 0, 0, 0]), 1.0, step=1e-3)
     with pytest.raises(AssemblyError, match=r"constraint 'B: point [xy]'.*its rate is"):
-        simulate(MODEL, START, [1.0, 0, 0, 0], step=1e-3)
+        simulate(MODEL, mg.state(MODEL, START, [1.0, 0, 0, 0]), 1.0, step=1e-3)
 
 
 def test_what_cannot_be_reached_is_said_before_it_is_simulated():
@@ -35,7 +35,7 @@ def test_a_state_brings_its_own_velocities():
     state = assemble(MODEL, guess=START, rates={"A": 1.0, "1": -0.5})
     assert simulate(MODEL, state, duration=0.1, step=1e-2).v[0, 0] == pytest.approx(1.0)
     with pytest.raises(InputError, match="v0 is given beside a state"):
-        simulate(MODEL, state, np.zeros(4), 0.1, step=1e-2)
+        simulate(MODEL, mg.state(MODEL, state, np.zeros(4)), 0.1, step=1e-2)
 
 
 # ---- error control of implicit steps
@@ -78,11 +78,11 @@ def test_what_is_asked_for_does_not_change_controlled_steps():
 
 def test_controlled_steps_are_refused_where_there_are_none():
     with pytest.raises(InputError, match="Matrix R has no step control"):
-        simulate(MODEL, START, formulation="matrix-r", scheme="trapezoidal")
+        simulate(MODEL, START, 1.0, formulation="matrix-r", scheme="trapezoidal")
     with pytest.raises(InputError, match="needs a fixed step"):
-        simulate(MODEL, START, scheme="trapezoidal", stop=lambda t, q, v: q[:, 0])
+        simulate(MODEL, START, 1.0, scheme="trapezoidal", stop=lambda t, q, v: q[:, 0])
     with pytest.raises(InputError, match="takes real numbers"):
-        simulate(MODEL, START + 0j, scheme="trapezoidal")
+        simulate(MODEL, START + 0j, 1.0, scheme="trapezoidal")
 
 
 # ---- stop, progress, samples
@@ -148,7 +148,7 @@ def test_a_step_that_does_not_converge_keeps_the_motion(monkeypatch):
 
 def test_a_motion_that_blows_up_keeps_what_it_was():
     """A negative spring drives the slider away exponentially, until numbers end."""
-    away = mg.TorsionSpring("away", "x", stiffness=-1e6)
+    away = mg.forces.TorsionSpring("away", "x", stiffness=-1e6)
     model = mg.Model("away", [mg.Body("b", 1.0)], [mg.Prismatic("x", "ground", "b")], forces=[away])
     for how in ({"step": 1e-2, "scheme": "rk4"}, {"step": 1e-2, "scheme": "trapezoidal"}):
         with pytest.raises(StepFailed) as caught:
@@ -161,11 +161,11 @@ def test_a_motion_that_blows_up_keeps_what_it_was():
 
 def test_a_loop_that_blows_up_keeps_what_it_was():
     """Beyond 1e100 m/s squares overflow, and constraints could not be measured any more: the motion ends before."""
-    away = mg.TorsionSpring("away", "x", stiffness=-1e6)
+    away = mg.forces.TorsionSpring("away", "x", stiffness=-1e6)
     sliders = [mg.Prismatic("x", "ground", "a"), mg.Prismatic("y", "ground", "b")]
-    gear = mg.Gear("gear", "x", "y", ratio=-0.4)
+    gear = mg.constraints.Gear("gear", "x", "y", ratio=-0.4)
     model = mg.Model("away", [mg.Body("a", 1.0), mg.Body("b", 1.0)], sliders, constraints=[gear], forces=[away])
-    for formulation in (mg.Index1(projection=False), mg.Penalty()):
+    for formulation in (mg.formulations.Index1(projection=False), mg.formulations.Penalty()):
         with pytest.raises(StepFailed, match=r"ends at t = \d.*not finite.*shorter step") as caught:
             simulate(model, [-0.4, 1.0], duration=10.0, step=1e-2, scheme="rk4", formulation=formulation)
         kept = caught.value.trajectory
@@ -191,6 +191,6 @@ def test_schemes_by_their_numbers():
 
 def test_names_that_are_no_schemes():
     with pytest.raises(mg.ModelError, match=r"'trapezoid'\. Did you mean 'trapezoidal'"):
-        simulate(MODEL, START, scheme="trapezoid")
+        simulate(MODEL, START, 1.0, scheme="trapezoid")
     with pytest.raises(InputError, match="needs a step"):
-        simulate(MODEL, START, formulation="index1", scheme="rk4")
+        simulate(MODEL, START, 1.0, formulation="index1", scheme="rk4")

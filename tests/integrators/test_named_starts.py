@@ -23,8 +23,8 @@ def test_values_by_name_start_a_tree():
 
 def test_rates_by_name_stand_beside_values_by_name():
     model = double_pendulum()
-    motion = mg.simulate(model, {"elbow": 0.4}, {"shoulder": 2.0}, duration=0.2, step=0.01)
-    same = mg.simulate(model, [0.0, 0.4], [2.0, 0.0], duration=0.2, step=0.01)
+    motion = mg.simulate(model, mg.assemble(model, {"elbow": 0.4}, {"shoulder": 2.0}), duration=0.2, step=0.01)
+    same = mg.simulate(model, mg.state(model, [0.0, 0.4], [2.0, 0.0]), duration=0.2, step=0.01)
     np.testing.assert_array_equal(motion.q, same.q)
     np.testing.assert_array_equal(motion.v, same.v)
 
@@ -34,13 +34,13 @@ def test_values_by_name_close_loops_and_follow_in_gradients():
     at = {"A": q[0], "1": q[1]}
     motion = mg.simulate(model, at, duration=0.05, step=0.005)
     assert np.abs(motion.norms[0]).max() < 1e-9
-    g = mg.gradient(motion, mg.AtEnd(mg.PointPosition("P2")), ["start.position.A", "1.origin.x"])
+    g = mg.gradient(motion, mg.AtEnd(mg.measures.PointPosition("P2")), ["start.position.A", "1.origin.x"])
     assert np.abs(g.array).max(axis=0).min() > 0.1
     assert g.certify().passed
 
 
 def test_time_of_values_by_name_is_that_of_the_motion():
-    turn = mg.Driver("turn", "pin", mg.Polynomial((0.1, 1.0)))
+    turn = mg.constraints.Driver("turn", "pin", mg.functions.Polynomial((0.1, 1.0)))
     arms = [mg.Body("bob", 2.0, (0, 0, -1.0)), mg.Body("tip", 1.0, (0, 0, -1.0))]
     joints = [*PENDULUM.joints, mg.Revolute("knee", "bob", "tip", (0, 0, -1), axis=(0, 1, 0))]
     model = mg.Model("driven", arms, joints, constraints=[turn])
@@ -67,9 +67,9 @@ def test_an_equilibrium_starts_a_motion_that_rests():
 )
 def test_halves_that_do_not_fit_are_refused(start, v0, message):
     with pytest.raises(mg.MechgradError, match=message):
-        mg.simulate(PENDULUM, start, v0)
+        mg.simulate(PENDULUM, mg.state(PENDULUM, start, v0), 1.0)
 
 
 def test_rates_beside_a_state_are_refused():
     with pytest.raises(mg.InputError, match="the start is State"):
-        mg.simulate(PENDULUM, mg.assemble(PENDULUM, {"pin": 0.3}), {"pin": 2.0})
+        mg.simulate(PENDULUM, mg.assemble(PENDULUM, mg.assemble(PENDULUM, {"pin": 0.3}), {"pin": 2.0}), 1.0)

@@ -14,7 +14,7 @@ CUTS = ("B", "C", "crank axis")
 
 def axes_of(model, body, q):
     """R_WB at all instants."""
-    turn = np.eye(3) if body == "ground" else mg.body_motion(model, q).of(body).R
+    turn = np.eye(3) if body == "ground" else mg.kinematics.body_motion(model, q).of(body).R
     return np.broadcast_to(turn, (len(q), 3, 3))
 
 
@@ -40,7 +40,7 @@ def moving(cut):
     model = slider_crank(cut=cut, axial_inertia=1e-3, spring=True)
     uncut = slider_crank(axial_inertia=1e-3, spring=True)
     start = mg.assemble(uncut, {"crank axis": 0.4}, {"crank axis": 3.0})
-    at = mg.marker_motion(uncut, ["PC"], start.q, start.v)
+    at = mg.kinematics.marker_motion(uncut, ["PC"], start.q, start.v)
     held = ({"PC.x": at.position[0, 0]}, {"PC.x": at.velocity[0, 0]})
     if cut != "crank axis":
         held = ({"crank axis": 0.4}, {"crank axis": 3.0})

@@ -22,10 +22,16 @@ from mechgrad.integrators.explicit import first_step
 
 SAMPLES = 5
 STEPS = np.array([32, 64, 128, 256])
-SECOND_ORDER = [mg.Trapezoidal(), mg.Newmark(), mg.HHT(0.1), mg.GeneralizedAlpha(0.6)]
-FIRST_ORDER = mg.Newmark(0.3025, 0.6)  # damping beyond 1/2 costs an order
-TREES = [mg.SemiRecursive(), mg.FullyRecursive()]
-LOOPS = [mg.ALI3P(), mg.Index1(), mg.Index1(projection=False), mg.Penalty(penalty=1e11), mg.MatrixR(["A"])]
+SECOND_ORDER = [mg.schemes.Trapezoidal(), mg.schemes.Newmark(), mg.schemes.HHT(0.1), mg.schemes.GeneralizedAlpha(0.6)]
+FIRST_ORDER = mg.schemes.Newmark(0.3025, 0.6)  # damping beyond 1/2 costs an order
+TREES = [mg.formulations.SemiRecursive(), mg.formulations.FullyRecursive()]
+LOOPS = [
+    mg.formulations.ALI3P(),
+    mg.formulations.Index1(),
+    mg.formulations.Index1(projection=False),
+    mg.formulations.Penalty(penalty=1e11),
+    mg.formulations.MatrixR(["A"]),
+]
 EXPLICIT_LOOPS = LOOPS[1:]
 
 
@@ -67,7 +73,9 @@ def exact_ram(t0: float = T0, duration: float = DURATION) -> Exact:
 
 def moved_arm(t0: float = T0, **how: Any) -> mg.Trajectory:
     y = timed.arm_start(ARM)
-    return mg.simulate(timed.arm(), y[:2], y[2:], DURATION, t0=t0, **({"samples": SAMPLES} | how))
+    return mg.simulate(
+        timed.arm(), mg.state(timed.arm(), y[:2], y[2:]), DURATION, t0=t0, **({"samples": SAMPLES} | how)
+    )
 
 
 def moved_ram(t0: float = T0, duration: float = DURATION, **how: Any) -> mg.Trajectory:
@@ -104,27 +112,27 @@ def test_time_matters() -> None:
 
 
 @pytest.mark.parametrize("formulation", TREES, ids=name)
-@pytest.mark.parametrize("scheme", [*SECOND_ORDER, FIRST_ORDER, mg.RK4()], ids=name)
+@pytest.mark.parametrize("scheme", [*SECOND_ORDER, FIRST_ORDER, mg.schemes.RK4()], ids=name)
 def test_order_of_every_scheme_on_a_tree(formulation: Any, scheme: Any) -> None:
-    if isinstance(scheme, mg.RK4) and isinstance(formulation, mg.SemiRecursive):
+    if isinstance(scheme, mg.schemes.RK4) and isinstance(formulation, mg.formulations.SemiRecursive):
         with pytest.raises(mg.InputError, match="no explicit form"):
             moved_arm(formulation=formulation, scheme=scheme, step=0.01)
         return
-    expected = {mg.RK4(): 4.0, FIRST_ORDER: 1.0}.get(scheme, 2.0)
+    expected = {mg.schemes.RK4(): 4.0, FIRST_ORDER: 1.0}.get(scheme, 2.0)
     found = orders(moved_arm, exact_arm(), formulation=formulation, scheme=scheme)
     np.testing.assert_allclose(found, expected, atol=0.1)
 
 
 @pytest.mark.parametrize("formulation", LOOPS, ids=name)
-@pytest.mark.parametrize("scheme", [*SECOND_ORDER, FIRST_ORDER, mg.RK4()], ids=name)
+@pytest.mark.parametrize("scheme", [*SECOND_ORDER, FIRST_ORDER, mg.schemes.RK4()], ids=name)
 def test_order_of_every_scheme_on_a_loop(formulation: Any, scheme: Any) -> None:
     """Multipliers too; those of ALI3-P, which stand for the unprojected step, are of order one."""
-    if isinstance(scheme, mg.RK4) and isinstance(formulation, mg.ALI3P):
+    if isinstance(scheme, mg.schemes.RK4) and isinstance(formulation, mg.formulations.ALI3P):
         with pytest.raises(mg.InputError, match="no explicit form"):
             moved_ram(formulation=formulation, scheme=scheme, step=0.01)
         return
-    expected = np.full(4, {mg.RK4(): 4.0, FIRST_ORDER: 1.0}.get(scheme, 2.0))
-    if isinstance(formulation, mg.ALI3P):
+    expected = np.full(4, {mg.schemes.RK4(): 4.0, FIRST_ORDER: 1.0}.get(scheme, 2.0))
+    if isinstance(formulation, mg.formulations.ALI3P):
         expected[3] = 1.0
     found = orders(moved_ram, exact_ram(), formulation=formulation, scheme=scheme)
     np.testing.assert_allclose(found, expected, atol=0.1)
@@ -151,17 +159,22 @@ def test_order_eight(formulation: Any, t0: float) -> None:
 def test_the_first_step_is_chosen_for_the_forces_at_the_start() -> None:
     """A hundredth of the time in which coordinates or velocities change by their size, accelerations being those of
     t0: a motor that rests at t = 0 and pulls hard later must not be met with a long step."""
-    motor = mg.Motor("motor", "x", mg.Polynomial((0.0, 1000.0)))
+    motor = mg.forces.Motor("motor", "x", mg.functions.Polynomial((0.0, 1000.0)))
     slide = mg.Prismatic("x", "ground", "b", axis=(1, 0, 0))
     model = mg.Model("slider", [mg.Body("b", 2.0)], [slide], forces=[motor])
     for t0, step in ((0.0, 0.01 * 0.5 / 0.25), (T0, 0.01 * 0.25 / (500.0 * T0))):
-        motion = mg.simulate(model, [0.5], [0.25], 1.0, t0=t0, samples=3)
+        motion = mg.simulate(model, mg.state(model, [0.5], [0.25]), 1.0, t0=t0, samples=3)
         assert first_step(motion.trace.job, INDEX_1) == pytest.approx(step)
 
 
 @pytest.mark.parametrize(
     ("formulation", "scheme"),
-    [(mg.ALI3P(), "trapezoidal"), (mg.ALI3P(), "hht"), (mg.Index1(), "generalized-alpha"), (mg.Penalty(), "newmark")],
+    [
+        (mg.formulations.ALI3P(), "trapezoidal"),
+        (mg.formulations.ALI3P(), "hht"),
+        (mg.formulations.Index1(), "generalized-alpha"),
+        (mg.formulations.Penalty(), "newmark"),
+    ],
     ids=name,
 )
 def test_implicit_steps_that_control_their_error(formulation: Any, scheme: str) -> None:
@@ -194,7 +207,7 @@ def test_reported_accelerations_belong_to_their_instants(moved: Any, formulation
         np.testing.assert_allclose(motion.a, wanted, rtol=1e-11, atol=1e-11)
         return
     # constraints hold to rounding where they are projected or solved for; Penalty yields, and plain Index1 drifts
-    tight = isinstance(formulation, mg.MatrixR) or formulation == mg.Index1()
+    tight = isinstance(formulation, mg.formulations.MatrixR) or formulation == mg.formulations.Index1()
     states = [timed.ram_state(RAM, t, q[0], v[0]) for t, q, v in zip(motion.t, motion.q, motion.v, strict=True)]
     atol = 1e-9 if tight else 1e-4
     np.testing.assert_allclose(motion.a, [x.a for x in states], rtol=0, atol=atol)
@@ -205,10 +218,10 @@ def test_reported_accelerations_belong_to_their_instants(moved: Any, formulation
 @pytest.mark.parametrize(
     ("formulation", "how"),
     [
-        (mg.ALI3P(), {"scheme": "hht", "step": DURATION / 64}),
-        (mg.MatrixR(["A"]), {"scheme": "trapezoidal", "step": DURATION / 64}),
-        (mg.Index1(), {"scheme": "rk4", "step": DURATION / 64}),
-        (mg.Index1(), {"scheme": "dop853"}),
+        (mg.formulations.ALI3P(), {"scheme": "hht", "step": DURATION / 64}),
+        (mg.formulations.MatrixR(["A"]), {"scheme": "trapezoidal", "step": DURATION / 64}),
+        (mg.formulations.Index1(), {"scheme": "rk4", "step": DURATION / 64}),
+        (mg.formulations.Index1(), {"scheme": "dop853"}),
     ],
     ids=name,
 )
@@ -226,8 +239,8 @@ def test_a_start_at_another_time_is_refused() -> None:
     model, (angle, rate) = timed.ram(), timed.ram_start(RAM)
     there = timed.ram_state(RAM, T0, angle, rate)
     with pytest.raises(mg.AssemblyError, match="drive"):
-        mg.simulate(model, there.q, there.v, DURATION, step=0.01)
-    assert mg.simulate(model, there.q, there.v, DURATION, step=0.01, t0=T0).t[0] == T0
+        mg.simulate(model, mg.state(model, there.q, there.v), DURATION, step=0.01)
+    assert mg.simulate(model, mg.state(model, there.q, there.v), DURATION, step=0.01, t0=T0).t[0] == T0
 
 
 # ---- batches, parts and stops
@@ -237,7 +250,14 @@ def test_a_start_at_another_time_is_refused() -> None:
 def test_batches(count: int) -> None:
     """Starts beside each other, in lanes: each its own motion, at the same time."""
     y = timed.arm_start(ARM) + np.linspace(0.0, 0.2, count)[:, None]
-    together = mg.simulate(timed.arm({**ARM, "tide": 0.0}), y[:, :2], y[:, 2:], 0.1, step=0.1 / 64, samples=3, t0=T0)
+    together = mg.simulate(
+        timed.arm({**ARM, "tide": 0.0}),
+        mg.state(timed.arm({**ARM, "tide": 0.0}), y[:, :2], y[:, 2:]),
+        0.1,
+        step=0.1 / 64,
+        samples=3,
+        t0=T0,
+    )
     np.testing.assert_allclose(together.t, [T0, T0 + 0.05, T0 + 0.1], atol=1e-15)
     p = {**ARM, "tide": 0.0}
     for k in (0, count - 1):
@@ -245,7 +265,13 @@ def test_batches(count: int) -> None:
         np.testing.assert_allclose(np.hstack([together.q[k], together.v[k]]), exact, rtol=0, atol=1e-6)
         a = [timed.arm_accelerations(p, t, *np.split(x, 2)) for t, x in zip(together.t, exact, strict=True)]
         np.testing.assert_allclose(together.a[k], a, rtol=0, atol=1e-4)
-    late = mg.simulate(timed.arm({**ARM, "tide": 0.0}), y[:, :2], y[:, 2:], 0.1, step=0.1 / 64, samples=3)
+    late = mg.simulate(
+        timed.arm({**ARM, "tide": 0.0}),
+        mg.state(timed.arm({**ARM, "tide": 0.0}), y[:, :2], y[:, 2:]),
+        0.1,
+        step=0.1 / 64,
+        samples=3,
+    )
     assert np.abs(late.v - together.v).max() > 0.05
 
 
@@ -253,10 +279,10 @@ STOPPED = [
     (moved_arm, None, {"scheme": "dop853"}, 1e-8),
     (moved_arm, None, {"scheme": "rk4", "step": DURATION / 256}, 1e-6),
     (moved_arm, None, {"scheme": "trapezoidal", "step": DURATION / 256}, 1e-4),
-    (moved_ram, mg.Index1(), {"scheme": "dop853"}, 1e-8),
-    (moved_ram, mg.Index1(), {"scheme": "rk4", "step": DURATION / 256}, 1e-8),
-    (moved_ram, mg.MatrixR(["A"]), {"scheme": "hht", "step": DURATION / 256}, 1e-4),
-    (moved_ram, mg.ALI3P(), {"scheme": "trapezoidal", "step": DURATION / 256}, 1e-4),
+    (moved_ram, mg.formulations.Index1(), {"scheme": "dop853"}, 1e-8),
+    (moved_ram, mg.formulations.Index1(), {"scheme": "rk4", "step": DURATION / 256}, 1e-8),
+    (moved_ram, mg.formulations.MatrixR(["A"]), {"scheme": "hht", "step": DURATION / 256}, 1e-4),
+    (moved_ram, mg.formulations.ALI3P(), {"scheme": "trapezoidal", "step": DURATION / 256}, 1e-4),
 ]
 
 
@@ -284,7 +310,7 @@ def test_a_motion_in_parts_is_one_motion(capsys: pytest.CaptureFixture[str]) -> 
         parts = moved_arm(**how, samples=65, progress=True)
         assert f"100 %  t = {T0 + DURATION:.4g} s" in capsys.readouterr().out
         np.testing.assert_allclose(parts.v, whole.v, rtol=0, atol=1e-7)
-    for formulation in (mg.ALI3P(), mg.MatrixR(["A"])):
+    for formulation in (mg.formulations.ALI3P(), mg.formulations.MatrixR(["A"])):
         whole = moved_ram(formulation=formulation, scheme="hht", step=DURATION / 64, samples=65)
         parts = moved_ram(formulation=formulation, scheme="hht", step=DURATION / 64, samples=65, progress=True)
         np.testing.assert_allclose(parts.v, whole.v, rtol=0, atol=1e-8)
@@ -294,8 +320,10 @@ def test_a_motion_goes_on_where_another_ended() -> None:
     """Two motions, one after the other, are one: simulate(t0=) is where the clock stands."""
     y = timed.arm_start(ARM)
     tight = {"rtol": 1e-12, "atol": 1e-12, "samples": 3}
-    first = mg.simulate(timed.arm(), y[:2], y[2:], 0.5 * DURATION, t0=T0, **tight)
-    second = mg.simulate(timed.arm(), first.q[-1], first.v[-1], 0.5 * DURATION, t0=first.t[-1], **tight)
+    first = mg.simulate(timed.arm(), mg.state(timed.arm(), y[:2], y[2:]), 0.5 * DURATION, t0=T0, **tight)
+    second = mg.simulate(
+        timed.arm(), mg.state(timed.arm(), first.q[-1], first.v[-1]), 0.5 * DURATION, t0=first.t[-1], **tight
+    )
     np.testing.assert_allclose(second.q[-1], exact_arm().q[-1], rtol=0, atol=1e-10)
 
 
@@ -306,7 +334,7 @@ def test_a_slider_under_a_harmonic_force() -> None:
     """m x'' = b + A sin(w t + phase): x by integrating twice; and when its rate first passes the middle."""
     A, f, phase, b, m, x0, v0 = 3.0, 0.8, 0.6, 0.2, 1.7, 0.1, -0.4
     w = 2.0 * np.pi * f
-    motor = mg.Motor("motor", "x", mg.Harmonic(A, f, phase, b))
+    motor = mg.forces.Motor("motor", "x", mg.functions.Harmonic(A, f, phase, b))
     model = mg.Model(
         "slider", [mg.Body("b", m)], [mg.Prismatic("x", "ground", "b", axis=(1, 0, 0))], forces=[motor]
     )  # fmt: skip
@@ -325,7 +353,7 @@ def test_a_slider_under_a_harmonic_force() -> None:
             ({"scheme": "rk4", "step": 0.01}, 1e-7),
             ({"scheme": "trapezoidal", "step": 0.001}, 1e-5),
         ):
-            motion = mg.simulate(model, [x0], [v0], 1.0, t0=t0, samples=11, **how)
+            motion = mg.simulate(model, mg.state(model, [x0], [v0]), 1.0, t0=t0, samples=11, **how)
             np.testing.assert_allclose(motion.q[:, 0], place(motion.t), rtol=0, atol=atol)
             np.testing.assert_allclose(motion.v[:, 0], rate(motion.t), rtol=0, atol=atol)
             force = b + A * np.sin(w * motion.t + phase)
@@ -334,6 +362,8 @@ def test_a_slider_under_a_harmonic_force() -> None:
         level = 0.5 * (rate(dense).max() + rate(dense).min())
         k = int(np.flatnonzero(np.diff(np.sign(rate(dense) - level)))[0])
         end = brentq(lambda t, rate=rate, level=level: rate(t) - level, dense[k], dense[k + 1])
-        stopped = mg.simulate(model, [x0], [v0], 1.0, t0=t0, stop=lambda t, q, v, level=level: v[:, 0] - level)
+        stopped = mg.simulate(
+            model, mg.state(model, [x0], [v0]), 1.0, t0=t0, stop=lambda t, q, v, level=level: v[:, 0] - level
+        )
         assert stopped.ended == "stop"
         assert stopped.t[-1] == pytest.approx(end, abs=1e-8)

@@ -21,7 +21,9 @@ import mechgrad as mg
 
 TIMES = (1.3, -0.7, 2.9)
 ANGLE, RATE, SECOND = 0.7, 1.1, -2.3
-TURN = mg.Spline((0.5, 1.2, 1.8, 2.6, 3.4), (0.3, 0.6, 1.0, 0.5, 0.8), ends="not-a-knot")  # of the crank, by a driver
+TURN = mg.functions.Spline(
+    (0.5, 1.2, 1.8, 2.6, 3.4), (0.3, 0.6, 1.0, 0.5, 0.8), ends="not-a-knot"
+)  # of the crank, by a driver
 ARM_STATE = np.array([0.6, -0.9]), np.array([0.5, -1.2])
 
 
@@ -55,11 +57,15 @@ def test_assembly(t: float) -> None:
     assert start.t == t
     np.testing.assert_allclose(start.q, wanted.q, rtol=0, atol=1e-11)
     np.testing.assert_allclose(start.v, wanted.v, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(mg.solve_velocities(model, wanted.q, {"A": RATE}, t), wanted.v, rtol=0, atol=1e-12)
-    a = mg.solve_accelerations(model, wanted.q, wanted.v, {"A": SECOND}, t)
+    np.testing.assert_allclose(
+        mg.kinematics.solve_velocities(model, wanted.q, {"A": RATE}, t), wanted.v, rtol=0, atol=1e-12
+    )
+    a = mg.kinematics.solve_accelerations(model, wanted.q, wanted.v, {"A": SECOND}, t)
     np.testing.assert_allclose(a, wanted.a, rtol=0, atol=1e-11)
     moving = {"slider.origin": (wanted.v[3], 0.0, 0.0)}
-    np.testing.assert_allclose(mg.velocities_from_points(model, wanted.q, moving, t), wanted.v, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(
+        mg.drawing.velocities_from_points(model, wanted.q, moving, t), wanted.v, rtol=0, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("t", TIMES)
@@ -68,8 +74,8 @@ def test_mobility(t: float) -> None:
     model, there = timed.ram(), timed.ram_state(RAM, t, ANGLE, RATE).q
     found = mg.mobility(model, there, time=t)
     assert (found.freedoms, found.rank, found.singular) == (1, 3, False)
-    assert mg.independent_coordinates(model, there, time=t) == list(found.independent)
-    for wrong in (mg.mobility, mg.independent_coordinates):
+    assert mg.kinematics.independent_coordinates(model, there, time=t) == list(found.independent)
+    for wrong in (mg.mobility, mg.kinematics.independent_coordinates):
         with pytest.raises(mg.AssemblyError, match="drive"):
             wrong(model, there)
     length = timed.harmonic(RAM, "drive.function", t)[0]
@@ -121,11 +127,11 @@ def test_terms_of_motion() -> None:
     model, (q, v) = timed.arm(), ARM_STATE
     a = np.array([3.0, -2.0])
     names = ["first.torque.amplitude", "first.torque.frequency", "first.torque.phase", "second.torque.values.2"]
-    many = mg.motion_terms(model, [q] * 3, [v] * 3, [a] * 3, t=TIMES, wrt=names)
+    many = mg.terms.motion_terms(model, [q] * 3, [v] * 3, [a] * 3, t=TIMES, wrt=names)
     for k, t in enumerate(TIMES):
         forces = timed.arm_forces(ARM, t, q, v)
         np.testing.assert_allclose(many.r[k], forces.M @ a + forces.rest, rtol=1e-12, atol=1e-12)
-        one = mg.motion_terms(model, q, v, a, t=t, wrt=names)
+        one = mg.terms.motion_terms(model, q, v, a, t=t, wrt=names)
         for field in ("r", "r_q", "r_v", "M", "r_p"):
             np.testing.assert_allclose(getattr(one, field), getattr(many, field)[k], rtol=1e-13, atol=1e-12)
         for j, name in enumerate(names):
@@ -142,9 +148,9 @@ def test_terms_of_constraints() -> None:
     model, rng = timed.ram(), np.random.default_rng(4)
     q, v, a = rng.normal(size=(3, 3, 4))
     names = [f"drive.function.{x}" for x in ("amplitude", "frequency", "phase", "offset")]
-    many = mg.constraint_terms(model, q, v, a, t=TIMES, wrt=names)
+    many = mg.terms.constraint_terms(model, q, v, a, t=TIMES, wrt=names)
     for k, t in enumerate(TIMES):
-        one = mg.constraint_terms(model, q[k], v[k], a[k], t=t, wrt=names)
+        one = mg.terms.constraint_terms(model, q[k], v[k], a[k], t=t, wrt=names)
         f, rate, second = timed.harmonic(RAM, "drive.function", t)
         wanted = (q[k, 2] - f, v[k, 2] - rate, a[k, 2] - second, -rate, -second)
         assert np.abs([rate, second]).min() > 1e-2
@@ -178,7 +184,7 @@ def test_reactions(t: float) -> None:
     arm = mg.state_reactions(timed.arm(), q, v, t=t)
     np.testing.assert_allclose(arm.of("shoulder")[1], [0, forces.motors[0], 0], rtol=0, atol=1e-11)
     np.testing.assert_allclose(arm.of("elbow")[1], [0, forces.motors[1] - forces.tide, 0], rtol=0, atol=1e-11)
-    motion = mg.marker_motion(timed.arm(), ["upper.com", "lower.com"], q, v, a)
+    motion = mg.kinematics.marker_motion(timed.arm(), ["upper.com", "lower.com"], q, v, a)
     inertia = np.array([ARM["upper.mass"], ARM["lower.mass"]]) @ (motion.acceleration + np.array([0, 0, timed.GRAVITY]))
     rope = np.array([forces.rope[0], 0.0, forces.rope[1]])
     np.testing.assert_allclose(arm.of("shoulder")[0], inertia - rope, rtol=0, atol=1e-10)
@@ -226,7 +232,7 @@ def test_equilibrium(t: float) -> None:
 def test_power_reactions_and_energies_of_a_motion(how: dict[str, Any]) -> None:
     """At the motion's own states, for steps of any quality."""
     model, first = timed.ram(), timed.ram_state(RAM, 1.3, ANGLE, RATE)
-    motion = mg.simulate(model, first.q, first.v, 0.4, t0=1.3, samples=5, **how)
+    motion = mg.simulate(model, mg.state(model, first.q, first.v), 0.4, t0=1.3, samples=5, **how)
     states = [timed.ram_state(RAM, t, q[0], v[0]) for t, q, v in zip(motion.t, motion.q, motion.v, strict=True)]
     power = motion.power()
     laws, driver = np.array([x.power for x in states]).T
@@ -249,7 +255,9 @@ def test_power_reactions_and_energies_of_a_motion(how: dict[str, Any]) -> None:
 def test_power_balance() -> None:
     """What forces and the driver deliver between two instants is what the mechanism gains."""
     first = timed.ram_state(RAM, 1.3, ANGLE, RATE)
-    motion = mg.simulate(timed.ram(), first.q, first.v, 0.4, t0=1.3, samples=401, rtol=1e-11, atol=1e-11)
+    motion = mg.simulate(
+        timed.ram(), mg.state(timed.ram(), first.q, first.v), 0.4, t0=1.3, samples=401, rtol=1e-11, atol=1e-11
+    )
     gained = motion.kinetic_energy()[-1] - motion.kinetic_energy()[0]
     delivered = np.trapezoid(motion.power().total, motion.t)
     assert abs(gained) > 0.1
@@ -259,12 +267,12 @@ def test_power_balance() -> None:
 def test_batches_have_power_and_energies() -> None:
     model, p = timed.arm({**ARM, "tide": 0.0}), {**ARM, "tide": 0.0}
     y = timed.arm_start(ARM) + np.array([[0.0], [0.1], [0.3]])
-    motion = mg.simulate(model, y[:, :2], y[:, 2:], 0.1, step=0.01, samples=3, t0=1.3)
+    motion = mg.simulate(model, mg.state(model, y[:, :2], y[:, 2:]), 0.1, step=0.01, samples=3, t0=1.3)
     for k in range(3):
         for i, t in enumerate(motion.t):
             q, v = motion.q[k, i], motion.v[k, i]
             forces = timed.arm_forces(p, t, q, v)
-            tip = mg.marker_motion(model, ["tip"], q, v).velocity[0]
+            tip = mg.kinematics.marker_motion(model, ["tip"], q, v).velocity[0]
             wanted = forces.motors @ v + forces.rope @ tip[[0, 2]]
             assert motion.power().laws[k, i] == pytest.approx(wanted, abs=1e-9)
 

@@ -32,7 +32,7 @@ def pinned_top():
 @pytest.mark.parametrize("make", [free_top, pinned_top])
 def test_error_control_keeps_a_tumbling_body_where_it_is(make):
     model, q, v = make()
-    motion = mg.simulate(model, q, v, 10.0)
+    motion = mg.simulate(model, mg.state(model, q, v), 10.0)
     R, w = free_top_motion(motion.t)
     assert (np.einsum("tji,tj->ti", R, w)[:, 1] < -5.0).any()  # tipped over, and back again
     # 1e-9, grown a thousandfold by the motion itself; velocities carried in parent axes leave 7e-2 and 1e-1
@@ -42,13 +42,13 @@ def test_error_control_keeps_a_tumbling_body_where_it_is(make):
 
 def test_fixed_steps_keep_a_tumbling_body_where_it_is():
     model, q, v = free_top()
-    motion = mg.simulate(model, q, v, 6.0, scheme="rk4", step=5e-3, samples=61)
+    motion = mg.simulate(model, mg.state(model, q, v), 6.0, scheme="rk4", step=5e-3, samples=61)
     R, w = free_top_motion(motion.t)
     # parent axes: 8e-4 and 3e-3
     assert np.abs(rotations(motion.q[:, 3:]) - R).max() < 2e-6
     assert np.abs(motion.v[:, 3:] - w).max() < 2e-6
     # batches in lanes are the same motion
-    both = mg.simulate(model, np.stack([q, q]), np.stack([v, 0.5 * v]), 6.0, step=5e-3, samples=61)
+    both = mg.simulate(model, mg.state(model, np.stack([q, q]), np.stack([v, 0.5 * v])), 6.0, step=5e-3, samples=61)
     assert np.abs(both.v[0] - motion.v).max() < 1e-10
     assert np.abs(both.v[1] - motion.v).max() > 1.0
 
@@ -58,7 +58,7 @@ def test_velocities_and_accelerations_are_reported_in_parent_axes(how):
     """On parents that turn themselves: rates of what is reported, by differences over five instants."""
     model = random_tree(3, 5, kinds=("spherical", "revolute"), massless=0.0)
     q, v, _ = random_state(model, 1)
-    motion = mg.simulate(model, q, v, 0.01, samples=51, **how)
+    motion = mg.simulate(model, mg.state(model, q, v), 0.01, samples=51, **how)
     h, balls = motion.t[1] - motion.t[0], model._layout
     assert len(balls.ball_q) >= 2
 
@@ -81,7 +81,7 @@ def test_stop_conditions_see_parent_axes():
     exact = free_top_motion(np.linspace(0.0, 6.0, 6001))[1][:, 2]
     level = (exact.min() + exact.max()) / 2
     first = np.flatnonzero((exact[1:] - level) * (exact[:-1] - level) < 0)[0]
-    motion = mg.simulate(model, q, v, 6.0, stop=lambda t, q, v: v[:, 5] - level)
+    motion = mg.simulate(model, mg.state(model, q, v), 6.0, stop=lambda t, q, v: v[:, 5] - level)
     assert motion.ended == "stop"
     assert first / 1000 <= motion.t[-1] <= (first + 1) / 1000
     assert abs(motion.v[-1, 5] - level) < 1e-9
@@ -90,7 +90,7 @@ def test_stop_conditions_see_parent_axes():
 @pytest.mark.parametrize("make", [free_top, heavy_top])
 def test_held_steps_are_those_that_were_taken(make):
     model, q, v = make()
-    motion = mg.simulate(model, q, v, 0.5)
+    motion = mg.simulate(model, mg.state(model, q, v), 0.5)
     again = simulate_again(motion, model, q, v)
     assert np.array_equal(again.q, motion.q)
     assert np.array_equal(again.v, motion.v)
@@ -99,10 +99,10 @@ def test_held_steps_are_those_that_were_taken(make):
 @pytest.mark.parametrize("how", [{"scheme": "dop853"}, {"scheme": "rk4", "step": 0.02}], ids=["dop853", "rk4"])
 def test_gradients_of_tumbling_bodies_are_those_of_the_steps(how):
     model, q, v = free_top()
-    motion = mg.simulate(model, q, v, 1.0, samples=11, **how)
+    motion = mg.simulate(model, mg.state(model, q, v), 1.0, samples=11, **how)
     goals = {
-        "turn": mg.AtEnd(lambda w: w[:, 0] + 2 * w[:, 1] - w[:, 2], mg.PointVelocity("top.spin")),
-        "speed": mg.Integral(lambda x: x**3, mg.JointVelocity("free.wz")),
+        "turn": mg.AtEnd(lambda w: w[:, 0] + 2 * w[:, 1] - w[:, 2], mg.measures.PointVelocity("top.spin")),
+        "speed": mg.Integral(lambda x: x**3, mg.measures.JointVelocity("free.wz")),
     }
     wrt = ["top.inertia.yy", "top.inertia.xz", "start.velocity.free.wx", "start.position.free.wy", "top.inertia.zz"]
     found = {method: mg.gradient(motion, goals, wrt, method=method) for method in ("direct", "adjoint")}
@@ -121,7 +121,10 @@ def test_euler_parameters_of_any_length_start_the_same_motion(scheme, step, leng
     model, _, _ = heavy_top()
     q, v = tops.TURNED, np.array([0.3, 9.0, -0.5])
     how = {"duration": 0.2, "scheme": scheme, "step": step, "samples": 11}
-    one, other = mg.simulate(model, q, v, **how), mg.simulate(model, length * q, v, **how)
+    one, other = (
+        mg.simulate(model, mg.state(model, q, v), **how),
+        mg.simulate(model, mg.state(model, length * q, v), **how),
+    )
     assert np.ptp(one.v[:, 0]) > 0.1
     for motion in (one, other):
         assert np.abs(lengths(motion, model) - 1.0).max() < 1e-14
@@ -133,7 +136,7 @@ def test_euler_parameters_of_any_length_start_the_same_motion(scheme, step, leng
 def test_batches_of_any_length():
     model, _, _ = heavy_top()
     starts, v = np.stack([tops.TURNED, 5.0 * tops.TURNED]), np.tile([0.3, 9.0, -0.5], (2, 1))
-    motion = mg.simulate(model, starts, v, 0.2, step=0.01)
+    motion = mg.simulate(model, mg.state(model, starts, v), 0.2, step=0.01)
     assert np.abs(np.linalg.norm(motion.q, axis=-1) - 1.0).max() < 1e-14
     assert np.abs(motion.v[1] - motion.v[0]).max() < 1e-12
 
@@ -143,11 +146,11 @@ def test_batches_of_any_length():
 )
 def test_derivatives_do_not_feel_the_length_of_the_start(how):
     model, _, _ = heavy_top()
-    goal = mg.AtEnd(lambda x: x[:, 2] + x[:, 0], mg.PointPosition("centre"))
+    goal = mg.AtEnd(lambda x: x[:, 2] + x[:, 0], mg.measures.PointPosition("centre"))
     wrt = ["top.mass", "start.position.tip.wx", "start.velocity.tip.wz"]
     found = []
     for length in (1.0, 2.5):
-        motion = mg.simulate(model, length * tops.TURNED, [0.3, 9.0, -0.5], 0.2, samples=11, **how)
+        motion = mg.simulate(model, mg.state(model, length * tops.TURNED, [0.3, 9.0, -0.5]), 0.2, samples=11, **how)
         g = mg.gradient(motion, goal, wrt)
         assert g.certify().passed
         found.append(np.asarray(g.array))
@@ -168,7 +171,7 @@ def test_loops_start_with_length_one_from_any_guess():
         motion = mg.simulate(model, start, duration=0.02, step=1e-3, formulation=formulation)
         given = start.q.copy()
         given[model._layout.ball_q] *= 2.0
-        other = mg.simulate(model, given, start.v, 0.02, step=1e-3, formulation=formulation)
+        other = mg.simulate(model, mg.state(model, given, start.v), 0.02, step=1e-3, formulation=formulation)
         assert np.abs(lengths(other, model) - 1.0).max() < 1e-14
         assert np.abs(other.q - motion.q).max() < 1e-9
 
@@ -177,4 +180,4 @@ def test_loops_start_with_length_one_from_any_guess():
 def test_no_rotation_is_refused(scheme):
     model, _, v = heavy_top()
     with pytest.raises(mg.InputError, match=r"Euler parameters.* all zero"):
-        mg.simulate(model, np.zeros(4), v, 0.1, scheme=scheme, step=0.01)
+        mg.simulate(model, mg.state(model, np.zeros(4), v), 0.1, scheme=scheme, step=0.01)

@@ -17,7 +17,7 @@ PERIODS = 2
 def oscillation(rtol, atol, w=1.0, amplitude=1.0, **how):
     model = mg.Model(
         "oscillator", [mg.Body("block", 2.0)], [mg.Prismatic("slide", "ground", "block", axis=(1, 0, 0))],
-        gravity=(0, 0, 0), forces=[mg.TorsionSpring("spring", "slide", 2.0 * w**2)],
+        gravity=(0, 0, 0), forces=[mg.forces.TorsionSpring("spring", "slide", 2.0 * w**2)],
     )  # fmt: skip
     how = {"scheme": "trapezoidal", "samples": 161} | how
     return mg.simulate(model, [amplitude], duration=2 * np.pi * PERIODS / w, rtol=rtol, atol=atol, **how)
@@ -37,7 +37,9 @@ def test_relative_error_of_velocities(rtol, w):
     assert 0.02 * allowed < velocity_error(motion, w) < 5 * allowed
 
 
-@pytest.mark.parametrize("scheme", [mg.HHT(0.1), mg.GeneralizedAlpha(0.7), mg.Newmark(0.3, 0.55)])
+@pytest.mark.parametrize(
+    "scheme", [mg.schemes.HHT(0.1), mg.schemes.GeneralizedAlpha(0.7), mg.schemes.Newmark(0.3, 0.55)]
+)
 def test_every_scheme_is_judged_by_its_own_error(scheme):
     """That of Newmark's scheme with gamma > 1/2 is of second order only."""
     motion = oscillation(1e-5, 1e-15, 30.0, scheme=scheme)

@@ -236,7 +236,7 @@ def vector(motions, atom, slot):
 def test_the_recursion_gives_the_motion_of_the_reference_points(tree):
     """r', r'' of every body against its motion; gravity is an acceleration of the world."""
     q, v, a = random_state(tree, 6)
-    flat, motion = tree_of(tree), mg.body_motion(tree, q, v, a)
+    flat, motion = tree_of(tree), mg.kinematics.body_motion(tree, q, v, a)
     about_com = in_a_kernel(tree, q, v, a, [], ABOUT_COM)[2]
     about_origin = in_a_kernel(tree, q, v, a, [], ABOUT_ORIGIN)[2]
     seen = 0

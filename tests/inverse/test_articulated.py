@@ -209,9 +209,9 @@ def test_a_coordinate_without_inertia_is_named(make, name):
     named = rf"singular: with the joints beyond it free, '{name}' moves no inertia \(pivot [-\d.e+]+ of the inertia"
     q = model.integrate(model.neutral(), np.linspace(0.5, 0.9, model.n_v))
     for state in (q, q + 0j):
-        with pytest.raises(mg.SingularMassMatrixError, match=named):
+        with pytest.raises(mg.errors.SingularMassMatrixError, match=named):
             recursive(model, state)
-    with pytest.raises(mg.SingularMassMatrixError, match=rf"at sample 0: .* '{name}' moves no inertia"):
+    with pytest.raises(mg.errors.SingularMassMatrixError, match=rf"at sample 0: .* '{name}' moves no inertia"):
         recursive(model, np.tile(q, (11, 1)))
 
 
@@ -227,7 +227,7 @@ def test_the_sample_is_named():
     recursive(model, q)
     q[13, 1] = 0.0
     for way in (recursive, factor):
-        with pytest.raises(mg.SingularMassMatrixError, match=r"at sample 13: .* 'roll' moves no inertia"):
+        with pytest.raises(mg.errors.SingularMassMatrixError, match=r"at sample 13: .* 'roll' moves no inertia"):
             way(model, q)
 
 
@@ -237,7 +237,7 @@ def test_massless_bodies_that_make_M_singular_are_seen_by_both_ways(seed):
     q, v, tau = random_state(model, seed)
     said = []
     for way in (recursive, factor):
-        with pytest.raises(mg.SingularMassMatrixError) as caught:
+        with pytest.raises(mg.errors.SingularMassMatrixError) as caught:
             way(model, q, v, tau)
         said.append(str(caught.value).split(" (pivot")[0])
     assert said[0] == said[1]
@@ -246,7 +246,7 @@ def test_massless_bodies_that_make_M_singular_are_seen_by_both_ways(seed):
 def test_the_slender_human():
     model = human(radius=0.0)
     _, q, v, tau = human_motion(samples=20)
-    with pytest.raises(mg.SingularMassMatrixError, match=r"at sample \d+: .* 'dh\.\d+' moves no inertia"):
+    with pytest.raises(mg.errors.SingularMassMatrixError, match=r"at sample \d+: .* 'dh\.\d+' moves no inertia"):
         recursive(model, q, v, tau)
 
 
@@ -270,7 +270,7 @@ def test_a_kernel_gets_accelerations_of_coordinates_and_their_part_in_those_of_b
     numbers = table.rows(slice(0, 1))[0].copy()
     assert one_state(flat.atoms_i, flat.atoms_f, q, v, tau, table.indices, numbers, wrenches, a) == (0.0, 0.0)
     assert relative_error(a, factor(tree, q, v, tau, loads=loads)) < tolerance(tree, q)
-    with_a, without = mg.body_motion(tree, q, v, a), mg.body_motion(tree, q, v, np.zeros_like(v))
+    with_a, without = mg.kinematics.body_motion(tree, q, v, a), mg.kinematics.body_motion(tree, q, v, np.zeros_like(v))
     for body in tree.body_names:
         k = flat.body_atom[body] * WRENCH
         w, u = wrenches[k + CHANGE_W : k + CHANGE_W + 3], wrenches[k + CHANGE_V : k + CHANGE_V + 3]

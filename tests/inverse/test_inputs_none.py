@@ -18,8 +18,8 @@ MODEL = double_pendulum()
         lambda: mg.inverse_dynamics_derivatives(MODEL, None),
         lambda: mg.forward_dynamics(MODEL, None, [0.0, 1.0]),
         lambda: mg.mass_matrix(MODEL, None),
-        lambda: mg.body_motion(MODEL, None),
-        lambda: mg.marker_motion(MODEL, [f"{MODEL.bodies[0].name}.com"], None),
+        lambda: mg.kinematics.body_motion(MODEL, None),
+        lambda: mg.kinematics.marker_motion(MODEL, [f"{MODEL.bodies[0].name}.com"], None),
         lambda: mg.joint_reactions(MODEL, None),
     ],
 )

@@ -239,8 +239,8 @@ def test_points_agree_with_markers(seed, n):
     names = [*(p.name for p in model.points), "ground.origin", "b0.origin", f"b{n - 1}.com"]
     for nt in (None, 3):
         state = random_state(model, seed, nt)
-        P, motion = point_sensitivities(model, names, *state), mg.marker_motion(model, names, *state)
-        D = mg.marker_derivatives(model, names, *state)
+        P, motion = point_sensitivities(model, names, *state), mg.kinematics.marker_motion(model, names, *state)
+        D = mg.kinematics.marker_derivatives(model, names, *state)
         pairs = (
             (P.x, motion.position), (P.xd, motion.velocity), (P.xdd, motion.acceleration), (P.x_q, D.x_q),
             (P.xd_q, D.xd_q), (P.xd_v, D.x_q), (P.xdd_q, D.xdd_q), (P.xdd_v, D.xdd_v), (P.xdd_a, D.x_q),

@@ -24,7 +24,7 @@ def same_as_spatial(model, q, v, a, loads=None):
     """Newton-Euler derivatives, found equal to those of the fast method."""
     want = mg.inverse_dynamics_derivatives(model, q, v, a, loads=loads)
     got = newton_euler_derivatives(model, q, v, a, loads=loads)
-    assert isinstance(got, mg.InverseDynamicsDerivatives)
+    assert isinstance(got, mg.results.InverseDynamicsDerivatives)
     assert got.dq.pattern is want.dq.pattern
     assert relative_error(newton_euler_torques(model, q, v, a, loads=loads), want.tau) < TOLERANCE
     for x, y in zip(got._values, want._values, strict=True):
@@ -59,7 +59,7 @@ def same_as_complex_step(model, q, v, a, loads=None):
 def balance(model, q, v, a, loads=()):
     """Reactions of one state from bodies in world axes: what lies beyond a joint must be carried by it."""
     R = newton_euler_reactions(model, q, v, a, loads=loads)
-    motion = mg.body_motion(model, q, v, a)
+    motion = mg.kinematics.body_motion(model, q, v, a)
     force, moment = np.zeros((2, len(model.joints), 3))
     for k, joint in enumerate(model.joints):
         child = motion.of(joint.child)
@@ -148,8 +148,8 @@ def test_every_corrected_term_is_at_work():
     model, (q, v, a), loads = hinge_slide_hinge()
     R = same_as_complex_step(model, q, v, a, loads)
     D = same_as_spatial(model, q, v, a, loads)
-    b0, b1, b2 = (mg.body_motion(model, q, v, a).of(f"b{k}") for k in range(3))
-    J = mg.body_jacobian(model, "b2", q)
+    b0, b1, b2 = (mg.kinematics.body_motion(model, q, v, a).of(f"b{k}") for k in range(3))
+    J = mg.kinematics.body_jacobian(model, "b2", q)
     e1, e2, e3 = J[:3, 0], J[3:, 1], J[:3, 2]
     arm, last = b1.p - b0.p, loads[2]
     terms = {

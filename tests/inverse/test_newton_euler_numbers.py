@@ -46,7 +46,7 @@ def test_published_human():
 def test_published_mixed_tree_with_loads_everywhere():
     kinds = ("revolute", "prismatic", "revolute", "revolute")
     table = ((0.1, 0.2, 0.3, 0.4), (-0.5, 0.3, 0.1, -0.7), (0.2, -0.1, 0.4, 0.9), (-0.3, 0.15, 0.25, -1.1))
-    rows = [mg.DHRow(k, *numbers, parent=p) for k, numbers, p in zip(kinds, table, (0, 1, 2, 2), strict=True)]
+    rows = [mg.drawing.DHRow(k, *numbers, parent=p) for k, numbers, p in zip(kinds, table, (0, 1, 2, 2), strict=True)]
     bodies, loads = [], []
     for i in range(1, 5):
         inertia = np.full((3, 3), 0.01)
@@ -116,7 +116,10 @@ def test_published_two_link_arm():
     ],
 )
 def test_published_slide_and_hinge(theta, tau, forces):
-    rows = [mg.DHRow("prismatic", theta=np.pi / 2, d=0.4, alpha=np.pi / 2), mg.DHRow("revolute", theta=theta, a=0.4)]
+    rows = [
+        mg.drawing.DHRow("prismatic", theta=np.pi / 2, d=0.4, alpha=np.pi / 2),
+        mg.drawing.DHRow("revolute", theta=theta, a=0.4),
+    ]
     bodies = [mg.Body("link1", 0.5, (0, -0.2, 0), (0.1,) * 3), mg.Body("link2", 0.5, (-0.2, 0, 0), (0.1,) * 3)]
     model = mg.dh_model("P-R", rows, bodies=bodies, gravity=(0, 0, 0))
     state = (0.3, 0.4), (1, 2), (3, -4)

@@ -34,7 +34,7 @@ def reactions(model, q, v, a, loads, joints):
 
 def ground_wrench(model, q, v, a, loads=()):
     """Force and moment about the world's origin that keep all bodies moving as they do: a sum over bodies."""
-    motion = mg.body_motion(model, q, v, a)
+    motion = mg.kinematics.body_motion(model, q, v, a)
     force, moment = np.zeros(3), np.zeros(3)
     for body in model.bodies:
         b = motion.of(body.name)
@@ -82,7 +82,7 @@ def test_values_and_derivatives_for_each_joint_kind(kind, axes):
     wrt += [f"{load.name}.{part}.{x}" for load in loads for part in ("force", "torque", "point") for x in "xyz"]
     P = probed(model, model.joint_names)
     D = mg.inverse_dynamics_derivatives(P.model, *wide(P, q, v, a), loads=loads, wrt=wrt)
-    R = mg.joint_reactions_derivatives(model, q, v, a, loads=loads, axes="child", wrt=wrt)
+    R = mg.terms.joint_reactions_derivatives(model, q, v, a, loads=loads, axes="child", wrt=wrt)
     rows = np.concatenate([P.probes[name] for name in model.joint_names])
     assert relative_error(D.tau[rows], reactions(model, q, v, a, loads, model.joint_names)) < TOLERANCE
     for got, want in ((D.dq, R.dq), (D.dv, R.dv), (D.da, R.da)):
@@ -104,7 +104,7 @@ def test_derivatives_in_batches_of_trees(seed):
     joints = ["j7", "j2", "j12"]
     P = probed(model, joints, ground=True)
     D = mg.inverse_dynamics_derivatives(P.model, *wide(P, q, v, a), loads=loads, wrt=wrt)
-    R = mg.joint_reactions_derivatives(model, q, v, a, loads=loads, joints=joints, axes="child", wrt=wrt)
+    R = mg.terms.joint_reactions_derivatives(model, q, v, a, loads=loads, joints=joints, axes="child", wrt=wrt)
     rows = np.concatenate([P.probes[name] for name in joints])
     for got, want in ((D.dq, R.dq), (D.dv, R.dv), (D.da, R.da)):
         assert relative_error(got.dense()[:, rows][..., P.columns], want.dense()) < TOLERANCE
@@ -124,10 +124,10 @@ def test_other_methods_read_the_probes_too(method):
 
 
 def check_hessian(P, q, v, a, y, loads):
-    H = mg.inverse_dynamics_hessian(P.model, q, v, a, y, loads=loads)
+    H = mg.terms.inverse_dynamics_hessian(P.model, q, v, a, y, loads=loads)
 
     def gradient(q, v, a):
-        return mg.inverse_dynamics_gradient(P.model, q, v, a, y, loads=loads)
+        return mg.terms.inverse_dynamics_gradient(P.model, q, v, a, y, loads=loads)
 
     for got, want in (
         (H.qq, by_q(lambda x: gradient(x, v, a)[0], P.model, q)),
@@ -162,10 +162,10 @@ def test_hessian_of_wrenches_in_trees(seed):
     y[[*rows, *P.probes["ground"]]] = np.random.default_rng(seed).standard_normal(rows.size + 6)
     check_hessian(P, *wide(P, q, v, a), y, loads)
     y[P.probes["ground"]] = 0.0
-    H = mg.inverse_dynamics_hessian(P.model, *wide(P, q, v, a), y, loads=loads)
+    H = mg.terms.inverse_dynamics_hessian(P.model, *wide(P, q, v, a), y, loads=loads)
 
     def gradient(q, v):
-        R = mg.joint_reactions_derivatives(model, q, v, a, loads=loads, joints=joints, axes="child")
+        R = mg.terms.joint_reactions_derivatives(model, q, v, a, loads=loads, joints=joints, axes="child")
         return y[rows] @ R.dq.dense()
 
     assert relative_error(H.q[P.columns], gradient(q, v)) < TOLERANCE
@@ -292,12 +292,12 @@ def test_columns_and_complex_steps_through_parameters(path):
     moved = {path: model.value(path) + 1j * STEP}
     y = P.widen(np.zeros(model.n_v))
     y[rows] = np.random.default_rng(1).standard_normal(6)
-    R = mg.joint_reactions_derivatives
+    R = mg.terms.joint_reactions_derivatives
     h = 1e-5
     for stepped in (P.at(moved), probed(model.with_values(moved), ["elbow"], ground=True)):
         tau = mg.inverse_dynamics(stepped.model, *wide(P, q, v, a), loads=loads)
         assert relative_error(tau.imag[rows] / STEP, want) < TOLERANCE
-        second = mg.inverse_dynamics_gradient(stepped.model, *wide(P, q, v, a), y, loads=loads)[0].imag / STEP
+        second = mg.terms.inverse_dynamics_gradient(stepped.model, *wide(P, q, v, a), y, loads=loads)[0].imag / STEP
         ahead, behind = (
             y[rows]
             @ R(model.with_values({path: model.value(path) + s * h}), q, v, a, loads=loads, axes="child").of(

@@ -34,7 +34,7 @@ HUMAN_NORMS = {
 
 
 @pytest.fixture(scope="module")
-def slender() -> tuple[mg.Model, mg.InverseDynamicsDerivatives]:
+def slender() -> tuple[mg.Model, mg.results.InverseDynamicsDerivatives]:
     model = human(radius=0.0)
     phase = 2 * np.pi * np.array([0.1, 0.25, 0.5])
     ones = np.ones((1, 43))
@@ -104,7 +104,7 @@ def test_human_with_loads_on_both_feet(slender):
 def test_mixed_tree_with_loads_everywhere():
     kinds = ("revolute", "prismatic", "revolute", "revolute")
     table = ((0.1, 0.2, 0.3, 0.4), (-0.5, 0.3, 0.1, -0.7), (0.2, -0.1, 0.4, 0.9), (-0.3, 0.15, 0.25, -1.1))
-    rows = [mg.DHRow(k, *numbers, parent=p) for k, numbers, p in zip(kinds, table, (0, 1, 2, 2), strict=True)]
+    rows = [mg.drawing.DHRow(k, *numbers, parent=p) for k, numbers, p in zip(kinds, table, (0, 1, 2, 2), strict=True)]
     bodies, loads = [], []
     for i in range(1, 5):
         inertia = np.full((3, 3), 0.01)
@@ -145,7 +145,7 @@ def test_mixed_tree_with_loads_everywhere():
 
 
 def two_link_arm(gravity=(0, -9.8062, 0)):
-    row = mg.DHRow("revolute", a=0.4)
+    row = mg.drawing.DHRow("revolute", a=0.4)
     bodies = [mg.Body(f"link{i}", 0.5, (-0.2, 0, 0), (0.1, 0.1, 0.1)) for i in (1, 2)]
     return mg.dh_model("two-link arm", [row, row], bodies=bodies, gravity=gravity)
 
@@ -189,8 +189,8 @@ def test_two_link_arm_reference_state():
 )
 def test_prismatic_revolute_arm(theta, want):
     rows = [
-        mg.DHRow("prismatic", theta=np.pi / 2, d=0.4, alpha=np.pi / 2),
-        mg.DHRow("revolute", theta=theta, a=0.4),
+        mg.drawing.DHRow("prismatic", theta=np.pi / 2, d=0.4, alpha=np.pi / 2),
+        mg.drawing.DHRow("revolute", theta=theta, a=0.4),
     ]
     bodies = [mg.Body("link1", 0.5, (0, -0.2, 0), (0.1,) * 3), mg.Body("link2", 0.5, (-0.2, 0, 0), (0.1,) * 3)]
     model = mg.dh_model("P-R", rows, bodies=bodies, gravity=(0, 0, 0))

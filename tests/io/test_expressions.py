@@ -92,7 +92,7 @@ def test_objectives_take_formulas_with_exact_derivatives() -> None:
     model = mg.Model("pendulum", [bob], [mg.Revolute("pin", "ground", "bob", axis=(0.0, 1.0, 0.0))])
     motion = mg.simulate(model, [0.7], duration=0.2, step=0.01)
     formula = Expression("sin(q) ** 2 * w + t * q", ["q", "w"])
-    measures = (mg.JointCoordinate("pin"), mg.JointVelocity("pin"))
+    measures = (mg.measures.JointCoordinate("pin"), mg.measures.JointVelocity("pin"))
     python = mg.Integral(lambda q, w, t: np.sin(q) ** 2 * w + t * q, *measures)
     wrt = ["bob.com.z", "bob.com.x"]
     found = mg.gradient(motion, mg.Integral(formula, *measures), wrt).array

@@ -32,7 +32,7 @@ THIRD = 1.0 / 3.0
 def hinges(*targets: object) -> mg.Model:
     """Two links whose numbers have no short decimal form."""
     bodies = [mg.Body(f"link{i}", THIRD, (-0.2 * THIRD, 0, 0), (0.1, 0.1 + THIRD / 7, 0.2)) for i in (1, 2)]
-    row = mg.DHRow("revolute", a=0.4)
+    row = mg.drawing.DHRow("revolute", a=0.4)
     model = mg.dh_model("two links", [row, row], bodies=bodies, gravity=(0, -9.81 * THIRD, 0))
     variables = [mg.DesignVariable("mass", targets[0], THIRD)] if targets else []
     return mg.Model(model.name, model.bodies, model.joints, model.points, gravity=model.gravity, variables=variables)

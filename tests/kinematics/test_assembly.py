@@ -37,7 +37,7 @@ def test_five_bar_from_the_coordinates_of_a_point():
     third, fourth, p2 = five_bar_angles(first, second)
     state = assemble(five_bar(), {"P2.x": p2[0], ("P2", "y"): p2[1]}, {"P2.x": 0.3, "P2.y": -0.2})
     np.testing.assert_allclose(state.q, [first, second, third, fourth], atol=1e-12)
-    motion = mg.marker_motion(state.model, ["P2"], state.q, state.v)
+    motion = mg.kinematics.marker_motion(state.model, ["P2"], state.q, state.v)
     np.testing.assert_allclose(motion.velocity[0], [0.3, -0.2, 0.0], atol=1e-12)
 
 
@@ -73,7 +73,9 @@ def test_accelerations_of_a_held_point_contain_the_part_of_velocities():
     q = assemble(model, {"A": 0.1, "1": -0.2}).q
     v = solve_velocities(model, q, {"A": 1.5, "1": -0.5})
     a = solve_accelerations(model, q, v, {"P2.x": 0.4, "P2.y": 1.1})
-    np.testing.assert_allclose(mg.marker_motion(model, ["P2"], q, v, a).acceleration[0], [0.4, 1.1, 0.0], atol=1e-12)
+    np.testing.assert_allclose(
+        mg.kinematics.marker_motion(model, ["P2"], q, v, a).acceleration[0], [0.4, 1.1, 0.0], atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("th", [0.3, 2.0, -1.2])
@@ -81,8 +83,10 @@ def test_accelerations_of_a_held_point_contain_the_part_of_velocities():
 def test_spatial_slider_crank(th, cut):
     model = spatial_slider_crank(cut)
     state = assemble(model, {"crank": th}, {"crank": 3.0}, guess=_towards_x(model))
-    np.testing.assert_allclose(mg.marker_motion(model, ["C"], state.q).position[0], [slider(th), 0, 0], atol=1e-12)
-    velocity = mg.marker_motion(model, ["C"], state.q, state.v).velocity[0]
+    np.testing.assert_allclose(
+        mg.kinematics.marker_motion(model, ["C"], state.q).position[0], [slider(th), 0, 0], atol=1e-12
+    )
+    velocity = mg.kinematics.marker_motion(model, ["C"], state.q, state.v).velocity[0]
     np.testing.assert_allclose(velocity, [3.0 * slider(th + 1j * STEP).imag / STEP, 0, 0], atol=1e-12)
     assert abs(velocity[0]) > 0.01
 
@@ -140,7 +144,7 @@ def test_held_values_may_be_complex():
 
 
 def test_driver_and_time():
-    model = four_bar(constraints=[mg.Driver("motor", "crank", mg.Polynomial((0.2, 3.0)))])
+    model = four_bar(constraints=[mg.constraints.Driver("motor", "crank", mg.functions.Polynomial((0.2, 3.0)))])
     state = assemble(model, guess=[0.5, 1.5, 0.0], time=0.1)
     assert state.q[0] == pytest.approx(0.5, abs=1e-14)
     assert state.q[1] == pytest.approx(four_bar_angles(0.5)[0], abs=1e-12)
@@ -168,13 +172,15 @@ def test_vectors_as_held_quantities():
     )
     direction = np.array([0.48, 0.64, 0.6])
     state = assemble(model, {("u", axis): 2 * x for axis, x in zip("xyz", direction, strict=True)}, {"s.wz": 3.0})
-    np.testing.assert_allclose(mg.marker_motion(model, ["u"], state.q).position[0], 2 * direction, atol=1e-12)
+    np.testing.assert_allclose(
+        mg.kinematics.marker_motion(model, ["u"], state.q).position[0], 2 * direction, atol=1e-12
+    )
     np.testing.assert_allclose(np.cross(state.v, direction), 0.0, atol=1e-12)
     assert state.v[2] == pytest.approx(3.0)
 
 
 def rolling_disc():
-    wheel = mg.Rolling(
+    wheel = mg.constraints.Rolling(
         "track", "disc.origin", 0.5, "up", kind="wheel", axis="axle", contact=True, plane_point="ground.origin"
     )
     body, vectors = mg.Body("disc", 1.0), [mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axle", "disc", (0, 1, 0))]

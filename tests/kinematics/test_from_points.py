@@ -37,7 +37,7 @@ def two_bodies(joint):
 def motion_of(model, names, seed=3):
     rng = np.random.default_rng(seed)
     q, v = model.integrate(model.neutral(), rng.uniform(-1, 1, model.n_v)), rng.uniform(-1, 1, model.n_v)
-    motion = mg.marker_motion(model, names, q, v)
+    motion = mg.kinematics.marker_motion(model, names, q, v)
     return q, v, dict(zip(names, motion.position, strict=True)), dict(zip(names, motion.velocity, strict=True))
 
 
@@ -74,7 +74,7 @@ def test_hinge_angle_from_two_directions():
     model = mg.Model("hinge", BODIES[:1], [mg.Revolute("h", "ground", "a", axis=(1, 2, -1))], POINTS[:3])
     w = np.array([1, 2, -1]) / np.sqrt(6)
     for angle in (-3.1, -1.7, 0.4, 2.9):
-        x = mg.marker_motion(model, ["a1", "a2", "a3"], [angle]).position
+        x = mg.kinematics.marker_motion(model, ["a1", "a2", "a3"], [angle]).position
         q = coordinates_from_points(model, dict(zip(["a1", "a2", "a3"], x, strict=True)))
         u, v = POINTS[0].position - (w @ POINTS[0].position) * w, x[0] - (w @ x[0]) * w
         assert q[0] == pytest.approx(np.arctan2(w @ np.cross(u, v), u @ v), abs=1e-13)
@@ -85,7 +85,7 @@ def test_bodies_with_too_few_points_of_their_own_are_found_with_their_loop():
     """One point per bar does not tell its pose; hinges do, and the bar without any follows from the closure."""
     model = five_bar()
     state = assemble(model, {"A": 0.2, "1": -0.3})
-    x = mg.marker_motion(model, ["P1", "P2"], state.q).position
+    x = mg.kinematics.marker_motion(model, ["P1", "P2"], state.q).position
     q = coordinates_from_points(model, {"P1": x[0], "P2": x[1]})
     np.testing.assert_allclose(q, state.q, atol=1e-12)
 
@@ -94,9 +94,9 @@ def test_slider_crank_round_trip():
     model = spatial_slider_crank()
     state = assemble(model, {"crank": 0.5}, {"crank": 2.0})
     names = ["B", "C", "arm.origin", "rod.origin", "slider.origin"]
-    motion = mg.marker_motion(model, names, state.q, state.v)
+    motion = mg.kinematics.marker_motion(model, names, state.q, state.v)
     q = coordinates_from_points(model, dict(zip(names, motion.position, strict=True)), guess=state.q)
-    np.testing.assert_allclose(mg.marker_motion(model, names, q).position, motion.position, atol=1e-12)
+    np.testing.assert_allclose(mg.kinematics.marker_motion(model, names, q).position, motion.position, atol=1e-12)
     v = velocities_from_points(model, state.q, dict(zip(names, motion.velocity, strict=True)))
     np.testing.assert_allclose(v, state.v, atol=1e-11)
 

@@ -37,7 +37,7 @@ def closed_form(t, h=1e-4):
 
 
 def driven():
-    return four_bar(constraints=[mg.Driver("motor", "crank", mg.Polynomial((0.3, SPEED)))])
+    return four_bar(constraints=[mg.constraints.Driver("motor", "crank", mg.functions.Polynomial((0.3, SPEED)))])
 
 
 def test_four_bar_over_a_full_turn():
@@ -55,7 +55,7 @@ def test_four_bar_over_a_full_turn():
 @pytest.mark.parametrize(
     "drive",
     [
-        mg.Polynomial((0.3, SPEED)),
+        mg.functions.Polynomial((0.3, SPEED)),
         0.3 + SPEED * TIMES,
         lambda t: 0.3 + SPEED * t,
         lambda t: (0.3 + SPEED * t, SPEED, 0.0),
@@ -91,7 +91,9 @@ def test_next_to_a_change_point_it_stays_in_its_way(longer, count):
     """With a coupler that is hardly longer than in line, the other way to close the loop is hardly farther away."""
     bars = (0.5, 0.8 + longer, 0.7, 1.0)
     t = np.linspace(0.0, 1.0, count)
-    motion = kinematic_motion(four_bar(*bars), t, {"crank": mg.Polynomial((2.0, 2.2))}, guess=[2.0, 1.6, -2.0])
+    motion = kinematic_motion(
+        four_bar(*bars), t, {"crank": mg.functions.Polynomial((2.0, 2.2))}, guess=[2.0, 1.6, -2.0]
+    )
     expected = [four_bar_angles(th, *bars)[0] for th in 2.0 + 2.2 * t]
     np.testing.assert_allclose(motion.q[:, 1], np.mod(expected, 2 * np.pi), atol=1e-8)
 
@@ -106,7 +108,7 @@ def test_a_driver_that_jumps_is_not_followed():
 
 def test_points_can_be_guided():
     """Point 2 of the five-bar on a circle."""
-    x, y = mg.Harmonic(0.2, 1.0, offset=0.5, phase=np.pi / 2), mg.Harmonic(0.2, 1.0, offset=-1.9)
+    x, y = mg.functions.Harmonic(0.2, 1.0, offset=0.5, phase=np.pi / 2), mg.functions.Harmonic(0.2, 1.0, offset=-1.9)
     motion = kinematic_motion(five_bar(), TIMES, {"P2.x": x, "P2.y": y})
     markers = motion.markers(["P2"])
     np.testing.assert_allclose(markers.position[:, 0, :2], np.stack([x(TIMES), y(TIMES)], 1), atol=1e-12)
@@ -119,7 +121,7 @@ def test_points_can_be_guided():
 
 @pytest.mark.parametrize("cut", ["ball", "cardan"])
 def test_spatial_slider_crank_over_a_full_turn(cut):
-    motion = kinematic_motion(spatial_slider_crank(cut), TIMES, {"crank": mg.Polynomial((0.0, SPEED))})
+    motion = kinematic_motion(spatial_slider_crank(cut), TIMES, {"crank": mg.functions.Polynomial((0.0, SPEED))})
     markers, th = motion.markers(["C"]), SPEED * TIMES
     sign = np.sign(markers.position[0, 0, 0])
     np.testing.assert_allclose(markers.position[:, 0, 0], sign * slider(th), atol=1e-12)
@@ -141,14 +143,17 @@ def test_a_driver_beyond_reach():
     nearest = np.pi - np.arccos((FRAME**2 + ROCKER**2 - (COUPLER - CRANK) ** 2) / (2 * FRAME * ROCKER))
     limit = max(farthest, nearest)
     with pytest.raises(AssemblyError, match=r"cannot follow its drivers beyond t = .*misses 'pin: point") as caught:
-        kinematic_motion(four_bar(), TIMES, {"rocker": mg.Polynomial((1.5, 3.0))}, guess=GUESS)
+        kinematic_motion(four_bar(), TIMES, {"rocker": mg.functions.Polynomial((1.5, 3.0))}, guess=GUESS)
     reached = float(str(caught.value).split("beyond t = ")[1].split(" s")[0])
     assert 1.5 + 3.0 * reached == pytest.approx(limit, abs=1e-3)
 
 
 def test_dead_point():
     """All bars in line: driving the crank does not tell which way the rocker goes."""
-    model, drive = four_bar(crank=0.5, coupler=0.8, rocker=0.7, frame=1.0), {"crank": mg.Polynomial((np.pi, 1.0))}
+    model, drive = (
+        four_bar(crank=0.5, coupler=0.8, rocker=0.7, frame=1.0),
+        {"crank": mg.functions.Polynomial((np.pi, 1.0))},
+    )
     with pytest.raises(AssemblyError, match=r"keeps 1 degree\(s\) of freedom at t = 0 s.*at a dead point"):
         kinematic_motion(model, [0.0, 0.1], drive, guess=[np.pi, np.pi, -np.pi])
     with pytest.raises(AssemblyError, match=r"dead point or change point at t = 0 s: its drivers leave 1 velocities"):

@@ -74,7 +74,9 @@ def test_change_point_of_a_four_bar():
 
 
 def test_a_driver_does_not_hide_a_singular_configuration():
-    model = four_bar(0.5, 0.8, 0.7, 1.0, constraints=[mg.Driver("motor", "crank", mg.Polynomial((np.pi, 1.0)))])
+    model = four_bar(
+        0.5, 0.8, 0.7, 1.0, constraints=[mg.constraints.Driver("motor", "crank", mg.functions.Polynomial((np.pi, 1.0)))]
+    )
     found = mobility(model, [np.pi, np.pi, -np.pi])
     assert found.singular
     assert (found.rank, found.generic_rank) == (2, 3)
@@ -110,14 +112,14 @@ def test_balls_need_points():
         independent_coordinates(model, q)
     found = mobility(model, q)
     assert len(found.independent) == 3
-    x = dict(zip("PQ", mg.marker_motion(model, ["P", "Q"], q).position, strict=True))
+    x = dict(zip("PQ", mg.kinematics.marker_motion(model, ["P", "Q"], q).position, strict=True))
     at = {name: x[name[0]]["xyz".index(name[-1])] for name in found.independent}
     again = assemble(model, at, guess=model.integrate(q, [0.05, -0.02, 0.03])).q
     np.testing.assert_allclose(again, q, atol=1e-10)
 
 
 def test_rolling_lowers_velocities_only():
-    wheel = mg.Rolling("track", "ball.origin", 0.5, "up", contact=True, plane_point="ground.origin")
+    wheel = mg.constraints.Rolling("track", "ball.origin", 0.5, "up", contact=True, plane_point="ground.origin")
     model = mg.Model("ball", [mg.Body("ball", 1.0)], [mg.Floating("free", "ground", "ball")],
                      vectors=[mg.Vector("up", "ground", (0, 0, 1))], constraints=[wheel])  # fmt: skip
     found = mobility(model)

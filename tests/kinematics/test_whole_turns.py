@@ -18,11 +18,11 @@ def crank(angle=None, **more):
         mg.Vector("z", "ground", (0.0, 0.0, 3.0)),
         mg.Vector("spoke", "disc", (np.cos(0.4), -np.sin(0.4), 0.0)),
     ]
-    angle = mg.Polynomial((START, SPEED)) if angle is None else angle
+    angle = mg.functions.Polynomial((START, SPEED)) if angle is None else angle
     return mg.Model(
         "crank", [mg.Body("disc", 1.3, com=(0.2, 0.1, 0.0), inertia=(0.1, 0.2, 0.3))],
         [mg.Revolute("axle", "ground", "disc", axis=(0, 0, 1))], [mg.Point("rim", "disc", (0.5, 0.2, 0.1))], vectors,
-        gravity=(0, 0, 0), constraints=[mg.AngleBetween("turn", "x", "spoke", "z", angle=angle)], **more,
+        gravity=(0, 0, 0), constraints=[mg.constraints.AngleBetween("turn", "x", "spoke", "z", angle=angle)], **more,
     )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def test_a_driven_angle_goes_on():
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_simulated_angle_goes_on(formulation, sign):
     """Rounding and Newton's tolerance are all that is left: the speed is constant."""
-    model = crank(mg.Polynomial((START, sign * SPEED)))
+    model = crank(mg.functions.Polynomial((START, sign * SPEED)))
     start = mg.assemble(model, guess=[START + 0.4])
     scheme = {"ali3p": "trapezoidal", "index1": "rk4"}[formulation]
     motion = mg.simulate(model, start, duration=1.5, step=5e-3, formulation=formulation, scheme=scheme)
@@ -57,9 +57,11 @@ def test_values_count_from_the_nearest_turn(turns, off):
     """What the hinge misses the angle by, whatever turn it is in; alone and among other states."""
     model = crank(5.0)
     q = np.array([5.0 + 0.4 + off + 2 * np.pi * turns])
-    assert mg.constraint_terms(model, q).value[0] == pytest.approx(off, abs=1e-13)
+    assert mg.terms.constraint_terms(model, q).value[0] == pytest.approx(off, abs=1e-13)
     many = np.array([q + 0.01 * k for k in range(9)])
-    np.testing.assert_allclose(mg.constraint_terms(model, many).value[:, 0], off + 0.01 * np.arange(9), atol=1e-13)
+    np.testing.assert_allclose(
+        mg.terms.constraint_terms(model, many).value[:, 0], off + 0.01 * np.arange(9), atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("angle", [-9.0, -4.0, 4.0, 20.0])
@@ -75,6 +77,6 @@ def test_a_constant_angle_beyond_half_a_turn(angle):
 def test_gradients_of_later_turns(method):
     """q = angle(t) + 0.4: by the coefficients of the angle 1 and t, as far as it turns."""
     motion = mg.kinematic_motion(crank(), TIMES)
-    goals = [mg.AtTime(t, mg.JointCoordinate("axle")) for t in TIMES[[0, 20, 60]]]
+    goals = [mg.AtTime(t, mg.measures.JointCoordinate("axle")) for t in TIMES[[0, 20, 60]]]
     g = mg.gradient(motion, goals, ["turn.angle.coefficients.0", "turn.angle.coefficients.1"], method=method)
     np.testing.assert_allclose(g.array, [[1.0, t] for t in TIMES[[0, 20, 60]]], atol=1e-12)

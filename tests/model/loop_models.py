@@ -86,7 +86,7 @@ def random_q(model, rng):
 
 
 def poses_of(model, q):
-    motion = mg.body_motion(model, q)
+    motion = mg.kinematics.body_motion(model, q)
     return {"ground": (np.eye(3), np.zeros(3))} | {
         name: (motion.of(name).R, motion.of(name).p) for name in model.body_names
     }

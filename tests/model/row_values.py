@@ -143,43 +143,60 @@ VECTORS = [
     mg.Vector("arm axis", "arm", (0.2, -0.7, 0.4)),
     mg.Vector("axle", "wheel", (0.1, 2.0, 0.2)),
 ]
-SPLINE = mg.Spline((0, 0.4, 1, 1.7, 2), (0.1, 0.5, -0.2, 0.3, 0.4), ends="clamped")
+SPLINE = mg.functions.Spline((0, 0.4, 1, 1.7, 2), (0.1, 0.5, -0.2, 0.3, 0.4), ends="clamped")
 CONSTRAINTS = [
-    mg.DotProduct("dot", "cart axis", "arm axis", 0.3),
-    mg.Parallel("parallel", "cart axis", "arm axis"),
-    mg.SameVector("same vector", "cart edge", "arm axis"),
-    mg.AngleBetween("angle", "cart edge", "arm axis", "cart axis", angle=0.7),
-    mg.AngleBetween("turning", "cart edge", "arm axis", "cart axis", angle=mg.Polynomial((0.1, 2, 0.3))),
-    mg.FixedDistance("distance", "on cart", "on ball", 0.9),
-    mg.FixedDistance("winch", "arm.com", "on ball", mg.Harmonic(0.2, 1.5, phase=0.3, offset=1.0)),
-    mg.SamePoint("same point", "on arm", "on ball"),
-    mg.PointInPlane("in plane", "on ball", "spot", "up", 0.2),
-    mg.PointOnLine("on line", "on ball", "on cart", "cart axis"),
-    mg.LinearCombination("sum", {"slide": 1.5, "hinge": -0.5, "knee": 2.0}, mg.Table((0, 1, 2), (0.1, 0.3, 0.2))),
-    mg.Gear("gear", "hinge", "knee", 1.7, 0.2),
-    mg.Driver("driver", "slide", SPLINE),
-    mg.GuidedPoint("guided", "on arm", x=0.3, z=mg.Spline((0, 1, 2, 3), (0.1, 0.2, 0.5, 0.3), ends="not-a-knot")),
-    mg.Rolling("ball rolls", "ball.origin", 0.3, "up", contact=True, plane_point="spot"),
-    mg.Rolling("wheel rolls", "hub", 0.4, "up", kind="wheel", axis="axle", contact=True, plane_point="spot"),
-    mg.Rolling("wheel skims", "hub", 0.5, "cart axis", kind="wheel", axis="axle"),
+    mg.constraints.DotProduct("dot", "cart axis", "arm axis", 0.3),
+    mg.constraints.Parallel("parallel", "cart axis", "arm axis"),
+    mg.constraints.SameVector("same vector", "cart edge", "arm axis"),
+    mg.constraints.AngleBetween("angle", "cart edge", "arm axis", "cart axis", angle=0.7),
+    mg.constraints.AngleBetween(
+        "turning", "cart edge", "arm axis", "cart axis", angle=mg.functions.Polynomial((0.1, 2, 0.3))
+    ),
+    mg.constraints.FixedDistance("distance", "on cart", "on ball", 0.9),
+    mg.constraints.FixedDistance("winch", "arm.com", "on ball", mg.functions.Harmonic(0.2, 1.5, phase=0.3, offset=1.0)),
+    mg.constraints.SamePoint("same point", "on arm", "on ball"),
+    mg.constraints.PointInPlane("in plane", "on ball", "spot", "up", 0.2),
+    mg.constraints.PointOnLine("on line", "on ball", "on cart", "cart axis"),
+    mg.constraints.LinearCombination(
+        "sum", {"slide": 1.5, "hinge": -0.5, "knee": 2.0}, mg.functions.Table((0, 1, 2), (0.1, 0.3, 0.2))
+    ),
+    mg.constraints.Gear("gear", "hinge", "knee", 1.7, 0.2),
+    mg.constraints.Driver("driver", "slide", SPLINE),
+    mg.constraints.GuidedPoint(
+        "guided", "on arm", x=0.3, z=mg.functions.Spline((0, 1, 2, 3), (0.1, 0.2, 0.5, 0.3), ends="not-a-knot")
+    ),
+    mg.constraints.Rolling("ball rolls", "ball.origin", 0.3, "up", contact=True, plane_point="spot"),
+    mg.constraints.Rolling(
+        "wheel rolls", "hub", 0.4, "up", kind="wheel", axis="axle", contact=True, plane_point="spot"
+    ),
+    mg.constraints.Rolling("wheel skims", "hub", 0.5, "cart axis", kind="wheel", axis="axle"),
 ]
 FORCES = [
-    mg.SpringDamper("spring", "on cart", "on ball", 100.0, 3.0, 0.4),
-    mg.SpringCurve("curve", "spot", "on arm", SPLINE, damper=mg.Polynomial((0, 5.0, 0.1)), free_length=0.2),
-    mg.SpringCurve("plain curve", "spot", "on arm", mg.Table((-1, 0, 1), (-5.0, 0.5, 9.0))),
-    mg.TorsionSpring("torsion", "hinge", 5.0, 0.3, 0.1),
-    mg.JointSpring("sprung", "slide", 5.0, 0.3, 0.1),
-    mg.Bushing(
-        "bushing", "on cart", "on arm", (1, 2, 3), (0.1, 0.2, 0.3), (4, 5, 6), (0.4, 0.5, 0.6),
-        (1, 0.2, 0.3, -0.1), (0.9, -0.2, 0.1, 0.4),
+    mg.forces.SpringDamper("spring", "on cart", "on ball", 100.0, 3.0, 0.4),
+    mg.forces.SpringCurve(
+        "curve", "spot", "on arm", SPLINE, damper=mg.functions.Polynomial((0, 5.0, 0.1)), free_length=0.2
     ),
-    mg.Motor("motor", "knee", SPLINE),
-    mg.Motor("constant motor", "slide", 3.0),
-    mg.JointFriction("friction", "hinge", 0.3, 0.02, 0.05),
-    mg.SphereContact("sphere contact", "on ball", 0.1, "spot", "up", 1e4, 0.2, 1.5, 0.3, 0.02),
-    mg.WheelContact("wheel contact", "hub", "axle", 0.3, "spot", "up", 1e4, 0.2, 1.2, 0.3, 0.02),
-    mg.Tyre("tyre", "hub", "axle", 0.35, "spot", "up", 2e5, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.2),
-]  # fmt: skip
+    mg.forces.SpringCurve("plain curve", "spot", "on arm", mg.functions.Table((-1, 0, 1), (-5.0, 0.5, 9.0))),
+    mg.forces.TorsionSpring("torsion", "hinge", 5.0, 0.3, 0.1),
+    mg.forces.JointSpring("sprung", "slide", 5.0, 0.3, 0.1),
+    mg.forces.Bushing(
+        "bushing",
+        "on cart",
+        "on arm",
+        (1, 2, 3),
+        (0.1, 0.2, 0.3),
+        (4, 5, 6),
+        (0.4, 0.5, 0.6),
+        (1, 0.2, 0.3, -0.1),
+        (0.9, -0.2, 0.1, 0.4),
+    ),
+    mg.forces.Motor("motor", "knee", SPLINE),
+    mg.forces.Motor("constant motor", "slide", 3.0),
+    mg.forces.JointFriction("friction", "hinge", 0.3, 0.02, 0.05),
+    mg.forces.SphereContact("sphere contact", "on ball", 0.1, "spot", "up", 1e4, 0.2, 1.5, 0.3, 0.02),
+    mg.forces.WheelContact("wheel contact", "hub", "axle", 0.3, "spot", "up", 1e4, 0.2, 1.2, 0.3, 0.02),
+    mg.forces.Tyre("tyre", "hub", "axle", 0.35, "spot", "up", 2e5, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.2),
+]
 
 
 def cubic_law(t, g, gd):
@@ -187,13 +204,13 @@ def cubic_law(t, g, gd):
     return 5.0 * g**3 + gd * t
 
 
-USER_FORCE = mg.UserForce(
+USER_FORCE = mg.forces.UserForce(
     "user",
     [
-        mg.Separation("on cart", "on ball"),
-        mg.Coordinate("hinge"),
-        mg.Height("on ball", "spot", "up"),
-        mg.Offset("on arm", "spot", (1, 2, 2)),
+        mg.forces.Separation("on cart", "on ball"),
+        mg.forces.Coordinate("hinge"),
+        mg.forces.Height("on ball", "spot", "up"),
+        mg.forces.Offset("on arm", "spot", (1, 2, 2)),
     ],
     cubic_law,
 )

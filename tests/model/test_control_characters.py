@@ -38,16 +38,30 @@ def named(cls: type, name: str) -> object:
     if cls in JOINT_TYPES.values():
         return cls(name, "ground", "b")
     given = {
-        mg.FixedDistance: ("p", "q", 1.0), mg.SamePoint: ("p", "q"), mg.PointInPlane: ("p", "q", "n"),
-        mg.PointOnLine: ("p", "q", "n"), mg.DotProduct: ("u", "v", 0.0), mg.Parallel: ("u", "v"),
-        mg.SameVector: ("u", "v"), mg.AngleBetween: ("u", "v", "n"), mg.LinearCombination: ({"a": 1.0},),
-        mg.Gear: ("a", "b", 2.0), mg.Driver: ("a", 1.0), mg.GuidedPoint: ("p", 1.0), mg.Rolling: ("p", 1.0, "n"),
-        mg.SpringDamper: ("p", "q", 1.0), mg.SpringCurve: ("p", "q", mg.Polynomial((0.0, 1.0))),
-        mg.TorsionSpring: ("a", 1.0), mg.JointSpring: ("a", 1.0),
-        mg.Bushing: ("p", "q"), mg.Motor: ("a", 1.0), mg.JointFriction: ("a", 1.0),
-        mg.SphereContact: ("p", 1.0, "q", "n", 1e3), mg.WheelContact: ("p", "u", 1.0, "q", "n", 1e3),
-        mg.Tyre: ("p", "u", 1.0, "q", "n", 1e3),
-    }[cls]  # fmt: skip
+        mg.constraints.FixedDistance: ("p", "q", 1.0),
+        mg.constraints.SamePoint: ("p", "q"),
+        mg.constraints.PointInPlane: ("p", "q", "n"),
+        mg.constraints.PointOnLine: ("p", "q", "n"),
+        mg.constraints.DotProduct: ("u", "v", 0.0),
+        mg.constraints.Parallel: ("u", "v"),
+        mg.constraints.SameVector: ("u", "v"),
+        mg.constraints.AngleBetween: ("u", "v", "n"),
+        mg.constraints.LinearCombination: ({"a": 1.0},),
+        mg.constraints.Gear: ("a", "b", 2.0),
+        mg.constraints.Driver: ("a", 1.0),
+        mg.constraints.GuidedPoint: ("p", 1.0),
+        mg.constraints.Rolling: ("p", 1.0, "n"),
+        mg.forces.SpringDamper: ("p", "q", 1.0),
+        mg.forces.SpringCurve: ("p", "q", mg.functions.Polynomial((0.0, 1.0))),
+        mg.forces.TorsionSpring: ("a", 1.0),
+        mg.forces.JointSpring: ("a", 1.0),
+        mg.forces.Bushing: ("p", "q"),
+        mg.forces.Motor: ("a", 1.0),
+        mg.forces.JointFriction: ("a", 1.0),
+        mg.forces.SphereContact: ("p", 1.0, "q", "n", 1e3),
+        mg.forces.WheelContact: ("p", "u", 1.0, "q", "n", 1e3),
+        mg.forces.Tyre: ("p", "u", 1.0, "q", "n", 1e3),
+    }[cls]
     return cls(name, *given)
 
 
@@ -73,7 +87,7 @@ def test_nor_does_the_name_of_a_model(name: str) -> None:
 
 def test_messages_are_stripped_wherever_the_text_came_from() -> None:
     hostile = "\x1b]0;title\x07\x1b[2J\u202e\x9b31mtext\nline\ttab"
-    for kind in (mg.InputError, mg.ModelError, mg.AssemblyError, mg.CertificateError):
+    for kind in (mg.InputError, mg.ModelError, mg.AssemblyError, mg.errors.CertificateError):
         assert str(kind(hostile)) == "]0;title[2J31mtext\nline\ttab"
         assert str(pickle.loads(pickle.dumps(kind(hostile)))) == str(kind(hostile))
     assert not any(

@@ -82,21 +82,21 @@ def test_rows_name_markers_coordinates_and_functions():
     ]
     assert TABLES.coords_f[first : first + count, 0].tolist() == list(names.values())
     start, pieces = TABLES.functions_i[function]
-    assert_allclose(TABLES.pieces_f[start : start + pieces], mg.Table((0, 1, 2), (0.1, 0.3, 0.2)).pieces())
+    assert_allclose(TABLES.pieces_f[start : start + pieces], mg.functions.Table((0, 1, 2), (0.1, 0.3, 0.2)).pieces())
     assert (TABLES.rows_i[row("dot: angle"), [3, 4, 7]] == -1).all()
     assert_allclose(TABLES.rows_f[row("guided: point z")], [0, 0, 0, 1, 0])
     assert TABLES.rows_f[row("ball rolls: slip 1"), 4] == 0.3
 
 
 def test_plain_coordinates_behind_balls_have_two_indices():
-    tables = compiled(model_with([mg.Driver("d", "wheel free.y", 0.0)]))
+    tables = compiled(model_with([mg.constraints.Driver("d", "wheel free.y", 0.0)]))
     assert tables.coords_i.tolist() == [[MODEL.q_names.index("wheel free.y"), MODEL.v_slice("wheel free").start + 1]]
     assert tables.coords_i[0, 0] != tables.coords_i[0, 1]
 
 
 def test_markers_sit_in_the_frames_of_atoms():
     """Against the motion of markers: atoms carry body frames by the joint's tail."""
-    model = model_with([mg.SamePoint("c", "on arm", "arm.com")])
+    model = model_with([mg.constraints.SamePoint("c", "on arm", "arm.com")])
     tree, tables = compile_tree(model), compiled(model)
     axes, origin = tree.body_tail["arm"]
     a, b = tables.rows_i[-1, 1:3]
@@ -109,9 +109,16 @@ def test_markers_are_shared_by_name_not_by_numbers():
     same_place = [mg.Point("p", "arm", (0.4, -0.2, 0.1))]
     model = model_with()
     model = mg.Model(
-        "m", model.bodies, model.joints, [*model.points, *same_place], model.vectors,
-        constraints=[mg.FixedDistance("c1", "on arm", "hub", 1.0), mg.FixedDistance("c2", "on arm", "p", 1.0)],
-    )  # fmt: skip
+        "m",
+        model.bodies,
+        model.joints,
+        [*model.points, *same_place],
+        model.vectors,
+        constraints=[
+            mg.constraints.FixedDistance("c1", "on arm", "hub", 1.0),
+            mg.constraints.FixedDistance("c2", "on arm", "p", 1.0),
+        ],
+    )
     (_, a, _, *_), (_, b, c, *_) = compiled(model).rows_i[-2:]
     assert a == b
     assert b != c
@@ -217,7 +224,7 @@ def test_a_design_variable_moves_several_functions():
         "two motors",
         [mg.Body("a", 1.0), mg.Body("b", 1.0)],
         [mg.Revolute("p", "ground", "a"), mg.Revolute("r", "a", "b")],
-        forces=[mg.Motor("m1", "p", mg.Table((0, 1), (0, 0))), mg.Motor("m2", "r", 0.0)],
+        forces=[mg.forces.Motor("m1", "p", mg.functions.Table((0, 1), (0, 0))), mg.forces.Motor("m2", "r", 0.0)],
         variables=[mg.DesignVariable("torque", {"m1.torque.values.1": 1.0, "m2.torque.value": -2.0}, 3.0)],
     )
     assert (model.value("m1.torque.values.1"), model.value("m2.torque.value")) == (3.0, -6.0)

@@ -62,21 +62,23 @@ def test_springs_pull_along_their_line(poses, twists):
     length = np.linalg.norm(d)
     rate = d / length @ (moving("on cart", poses, twists) - moving("on ball", poses, twists))
     assert abs(rate) > 0.1
-    spring = mg.SpringDamper("s", "on cart", "on ball", stiffness=100.0, damping=3.0, free_length=0.4)
+    spring = mg.forces.SpringDamper("s", "on cart", "on ball", stiffness=100.0, damping=3.0, free_length=0.4)
     assert_allclose(forces(spring, poses, twists), [100 * (length - 0.4) + 3 * rate])
-    curve = mg.SpringCurve("s", "on cart", "on ball", SPLINE, damper=mg.Polynomial((0, 5.0, 0.1)), free_length=0.4)
+    curve = mg.forces.SpringCurve(
+        "s", "on cart", "on ball", SPLINE, damper=mg.functions.Polynomial((0, 5.0, 0.1)), free_length=0.4
+    )
     assert_allclose(forces(curve, poses, twists), [SPLINE(length - 0.4) + 5 * rate + 0.1 * rate**2])
-    assert_allclose(forces(mg.SpringCurve("s", "on cart", "on ball", SPLINE), poses, twists), [SPLINE(length)])
+    assert_allclose(forces(mg.forces.SpringCurve("s", "on cart", "on ball", SPLINE), poses, twists), [SPLINE(length)])
 
 
 def test_forces_on_coordinates():
     q, qd = {"hinge": 0.7, "slide": 0.2}, {"hinge": 0.04, "slide": -1.0}
     state = ({}, {}, q, qd)
-    assert_allclose(forces(mg.TorsionSpring("s", "hinge", 5.0, 0.3, 0.1), *state), [5 * 0.6 + 0.3 * 0.04])
-    assert_allclose(forces(mg.JointSpring("s", "slide", 5.0, 0.3, 0.1), *state), [5 * 0.1 - 0.3])
-    assert_allclose(forces(mg.Motor("m", "slide", 3.0), *state), [-3.0])
-    assert_allclose(forces(mg.Motor("m", "slide", SPLINE), *state, t=0.8), [-SPLINE(0.8)])
-    friction = mg.JointFriction("f", "hinge", coulomb=0.3, viscous=0.02, speed=0.05)
+    assert_allclose(forces(mg.forces.TorsionSpring("s", "hinge", 5.0, 0.3, 0.1), *state), [5 * 0.6 + 0.3 * 0.04])
+    assert_allclose(forces(mg.forces.JointSpring("s", "slide", 5.0, 0.3, 0.1), *state), [5 * 0.1 - 0.3])
+    assert_allclose(forces(mg.forces.Motor("m", "slide", 3.0), *state), [-3.0])
+    assert_allclose(forces(mg.forces.Motor("m", "slide", SPLINE), *state, t=0.8), [-SPLINE(0.8)])
+    friction = mg.forces.JointFriction("f", "hinge", coulomb=0.3, viscous=0.02, speed=0.05)
     assert_allclose(forces(friction, *state), [0.3 * np.tanh(0.8) + 0.02 * 0.04])
 
 
@@ -91,7 +93,7 @@ def test_bushing_measures_displacement_and_the_sine_of_rotation():
     poses["arm"] = (body_b.as_matrix(), poses["arm"][1])
     k, K = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
     quaternions = [np.roll(frame.as_quat(), 1) for frame in (frame_a, frame_b)]
-    bushing = mg.Bushing("b", "on cart", "on arm", k, (0, 0, 0), K, (0, 0, 0), *quaternions)
+    bushing = mg.forces.Bushing("b", "on cart", "on arm", k, (0, 0, 0), K, (0, 0, 0), *quaternions)
     d = (body_a * frame_a).inv().apply(at("on arm", poses) - at("on cart", poses))
     still = {body: (np.zeros(3), np.zeros(3)) for body in poses}
     assert_allclose(forces(bushing, poses, still), np.concatenate((k * d, K * w * np.sin(phi))), atol=1e-14)
@@ -104,7 +106,7 @@ def test_bushing_dampers_feel_rates():
     poses = random_poses(rng, BODIES) | {"cart": (turn, np.zeros(3)), "arm": (turn, np.zeros(3))}
     twists = random_twists(rng, BODIES)
     C = np.array([0.4, 0.5, 0.6])
-    bushing = mg.Bushing("b", "cart.origin", "arm.origin", damping=(1, 2, 3), rotational_damping=C)
+    bushing = mg.forces.Bushing("b", "cart.origin", "arm.origin", damping=(1, 2, 3), rotational_damping=C)
     spin, v = (turn.T @ (twists["arm"][i] - twists["cart"][i]) for i in (0, 1))
     assert_allclose(forces(bushing, poses, twists), np.concatenate(((1, 2, 3) * v, C * spin)), atol=1e-14)
 
@@ -115,7 +117,7 @@ def test_sphere_contact_pushes_only_while_it_touches(poses, twists, depth):
     rotation, _ = poses["ball"]
     centre = at("spot", poses) + (0.1 - depth) * n + np.cross(n, [0.3, 0.2, 0.1])
     poses["ball"] = (rotation, centre - rotation @ WHERE("on ball").local)
-    contact = mg.SphereContact("c", "on ball", 0.1, "spot", "up", 1e4, 0.05, 1.5, friction=0.3, slip_speed=0.02)
+    contact = mg.forces.SphereContact("c", "on ball", 0.1, "spot", "up", 1e4, 0.05, 1.5, friction=0.3, slip_speed=0.02)
     got = forces(contact, poses, twists)
     rate = -(n @ moving("on ball", poses, twists))
     push = 1e4 * 0.02**1.5 * (1 + 0.05 * rate) if depth > 0 else 0.0
@@ -146,11 +148,13 @@ def test_wheel_contact_and_tyre(poses, twists):
     twists["wheel"] = (w, v - np.cross(w, rotation @ WHERE("hub").local))
     along = v_ahead - spin * radius  # the lowest point runs back as the wheel turns about the side
     push = 1e4 * sunk
-    wheel = mg.WheelContact("c", "hub", "axle", radius, "spot", "up", 1e4, 0.0, 1.0, friction=0.5, slip_speed=0.1)
+    wheel = mg.forces.WheelContact(
+        "c", "hub", "axle", radius, "spot", "up", 1e4, 0.0, 1.0, friction=0.5, slip_speed=0.1
+    )
     slip = np.array([along, v_side])
     expected = 0.5 * push * slip / np.sqrt(slip @ slip + 0.01)
     assert_allclose(forces(wheel, poses, twists), [-push, *expected], rtol=1e-10)
-    tyre = mg.Tyre(
+    tyre = mg.forces.Tyre(
         "t", "hub", "axle", radius, "spot", "up", 1e4,
         friction_x=1.1, friction_y=0.8, critical_slip=0.12, critical_angle=0.09, low_speed=0.2,
     )  # fmt: skip
@@ -177,8 +181,8 @@ def test_user_force_measures_what_it_says(poses):
     ]
     assert law.kind == rows.USER
     assert_allclose([value(row, poses, q) for row in law.rows], expected)
-    assert mg.UserForce("f", mg.Coordinate("hinge"), cubic_law) == mg.UserForce(
-        "f", [mg.Coordinate("hinge")], cubic_law
+    assert mg.forces.UserForce("f", mg.forces.Coordinate("hinge"), cubic_law) == mg.forces.UserForce(
+        "f", [mg.forces.Coordinate("hinge")], cubic_law
     )
 
 
@@ -193,24 +197,68 @@ def test_forces_equal_and_print(force):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: mg.SpringDamper("f", "a", "b", 1, -2), ValueRangeError, "force 'f': damping = -2 must not be neg"),
-        (lambda: mg.SpringDamper("f", "a", "b", 1, 0, -2), ValueRangeError, "free_length = -2 must not be negative"),
-        (lambda: mg.SpringCurve("f", "a", "b", None), ModelError, "force 'f': curve = None must be a number"),
-        (lambda: mg.TorsionSpring("f", "a", 1, -1), ValueRangeError, "damping = -1"),
-        (lambda: mg.JointSpring("f", "a", 1, -1), ValueRangeError, "damping = -1"),
-        (lambda: mg.Bushing("f", "a", "b", damping=(0, -1, 0)), ValueRangeError, "damping = (0, -1, 0) must not be"),
-        (lambda: mg.Bushing("f", "a", "b", orientation_a=(0, 0, 0, 0)), ZeroAxisError, "orientation_a = (0, 0, 0, 0)"),
-        (lambda: mg.JointFriction("f", "a", -0.1), ValueRangeError, "coulomb = -0.1 must not be negative"),
-        (lambda: mg.JointFriction("f", "a", speed=0), ValueRangeError, "speed = 0 must be positive"),
-        (lambda: mg.SphereContact("f", "a", 0.1, "b", "n", 0), ValueRangeError, "stiffness = 0 must be positive"),
-        (lambda: mg.SphereContact("f", "a", 0.1, "b", "n", 1, exponent=0.9), ValueRangeError, "exponent = 0.9 must be"),
-        (lambda: mg.SphereContact("f", "a", 0.1, "b", "n", 1, friction=-1), ValueRangeError, "friction = -1 must not"),
-        (lambda: mg.WheelContact("f", "a", "w", -1, "b", "n", 1), ValueRangeError, "radius = -1 must be positive"),
-        (lambda: mg.Tyre("f", "a", "w", 1, "b", "n", 1, critical_slip=0), ValueRangeError, "critical_slip = 0 must be"),
-        (lambda: mg.UserForce("f", [], cubic_law), ShapeError, "force 'f': measures = () must be a list of Separation"),
-        (lambda: mg.UserForce("f", ["hinge"], cubic_law), ShapeError, "measures = ('hinge',)"),
-        (lambda: mg.UserForce("f", [mg.Coordinate("hinge")], 3), ShapeError, "function = 3 must be a function of"),
-        (lambda: mg.Offset("a", "b", (0, 0, 0)), ZeroAxisError, "direction = (0, 0, 0) has length zero"),
+        (
+            lambda: mg.forces.SpringDamper("f", "a", "b", 1, -2),
+            ValueRangeError,
+            "force 'f': damping = -2 must not be neg",
+        ),
+        (
+            lambda: mg.forces.SpringDamper("f", "a", "b", 1, 0, -2),
+            ValueRangeError,
+            "free_length = -2 must not be negative",
+        ),
+        (lambda: mg.forces.SpringCurve("f", "a", "b", None), ModelError, "force 'f': curve = None must be a number"),
+        (lambda: mg.forces.TorsionSpring("f", "a", 1, -1), ValueRangeError, "damping = -1"),
+        (lambda: mg.forces.JointSpring("f", "a", 1, -1), ValueRangeError, "damping = -1"),
+        (
+            lambda: mg.forces.Bushing("f", "a", "b", damping=(0, -1, 0)),
+            ValueRangeError,
+            "damping = (0, -1, 0) must not be",
+        ),
+        (
+            lambda: mg.forces.Bushing("f", "a", "b", orientation_a=(0, 0, 0, 0)),
+            ZeroAxisError,
+            "orientation_a = (0, 0, 0, 0)",
+        ),
+        (lambda: mg.forces.JointFriction("f", "a", -0.1), ValueRangeError, "coulomb = -0.1 must not be negative"),
+        (lambda: mg.forces.JointFriction("f", "a", speed=0), ValueRangeError, "speed = 0 must be positive"),
+        (
+            lambda: mg.forces.SphereContact("f", "a", 0.1, "b", "n", 0),
+            ValueRangeError,
+            "stiffness = 0 must be positive",
+        ),
+        (
+            lambda: mg.forces.SphereContact("f", "a", 0.1, "b", "n", 1, exponent=0.9),
+            ValueRangeError,
+            "exponent = 0.9 must be",
+        ),
+        (
+            lambda: mg.forces.SphereContact("f", "a", 0.1, "b", "n", 1, friction=-1),
+            ValueRangeError,
+            "friction = -1 must not",
+        ),
+        (
+            lambda: mg.forces.WheelContact("f", "a", "w", -1, "b", "n", 1),
+            ValueRangeError,
+            "radius = -1 must be positive",
+        ),
+        (
+            lambda: mg.forces.Tyre("f", "a", "w", 1, "b", "n", 1, critical_slip=0),
+            ValueRangeError,
+            "critical_slip = 0 must be",
+        ),
+        (
+            lambda: mg.forces.UserForce("f", [], cubic_law),
+            ShapeError,
+            "force 'f': measures = () must be a list of Separation",
+        ),
+        (lambda: mg.forces.UserForce("f", ["hinge"], cubic_law), ShapeError, "measures = ('hinge',)"),
+        (
+            lambda: mg.forces.UserForce("f", [mg.forces.Coordinate("hinge")], 3),
+            ShapeError,
+            "function = 3 must be a function of",
+        ),
+        (lambda: mg.forces.Offset("a", "b", (0, 0, 0)), ZeroAxisError, "direction = (0, 0, 0) has length zero"),
     ],
 )
 def test_errors_of_numbers(make, error, message):
@@ -219,28 +267,30 @@ def test_errors_of_numbers(make, error, message):
 
 
 def test_a_negative_stiffness_is_a_spring():
-    assert mg.SpringDamper("over centre", "a", "b", stiffness=-10.0).stiffness == -10.0
+    assert mg.forces.SpringDamper("over centre", "a", "b", stiffness=-10.0).stiffness == -10.0
 
 
 @pytest.mark.parametrize(
     ("force", "error", "message"),
     [
         (
-            mg.SpringDamper("f", "hub", "on bal"),
+            mg.forces.SpringDamper("f", "hub", "on bal"),
             UnknownNameError,
             "force 'f': point_b: unknown point 'on bal'. Did",
         ),
-        (mg.Motor("f", "ball free.e1", 1), ValueRangeError, "is an Euler parameter"),
-        (mg.Motor("f", "B", 1), ValueRangeError, "joint 'B' is cut to open a loop"),
-        (mg.SphereContact("f", "hub", 1, "spot", "axle", 1), ValueRangeError, "these must be on one body"),
+        (mg.forces.Motor("f", "ball free.e1", 1), ValueRangeError, "is an Euler parameter"),
+        (mg.forces.Motor("f", "B", 1), ValueRangeError, "joint 'B' is cut to open a loop"),
+        (mg.forces.SphereContact("f", "hub", 1, "spot", "axle", 1), ValueRangeError, "these must be on one body"),
         (
-            mg.WheelContact("f", "hub", "up", 1, "spot", "up", 1),
+            mg.forces.WheelContact("f", "hub", "up", 1, "spot", "up", 1),
             ValueRangeError,
             "point = 'hub' on 'wheel', axis = ",
         ),
-        (mg.Tyre("f", "hub", "axle", 1, "on cart", "up", 1), ValueRangeError, "these must be on one body"),
+        (mg.forces.Tyre("f", "hub", "axle", 1, "on cart", "up", 1), ValueRangeError, "these must be on one body"),
         (
-            mg.UserForce("f", [mg.Coordinate("hinge"), mg.Height("hub", "spot", "upp")], cubic_law),
+            mg.forces.UserForce(
+                "f", [mg.forces.Coordinate("hinge"), mg.forces.Height("hub", "spot", "upp")], cubic_law
+            ),
             UnknownNameError,
             "force 'f': measures[1]: normal: unknown vector 'upp'. Did you mean 'up'?",
         ),

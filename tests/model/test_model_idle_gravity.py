@@ -20,7 +20,7 @@ def idle(model: mg.Model) -> str | None:
     return idle_hinge(model, tree_of(model))
 
 
-def two_links(first: mg.Joint, second: mg.Joint, **options: object) -> mg.Model:
+def two_links(first: mg.results.Joint, second: mg.results.Joint, **options: object) -> mg.Model:
     bodies = [mg.Body("a", 1.0, (0.3, 0.1, 0.2), (1, 1, 1)), mg.Body("b", 1.0, (0.2, 0, 0.1), (1, 1, 1))]
     return mg.Model("two", bodies, [first, second], **options)  # type: ignore[arg-type]
 
@@ -63,7 +63,7 @@ def test_what_gravity_moves(model: mg.Model, hinge: str | None) -> None:
     assert idle(model) == hinge
     if hinge is not None:  # and indeed no configuration has a generalized force of gravity
         rng = np.random.default_rng(1)
-        with pytest.warns(mg.IdleGravityWarning):
+        with pytest.warns(mg.errors.IdleGravityWarning):
             tau = mg.inverse_dynamics(model, rng.uniform(-2, 2, (5, model.n_q)))
         np.testing.assert_allclose(tau, 0.0, atol=1e-12)
 
@@ -88,7 +88,7 @@ def test_massless_ends_do_not_count() -> None:
 )
 def test_said_once_where_it_is_asked(ask) -> None:  # type: ignore[no-untyped-def]
     model = pendulum()
-    with pytest.warns(mg.IdleGravityWarning) as caught:
+    with pytest.warns(mg.errors.IdleGravityWarning) as caught:
         ask(model)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -103,14 +103,14 @@ def test_said_once_where_it_is_asked(ask) -> None:  # type: ignore[no-untyped-de
 
 def test_kinematics_say_nothing() -> None:
     model = pendulum()
-    mg.body_motion(model, [0.3])
+    mg.kinematics.body_motion(model, [0.3])
     mg.assemble(model, {"pin": 0.4})
     mg.mass_matrix(model, [0.3])
 
 
 def drawn(planar: object, tip: tuple[float, float, float], **options: object) -> mg.Model:
-    parts = [mg.NaturalBody("ground", ["O"]), mg.NaturalBody("bob", ["O", "P"], mass=2, com="P")]
-    return mg.model_from_points("drawn", {"O": (0, 0, 0), "P": tip}, parts, planar=planar, **options).model  # type: ignore[arg-type]
+    parts = [mg.drawing.NaturalBody("ground", ["O"]), mg.drawing.NaturalBody("bob", ["O", "P"], mass=2, com="P")]
+    return mg.drawing.model_from_points("drawn", {"O": (0, 0, 0), "P": tip}, parts, planar=planar, **options).model  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,13 @@ def test_every_joint_is_found(ground, moving, relations, kind, name):
     assert drawing.model.constraints == ()
     assert f"{name}: {kind.__name__}, ground - body; " in drawing.report
     # the drawing is where all coordinates are zero, and shared points and vectors stay together
-    motion = mg.marker_motion(drawing.model, list(drawing.markers.values()), drawing.model.neutral())
+    motion = mg.kinematics.marker_motion(drawing.model, list(drawing.markers.values()), drawing.model.neutral())
     wanted = [PLACES[word] if word in PLACES else AXES[word] for word, _ in drawing.markers]
     np.testing.assert_allclose(motion.position, wanted, atol=1e-15)
     q = random_q(drawing.model, np.random.default_rng(1))
     shared = set(ground.split()) & set(moving.split())
     for word in shared:
-        both = mg.marker_motion(drawing.model, [f"{word}@ground", f"{word}@body"], q).position
+        both = mg.kinematics.marker_motion(drawing.model, [f"{word}@ground", f"{word}@body"], q).position
         np.testing.assert_allclose(both[0], both[1], atol=1e-14)
     for relation in relations:
         poses = poses_of(drawing.model, q)
@@ -70,7 +70,9 @@ def test_every_joint_is_found(ground, moving, relations, kind, name):
 
 def test_the_point_of_the_child_moves_in_the_plane():
     model = two_bodies("O ez", "P ez Q", InPlane("O", "P", "ez")).model
-    np.testing.assert_allclose(mg.marker_motion(model, ["P"], [0.1, 0.2, 0.7]).position[0], (0.6, 0.2, 0), atol=1e-15)
+    np.testing.assert_allclose(
+        mg.kinematics.marker_motion(model, ["P"], [0.1, 0.2, 0.7]).position[0], (0.6, 0.2, 0), atol=1e-15
+    )
 
 
 def test_planar_mechanisms_need_points_only():
@@ -93,17 +95,21 @@ def test_what_makes_no_joint_becomes_a_constraint():
         Perpendicular("ez", "ey"),
         OnLine("O", "P", "ex", name="rail"),
         InPlane("O", "P", "ez"),
-        mg.FixedDistance("rope", "T", "Q", 1.0),
+        mg.constraints.FixedDistance("rope", "T", "Q", 1.0),
     )
     assert [type(joint) for joint in drawing.model.joints] == [mg.Cylindrical]
     assert drawing.model.joint_names == ("rail",)
     kinds = {item.name: type(item) for item in drawing.model.constraints}
-    assert kinds == {"ez across ey": mg.DotProduct, "P in plane of O": mg.PointInPlane, "rope": mg.FixedDistance}
-    assert drawing.model.constraint("P in plane of O") == mg.PointInPlane("P in plane of O", "P", "O", "ez")
+    assert kinds == {
+        "ez across ey": mg.constraints.DotProduct,
+        "P in plane of O": mg.constraints.PointInPlane,
+        "rope": mg.constraints.FixedDistance,
+    }
+    assert drawing.model.constraint("P in plane of O") == mg.constraints.PointInPlane("P in plane of O", "P", "O", "ez")
     loose = two_bodies("O T ex", "P Q ex ez", InPlane("O", "P", "ez"))
     assert loose.model.n_v == 6
     same = loose.model.constraint("ex: ground-body")
-    assert same == mg.SameVector("ex: ground-body", "ex@ground", "ex@body")
+    assert same == mg.constraints.SameVector("ex: ground-body", "ex@ground", "ex@body")
     assert "ex: ground-body: constraint SameVector" in loose.report
 
 
@@ -111,16 +117,16 @@ def test_names_of_shared_points_in_forces_and_constraints():
     drawing = two_bodies(
         "P",
         "P Q",
-        mg.FixedDistance("rope", "P@body", "Q", 0.4),
-        mg.FixedDistance("plain", "P", "Q", 0.4),
+        mg.constraints.FixedDistance("rope", "P@body", "Q", 0.4),
+        mg.constraints.FixedDistance("plain", "P", "Q", 0.4),
         forces=[
-            mg.SpringDamper("spring", "P@ground", "Q", 10.0),
-            mg.UserForce("own", [mg.Separation("P@ground", "Q")], lambda t, g, gd: g),
+            mg.forces.SpringDamper("spring", "P@ground", "Q", 10.0),
+            mg.forces.UserForce("own", [mg.forces.Separation("P@ground", "Q")], lambda t, g, gd: g),
         ],
     )
     spring, own = drawing.model.forces
     assert (spring.point_a, spring.point_b) == ("P@ground", "Q")
-    assert own.measures == (mg.Separation("P@ground", "Q"),)
+    assert own.measures == (mg.forces.Separation("P@ground", "Q"),)
     assert drawing.model.constraint("rope").point_a == "P@body"
     assert drawing.model.constraint("plain").point_a == "P@ground"
     assert (drawing.marker("P"), drawing.marker("P", "body"), drawing.marker("Q")) == ("P@ground", "P@body", "Q")

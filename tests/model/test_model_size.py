@@ -33,7 +33,7 @@ def chain(n: int, reverse: bool = False) -> mg.Model:
 
 def bush(rng: np.random.Generator, n: int) -> mg.Model:
     """A random tree of joints with one, three, six and no velocities."""
-    kinds: list[type[mg.Joint]] = [mg.Revolute, mg.Spherical, mg.Floating, mg.Fixed, mg.Prismatic]
+    kinds: list[type[mg.results.Joint]] = [mg.Revolute, mg.Spherical, mg.Floating, mg.Fixed, mg.Prismatic]
     joints = [
         kinds[rng.integers(len(kinds))](
             f"j{k}", f"b{rng.integers(k)}" if k and rng.random() < 0.8 else "ground", f"b{k}"
@@ -112,11 +112,11 @@ def test_long_chains_without_pairs_move_as_others_do() -> None:
     rng = np.random.default_rng(3)
     q, v = rng.uniform(-1, 1, (2, 12))
     a = mg.forward_dynamics(model, q, v, method="factor")
-    moved = mg.simulate(model, q, v, duration=1e-4, step=1e-4)
+    moved = mg.simulate(model, mg.state(model, q, v), duration=1e-4, step=1e-4)
     assert np.abs(a).max() > 1.0
     np.testing.assert_allclose(moved.a[0], a, rtol=1e-9)
     # trapezoidal steps have matrices; both have errors of order h^3
-    other = mg.simulate(model, q, v, duration=1e-4, step=1e-4, scheme="trapezoidal")
+    other = mg.simulate(model, mg.state(model, q, v), duration=1e-4, step=1e-4, scheme="trapezoidal")
     np.testing.assert_allclose(moved.v[1] - v, other.v[1] - v, rtol=1e-3)
 
 
@@ -180,7 +180,7 @@ def test_samples_of_results_beyond_memory() -> None:
     model = chain(3)
     refused(lambda: mg.mass_matrix(model, np.broadcast_to(np.zeros(3), (10**8, 3))), "6.71 GiB", "100000000 samples")
     D = mg.mass_matrix(chain(300), np.zeros((2, 300)))
-    wide = mg.Packed(np.broadcast_to(D.values[:1], (10**4, D.values.shape[1])), D.pattern)
+    wide = mg.terms.Packed(np.broadcast_to(D.values[:1], (10**4, D.values.shape[1])), D.pattern)
     refused(wide.dense, "(10000, 300, 300)", "6.71 GiB", ".sparse()")
 
 

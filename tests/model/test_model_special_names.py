@@ -56,7 +56,7 @@ def test_names_like_patterns_in_gradients_of_motions() -> None:
         joints = [mg.Revolute(pin, "ground", body, axis=(0, 1, 0)), mg.Revolute("p1", body, "b1", axis=(0, 1, 0))]
         swing = mg.simulate(mg.Model("m", bodies, joints), [0.3, 0.1], duration=0.3, step=0.1, tau=[1.0, 0.5])
         wrt = [f"{body}.mass", f"start.position.{pin}", f"tau.{pin}", f"start.veloc*.{pin}"]
-        return mg.gradient(swing, mg.AtEnd(mg.JointCoordinate("p1")), wrt)
+        return mg.gradient(swing, mg.AtEnd(mg.measures.JointCoordinate("p1")), wrt)
 
     special, plain = gradient("b[1]", "p[1]"), gradient("body", "pin")
     assert special.parameters == ("b[1].mass", "start.position.p[1]", "tau.p[1]", "start.velocity.p[1]")

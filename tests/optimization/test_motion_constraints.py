@@ -55,7 +55,7 @@ def point_mass() -> mg.Model:
 
 
 def two_link() -> mg.Model:
-    row = mg.DHRow("revolute", a=0.4)
+    row = mg.drawing.DHRow("revolute", a=0.4)
     bodies = [mg.Body(f"link{i}", 0.5, (-0.2, 0, 0), (0.01, 0.02, 0.02)) for i in (1, 2)]
     base = mg.dh_model("arm", [row, row], bodies=bodies, gravity=(0, -G, 0))
     points = [mg.Point("elbow", "link1"), mg.Point("tip", "link2")]
@@ -82,7 +82,7 @@ def solved(problem, *args, **options):
 
 
 def place(solution, samples, marker="p"):
-    return mg.marker_motion(solution.model, [marker], solution.motion(samples)[1]).position[:, 0]
+    return mg.kinematics.marker_motion(solution.model, [marker], solution.motion(samples)[1]).position[:, 0]
 
 
 # ------------------------------------------------------------------------------------------------------------- costs

@@ -81,7 +81,7 @@ def translation(model: mg.Model, a: tuple[float, float, float], q0: np.ndarray, 
 
 def centre_of_mass(model: mg.Model, q: np.ndarray, v=None, a=None):
     mass = np.array([body.mass for body in model.bodies])
-    m = mg.marker_motion(model, [f"{body.name}.com" for body in model.bodies], q, v, a)
+    m = mg.kinematics.marker_motion(model, [f"{body.name}.com" for body in model.bodies], q, v, a)
     return mass @ m.position / mass.sum(), mass @ m.acceleration / mass.sum()
 
 
@@ -124,15 +124,15 @@ def bare_wrench(q, v, a, loads):
     along the world's axes feel F, hinges with axes e through the base point p feel e . (M - p x F)."""
     tau = mg.inverse_dynamics(BIPED, q, v, a, loads=loads)
     F = tau[:, :3]
-    axes = mg.marker_derivatives(BIPED, ["trunk.spin"], q).x_q[:, 0, :, 3:6]
-    base = mg.marker_motion(BIPED, ["trunk.origin"], q).position[:, 0]
+    axes = mg.kinematics.marker_derivatives(BIPED, ["trunk.spin"], q).x_q[:, 0, :, 3:6]
+    base = mg.kinematics.marker_motion(BIPED, ["trunk.origin"], q).position[:, 0]
     moment = np.linalg.solve(axes.swapaxes(1, 2), tau[:, 3:6, None])[:, :, 0]
     return F, moment + np.cross(base, F)
 
 
 def load_at(body: str, q, F, place, couple) -> mg.Load:
     """A force at a place of the world, as a load on a body."""
-    pose = mg.body_motion(BIPED, q)
+    pose = mg.kinematics.body_motion(BIPED, q)
     k = pose.names.index(body)
     point = np.einsum("tji,tj->ti", pose.R[:, k], place - pose.p[:, k])
     return mg.Load(body, force=F, torque=couple, point=point)
@@ -194,7 +194,7 @@ def test_joints_transmit_what_the_ground_pushes():
     _, q, v, a = motion.motion(11)
     stance = [Stance("foot_right", RIGHT)]
     force, _ = motion.reactions(11, ground=stance).of("knee_right")
-    acceleration = mg.marker_motion(BIPED, ["foot_right.com"], q, v, a).acceleration[:, 0]
+    acceleration = mg.kinematics.marker_motion(BIPED, ["foot_right.com"], q, v, a).acceleration[:, 0]
     expected = 3.0 * (acceleration + UP) - motion.ground_reactions(stance, 11).force
     np.testing.assert_allclose(force, expected, atol=1e-9 * WEIGHT)
 
@@ -215,7 +215,7 @@ def test_an_accelerated_zero_moment_point_is_that_of_a_cart_and_table():
     stance = [Stance("foot_left", LEFT)]
     np.testing.assert_allclose(motion.ground_reactions(stance, 5).zmp[:, :2], expected, atol=1e-9)
     push = [mg.Load("trunk", force=(50.0, 0, 0), point=(0, 0, 0.4))]
-    pose = mg.body_motion(BIPED, motion.motion(5)[1]).of("trunk")
+    pose = mg.kinematics.body_motion(BIPED, motion.motion(5)[1]).of("trunk")
     height = (pose.p + pose.R @ [0, 0, 0.4])[:, 2]
     expected[:, 0] += 50.0 * height / (BIPED.total_mass * (G + acceleration[2]))
     np.testing.assert_allclose(motion.ground_reactions(stance, 5, push).zmp[:, :2], expected, atol=1e-9)
@@ -375,7 +375,7 @@ def test_a_contact_neither_slips_nor_sinks():
         solution = problem.solve(start)
         assert solution.result.success, solution.result.reason
         _, q, v, _ = solution.motion(20 * segments + 1)
-        tip = mg.marker_motion(model, ["tip"], q, v)
+        tip = mg.kinematics.marker_motion(model, ["tip"], q, v)
         standing = slice(0, 10 * segments + 1)
         np.testing.assert_allclose(
             tip.position[standing][::20, 0, :2], np.tile(place[:2], (segments // 2 + 1, 1)), atol=1e-7

@@ -23,7 +23,7 @@ from mechgrad.optimization.motion.splines import Splines
 
 
 def two_link(gravity=(0, 0, 0)):
-    row = mg.DHRow("revolute", a=0.4)
+    row = mg.drawing.DHRow("revolute", a=0.4)
     bodies = [mg.Body(f"link{i}", 0.5, (-0.2, 0, 0), (0.1, 0.1, 0.1)) for i in (1, 2)]
     return mg.dh_model("two-link arm", [row, row], bodies=bodies, gravity=gravity)
 
@@ -79,7 +79,10 @@ def test_lifting(per_segment, T, cost):
 
 @pytest.mark.parametrize(("theta", "T", "cost"), [(np.pi / 2, 0.647030, 0.854080), (0.0, 0.586492, 0.774169)])
 def test_slide_and_hinge(theta, T, cost):
-    rows = [mg.DHRow("prismatic", theta=np.pi / 2, d=0.4, alpha=np.pi / 2), mg.DHRow("revolute", theta=theta, a=0.4)]
+    rows = [
+        mg.drawing.DHRow("prismatic", theta=np.pi / 2, d=0.4, alpha=np.pi / 2),
+        mg.drawing.DHRow("revolute", theta=theta, a=0.4),
+    ]
     bodies = [mg.Body("link1", 0.5, (0, -0.2, 0), (0.1,) * 3), mg.Body("link2", 0.5, (-0.2, 0, 0), (0.1,) * 3)]
     model = mg.dh_model("P-R arm", rows, bodies=bodies, gravity=(0, 0, 0))
     problem = MotionProblem(model, Splines(20), Free(0.1, 2.0)).minimize(Duration(0.99), TorqueSquares(0.01))
@@ -128,7 +131,7 @@ def test_a_point_stays_below_the_ceiling():
         return problem.solve()
 
     free = reach()
-    highest = lambda s: mg.marker_motion(model, ["tip"], s.motion(201)[1]).position[:, 0, 1].max()  # noqa: E731
+    highest = lambda s: mg.kinematics.marker_motion(model, ["tip"], s.motion(201)[1]).position[:, 0, 1].max()  # noqa: E731
     ceiling = highest(free) - 0.1
     kept = reach(PointLimits("tip", -np.inf, (np.inf, ceiling, np.inf), per_segment=4))
     assert kept.result.success, kept.result.reason

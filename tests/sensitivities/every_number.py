@@ -23,10 +23,15 @@ from mechgrad.dynamics.system import System
 
 TREES = (("fully-recursive", "rk4"), ("fully-recursive", "dop853"), ("semi-recursive", "trapezoidal"))
 LOOPS = (
-    (mg.ALI3P(), "trapezoidal"), (mg.ALI3P(), "generalized-alpha"), (mg.Index1(), "rk4"), (mg.Index1(), "newmark"),
-    (mg.Penalty(1e7), "trapezoidal"), (mg.MatrixR(), "trapezoidal"), (mg.MatrixR(), "rk4"),
-)  # fmt: skip
-NONHOLONOMIC = tuple(x for x in LOOPS if not isinstance(x[0], mg.MatrixR))
+    (mg.formulations.ALI3P(), "trapezoidal"),
+    (mg.formulations.ALI3P(), "generalized-alpha"),
+    (mg.formulations.Index1(), "rk4"),
+    (mg.formulations.Index1(), "newmark"),
+    (mg.formulations.Penalty(1e7), "trapezoidal"),
+    (mg.formulations.MatrixR(), "trapezoidal"),
+    (mg.formulations.MatrixR(), "rk4"),
+)
+NONHOLONOMIC = tuple(x for x in LOOPS if not isinstance(x[0], mg.formulations.MatrixR))
 
 
 class Case(NamedTuple):
@@ -53,7 +58,7 @@ def held(model: mg.Model, q: np.ndarray, names: list[str]) -> list[str]:
     """As many of some point coordinates as there are degrees of freedom, those that determine q best."""
     J = System(model).constraints(q[None]).J[0]
     free = np.linalg.svd(J)[2][np.linalg.matrix_rank(J, tol=1e-8) :].T if J.size else np.eye(model.n_v)
-    rows = np.stack([mg.marker_jacobian(model, [name[:-2]], q)[0]["xyz".index(name[-1])] for name in names])
+    rows = np.stack([mg.kinematics.marker_jacobian(model, [name[:-2]], q)[0]["xyz".index(name[-1])] for name in names])
     order = qr((rows @ free).T, mode="economic", pivoting=True)[2][: free.shape[1]]
     return [names[k] for k in order]
 
@@ -61,7 +66,9 @@ def held(model: mg.Model, q: np.ndarray, names: list[str]) -> list[str]:
 def assembled(model: mg.Model, q: np.ndarray, points: list[str], seed: int, t: float = 0.0) -> mg.State:
     """A state near q: coordinates of points and vectors are held, and move."""
     chosen = held(model, q, [f"{name}.{axis}" for name in points for axis in "xyz"])
-    where = {name: mg.marker_motion(model, [name[:-2]], q).position[0, "xyz".index(name[-1])] for name in chosen}
+    where = {
+        name: mg.kinematics.marker_motion(model, [name[:-2]], q).position[0, "xyz".index(name[-1])] for name in chosen
+    }
     rates = np.random.default_rng(seed).normal(size=len(chosen))
     return mg.assemble(model, where, dict(zip(chosen, rates, strict=True)), guess=q, time=t)
 
@@ -92,8 +99,8 @@ def tree_assembled() -> Case:
 def forces_given() -> Case:
     """Every kind of force, all of them pushing."""
     model, (q, v) = mechanisms.forced_tree()
-    law = mg.UserForce(
-        "law", [mg.Separation("on cart", "on ball"), mg.Coordinate("hinge")],
+    law = mg.forces.UserForce(
+        "law", [mg.forces.Separation("on cart", "on ball"), mg.forces.Coordinate("hinge")],
         lambda t, g, gd, k, c: np.array([k * g[0] ** 2 + t * gd[1], c * gd[1] ** 3 + g[0]]),
         numbers={"k": 3.0, "c": 0.4},
     )  # fmt: skip
@@ -101,7 +108,7 @@ def forces_given() -> Case:
     # a little deeper than contacts and tyre need to push
     up = model.vector("up").direction / np.linalg.norm(model.vector("up").direction)
     for joint, point, height in (("ball free", "on ball", 0.09), ("wheel free", "hub", 0.24)):
-        x, floor = mg.marker_motion(model, [point, "spot"], q).position
+        x, floor = mg.kinematics.marker_motion(model, [point, "spot"], q).position
         q = np.array(q)
         q[model.q_slice(joint).start : model.q_slice(joint).start + 3] += (height - up @ (x - floor)) * up
     still = {
@@ -132,24 +139,35 @@ def springs() -> mg.Model:
         mg.Point("seat", "ground", (0.15, 1.05, 0.25)),
     ]  # fmt: skip
     vectors = [mg.Vector("up", "ground", (0.1, 0.05, 1.0))]
-    curve = mg.Spline((-1.0, -0.2, 0.1, 0.5, 1.5), (-40.0, -6.0, 2.0, 15.0, 70.0), ends="not-a-knot")
+    curve = mg.functions.Spline((-1.0, -0.2, 0.1, 0.5, 1.5), (-40.0, -6.0, 2.0, 15.0, 70.0), ends="not-a-knot")
     forces = [
-        mg.SpringDamper("spring", "P cart", "wall", 60.0, 1.0, 0.5),
-        mg.SpringCurve("curve", "P arm", "wall", curve, damper=mg.Polynomial((0.0, 0.5, 0.1)), free_length=0.6),
-        mg.TorsionSpring("torsion", "hinge", 9.0, 0.2, 0.3),
-        mg.JointSpring("sprung", "drop", 7.0, 0.3, 0.2),
-        mg.JointFriction("rub", "hinge", 0.2, 0.1, 0.3),
-        mg.Bushing(
-            "bushing", "P block", "seat", (300, 400, 500), (3, 2, 1), (20, 30, 40), (0.4, 0.5, 0.6),
-            (1, 0.02, 0.03, -0.01), (0.99, -0.02, 0.1, 0.04),
+        mg.forces.SpringDamper("spring", "P cart", "wall", 60.0, 1.0, 0.5),
+        mg.forces.SpringCurve(
+            "curve", "P arm", "wall", curve, damper=mg.functions.Polynomial((0.0, 0.5, 0.1)), free_length=0.6
         ),
-        mg.Motor("motor", "hinge", mg.Harmonic(0.7, frequency=0.4, phase=0.3, offset=0.2)),
-        mg.SphereContact("ground contact", "P ball", 0.1, "floor", "up", 4e3, 0.2, 1.5, 0.3, 0.02),
-        mg.UserForce(
-            "law", [mg.Coordinate("slide")], lambda t, g, gd, k, c: k * g**3 + c * gd + 0.1 * t,
+        mg.forces.TorsionSpring("torsion", "hinge", 9.0, 0.2, 0.3),
+        mg.forces.JointSpring("sprung", "drop", 7.0, 0.3, 0.2),
+        mg.forces.JointFriction("rub", "hinge", 0.2, 0.1, 0.3),
+        mg.forces.Bushing(
+            "bushing",
+            "P block",
+            "seat",
+            (300, 400, 500),
+            (3, 2, 1),
+            (20, 30, 40),
+            (0.4, 0.5, 0.6),
+            (1, 0.02, 0.03, -0.01),
+            (0.99, -0.02, 0.1, 0.04),
+        ),
+        mg.forces.Motor("motor", "hinge", mg.functions.Harmonic(0.7, frequency=0.4, phase=0.3, offset=0.2)),
+        mg.forces.SphereContact("ground contact", "P ball", 0.1, "floor", "up", 4e3, 0.2, 1.5, 0.3, 0.02),
+        mg.forces.UserForce(
+            "law",
+            [mg.forces.Coordinate("slide")],
+            lambda t, g, gd, k, c: k * g**3 + c * gd + 0.1 * t,
             numbers={"k": 8.0, "c": 0.5},
         ),
-    ]  # fmt: skip
+    ]
     return mg.Model("springs", bodies, joints, points, vectors, forces=forces)
 
 
@@ -195,14 +213,14 @@ def constraints_assembled() -> Case:
     vectors.append(mg.Vector("slanted", "ground", (0.3, 0.2, 1.0)))
     vectors.append(mg.Vector("leaning", "ground", (0.4, 0.1, 0.9)))
     points.append(mg.Point("hook", "ground", (15.3, 0.4, 0.6)))
-    constraints.append(mg.Parallel("parallel rule", "U f", "slanted"))
+    constraints.append(mg.constraints.Parallel("parallel rule", "U f", "slanted"))
     free("k", (13, 1, 0))
-    constraints.append(mg.GuidedPoint("lift rule", "P k", z=mg.Polynomial((0.5, 0.3, 0.2))))
+    constraints.append(mg.constraints.GuidedPoint("lift rule", "P k", z=mg.functions.Polynomial((0.5, 0.3, 0.2))))
     free("g", (15, 0, 0))
-    constraints.append(mg.SamePoint("point rule", "P g", "hook"))
+    constraints.append(mg.constraints.SamePoint("point rule", "P g", "hook"))
     free("h", (16, 0, 0))
-    constraints.append(mg.SameVector("vector rule", "U h", "leaning"))
-    constraints.append(mg.FixedDistance("rod rule", "P h", "hook", 1.4))
+    constraints.append(mg.constraints.SameVector("vector rule", "U h", "leaning"))
+    constraints.append(mg.constraints.FixedDistance("rod rule", "P h", "hook", 1.4))
     model = mg.Model("constrained", bodies, joints, points, vectors, constraints=constraints)
     t0 = 0.07
     q = mg.assemble(model, time=t0).q
@@ -225,8 +243,10 @@ def rolling() -> Case:
     ]  # fmt: skip
     vectors = [mg.Vector("up", "ground", (0.1, -0.2, 1.5)), mg.Vector("axle", "wheel", (0.1, 2.0, 0.2))]
     constraints = [
-        mg.Rolling("ball rolls", "centre", 0.3, "up", contact=True, plane_point="floor"),
-        mg.Rolling("wheel rolls", "hub", 0.4, "up", kind="wheel", axis="axle", contact=True, plane_point="floor"),
+        mg.constraints.Rolling("ball rolls", "centre", 0.3, "up", contact=True, plane_point="floor"),
+        mg.constraints.Rolling(
+            "wheel rolls", "hub", 0.4, "up", kind="wheel", axis="axle", contact=True, plane_point="floor"
+        ),
     ]
     model = mg.Model("rolling", bodies, joints, points, vectors, constraints=constraints)
     guess = model.neutral()
@@ -248,17 +268,19 @@ def held_positions(model, q):
         J = system.constraints(q[None]).J[0][: system.n_holonomic]
         columns = list(range(model.v_slice(f"{body} free").start, model.v_slice(f"{body} free").stop))
         names = [f"{p}.{axis}" for p in points for axis in "xyz"]
-        rows = np.stack([mg.marker_jacobian(model, [n[:-2]], q)[0]["xyz".index(n[-1])][columns] for n in names])
+        rows = np.stack(
+            [mg.kinematics.marker_jacobian(model, [n[:-2]], q)[0]["xyz".index(n[-1])][columns] for n in names]
+        )
         own = J[:, columns]
         own = own[np.abs(own).max(axis=1) > 1e-9]
         free = np.linalg.svd(own)[2][len(own) :].T
         # five numbers of six: two points fix a body but for the turn about their line
-        extra = np.stack([mg.marker_jacobian(model, [f"{body}.com"], q)[0][k][columns] for k in range(3)])
+        extra = np.stack([mg.kinematics.marker_jacobian(model, [f"{body}.com"], q)[0][k][columns] for k in range(3)])
         names += [f"{body}.com.{axis}" for axis in "xyz"]
         rows = np.concatenate([rows, extra])
         order = qr((rows @ free).T, mode="economic", pivoting=True)[2][: free.shape[1]]
         chosen += [names[k] for k in order]
-    return {n: mg.marker_motion(model, [n[:-2]], q).position[0, "xyz".index(n[-1])] for n in chosen}
+    return {n: mg.kinematics.marker_motion(model, [n[:-2]], q).position[0, "xyz".index(n[-1])] for n in chosen}
 
 
 def ring(kind) -> Callable[[], Case]:

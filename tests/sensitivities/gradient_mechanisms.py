@@ -13,7 +13,7 @@ import row_values as plain
 import mechgrad as mg
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
 
-SPLINE = mg.Spline((0.0, 0.05, 0.1, 0.3), (0.5, 2.0, -1.0, 0.3))
+SPLINE = mg.functions.Spline((0.0, 0.05, 0.1, 0.3), (0.5, 2.0, -1.0, 0.3))
 
 
 def linked_five_bar(**more):
@@ -35,7 +35,9 @@ def held_five_bar(model, rates=(0.0, 0.0)):
 
 def driven_five_bar():
     """With a motor that follows a spline, friction, and a turning start."""
-    model = linked_five_bar(forces=[mg.Motor("motor", "A", SPLINE), mg.JointFriction("rub", "1", 0.4, 0.1, 0.5)])
+    model = linked_five_bar(
+        forces=[mg.forces.Motor("motor", "A", SPLINE), mg.forces.JointFriction("rub", "1", 0.4, 0.1, 0.5)]
+    )
     return model, held_five_bar(model, (0.4, -0.3))
 
 
@@ -45,7 +47,7 @@ def redundant_five_bar():
     points = [*m.points, mg.Point("end", "3B", (np.sqrt(2.0), 0, 0))]
     model = mg.Model(
         "redundant", m.bodies, m.joints, points, gravity=m.gravity, forces=m.forces,
-        constraints=[mg.SamePoint("again", "end", "PB")],
+        constraints=[mg.constraints.SamePoint("again", "end", "PB")],
     )  # fmt: skip
     return model, held_five_bar(model, (0.2, 0.1))
 
@@ -89,32 +91,36 @@ def constrained():
         body(name, "ground", joint)
 
     cross("dot", 0)
-    constraints.append(mg.DotProduct("dot rule", "U dot", "up", 0.7))
+    constraints.append(mg.constraints.DotProduct("dot rule", "U dot", "up", 0.7))
     held["dot cross.angle1"] = 0.4
     cross("angle", 1)
-    constraints.append(mg.AngleBetween("angle rule", "up", "U angle", "ahead", angle=mg.Polynomial((0.3, 0.2))))
+    constraints.append(
+        mg.constraints.AngleBetween("angle rule", "up", "U angle", "ahead", angle=mg.functions.Polynomial((0.3, 0.2)))
+    )
     held["angle cross.angle2"] = 0.3
     cross("plane", 2)
-    constraints.append(mg.PointInPlane("plane rule", "P plane", "ground.origin", "up", 0.45))
+    constraints.append(mg.constraints.PointInPlane("plane rule", "P plane", "ground.origin", "up", 0.45))
     held["plane cross.angle1"] = 0.3
     cross("rope", 3)
-    constraints.append(mg.FixedDistance("rope rule", "P rope", "P plane", mg.Harmonic(0.02, 1.5, offset=1.2)))
+    constraints.append(
+        mg.constraints.FixedDistance("rope rule", "P rope", "P plane", mg.functions.Harmonic(0.02, 1.5, offset=1.2))
+    )
     held["rope cross.angle1"] = 0.2
     for k, name in enumerate(("first", "second", "third")):
         body(name, "ground", mg.Prismatic(f"{name} slide", "ground", name, (4 + k, 0, 0), axis=(0.1, 0.2, 1)))
-    constraints.append(mg.Gear("gear rule", "first slide", "second slide", 1.7, 0.1))
-    constraints.append(mg.Driver("driver rule", "third slide", SPLINE))
+    constraints.append(mg.constraints.Gear("gear rule", "first slide", "second slide", 1.7, 0.1))
+    constraints.append(mg.constraints.Driver("driver rule", "third slide", SPLINE))
     held["first slide"] = 0.2
     body("a", "ground", mg.Prismatic("a slide", "ground", "a", (8, 0, 0), axis=(1, 0, 0)))
     body("b", "a", mg.Revolute("b hinge", "a", "b", (0.4, 0, 0), axis=(0, 1, 0)))
-    constraints.append(mg.LinearCombination("sum rule", {"a slide": 1.5, "b hinge": -0.5}, 0.1))
+    constraints.append(mg.constraints.LinearCombination("sum rule", {"a slide": 1.5, "b hinge": -0.5}, 0.1))
     held["a slide"] = 0.1
     body("c", "ground", mg.Planar("c plane", "ground", "c", (10, 0, 0)))
-    constraints.append(mg.GuidedPoint("guided rule", "P c", x=10.4, y=SPLINE))
+    constraints.append(mg.constraints.GuidedPoint("guided rule", "P c", x=10.4, y=SPLINE))
     held["c plane.angle"] = 0.2
     body("d", "ground", mg.Cardan("d cross", "ground", "d", (12, 0, 0), axis1=(0, 0, 1), axis2=(0, 1, 0)))
     body("e", "d", mg.Prismatic("e slide", "d", "e", (0.5, 0, 0), axis=(1, 0, 0)))
-    constraints.append(mg.PointOnLine("line rule", "P e", "rail", "along rail"))
+    constraints.append(mg.constraints.PointOnLine("line rule", "P e", "rail", "along rail"))
     held["d cross.angle1"] = 0.1
     model = mg.Model("constrained", bodies, joints, points, vectors, constraints=constraints)
     start = mg.assemble(model, held)

@@ -47,15 +47,15 @@ def model(rope=True):
         mg.Prismatic("reach", "fore", "tool", origin=REACH, axis=SLIDE_AXIS),
     ]
     forces = [
-        mg.SpringDamper("spring", "eye", "tip", **SPRING),
-        mg.TorsionSpring("bend", "elbow", **BEND),
-        mg.Motor("drive", "elbow", mg.Spline(*TORQUE)),
-        mg.JointFriction("rub", "reach", **RUB),
-        mg.Bushing("mount", "wall", "eye", K, C, KR, CR, FRAME_A, FRAME_B),
+        mg.forces.SpringDamper("spring", "eye", "tip", **SPRING),
+        mg.forces.TorsionSpring("bend", "elbow", **BEND),
+        mg.forces.Motor("drive", "elbow", mg.functions.Spline(*TORQUE)),
+        mg.forces.JointFriction("rub", "reach", **RUB),
+        mg.forces.Bushing("mount", "wall", "eye", K, C, KR, CR, FRAME_A, FRAME_B),
     ]
     points = [mg.Point(name, *place) for name, place in POINTS.items()]
     vectors = [mg.Vector(name, *place) for name, place in VECTORS.items()]
-    ropes = [mg.FixedDistance("rope", "ring", "tip", rope_length())] if rope else []
+    ropes = [mg.constraints.FixedDistance("rope", "ring", "tip", rope_length())] if rope else []
     return mg.Model("measured", bodies, joints, points, vectors, GRAVITY, constraints=ropes, forces=forces)
 
 

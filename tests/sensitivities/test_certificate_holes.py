@@ -25,7 +25,7 @@ from mechgrad.sensitivities.starts.assembled import AssembledStart
 from mechgrad.sensitivities.starts.base import Rates
 from mechgrad.sensitivities.starts.rest import StaticEquations
 
-TIP = mg.AtEnd(mg.PointPosition("tip"))
+TIP = mg.AtEnd(mg.measures.PointPosition("tip"))
 
 
 def assembled_arm():
@@ -47,33 +47,33 @@ def pushed_arm():
 def five_bar():
     model, start = mechanisms.driven_five_bar()
     motion = mg.simulate(model, start, duration=0.1, step=2e-3)
-    goal = mg.Integral(lambda x: (x * x).sum(-1), mg.PointVelocity("P2"))
+    goal = mg.Integral(lambda x: (x * x).sum(-1), mg.measures.PointVelocity("P2"))
     return motion, goal, ["A1.mass", "L_A1", "S1.stiffness", "motor.torque.values.1", "motor.torque.values.3"]
 
 
 def stored_few():
     """A motion that keeps every fifth of its steps; integrals see them all."""
-    motion = mg.simulate(arm(), [0.3, 0.4], [1.0, -2.0], duration=0.2, step=5e-3, samples=9)
+    motion = mg.simulate(arm(), mg.state(arm(), [0.3, 0.4], [1.0, -2.0]), duration=0.2, step=5e-3, samples=9)
     return (
         motion,
-        mg.Integral(lambda x: (x * x).sum(-1), mg.PointVelocity("tip")),
+        mg.Integral(lambda x: (x * x).sum(-1), mg.measures.PointVelocity("tip")),
         ["u.mass", "e.origin.x", "k1.stiffness"],
     )
 
 
 def bouncing():
     """A ball that touches the ground and leaves it again, with error control."""
-    floor = mg.SphereContact("floor", "centre", 0.1, "plane", "up", 2e3, 0.2, 1.5)
+    floor = mg.forces.SphereContact("floor", "centre", 0.1, "plane", "up", 2e3, 0.2, 1.5)
     model = mg.Model(
         "ball", [mg.Body("ball", 1.0)], [mg.Prismatic("z", "ground", "ball", axis=(0, 0, 1))],
         [mg.Point("centre", "ball"), mg.Point("plane", "ground"), mg.Point("tip", "ball")],
         [mg.Vector("up", "ground", (0, 0, 1))], forces=[floor],
     )  # fmt: skip
-    motion = mg.simulate(model, [0.2], [-1.0], duration=0.4, samples=11, rtol=1e-8, atol=1e-8)
+    motion = mg.simulate(model, mg.state(model, [0.2], [-1.0]), duration=0.4, samples=11, rtol=1e-8, atol=1e-8)
     assert len(motion.events) >= 2
     return (
         motion,
-        mg.Integral(lambda v: v**2, mg.JointVelocity("z")),
+        mg.Integral(lambda v: v**2, mg.measures.JointVelocity("z")),
         ["floor.stiffness", "floor.damping", "ball.mass", "start.position.z"],
     )
 

@@ -20,17 +20,23 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "generalized-alpha": {"scheme": "generalized-alpha", "step": 2e-3},
 }
 IDS = list(SCHEMES)
-TIGHT = mg.MatrixR(tolerance=1e-13)  # complex steps feel the tolerance of Newton's iteration
+TIGHT = mg.formulations.MatrixR(tolerance=1e-13)  # complex steps feel the tolerance of Newton's iteration
 WRT = ["crank.mass", "B.origin.x", "D.origin.x", "coupler.com.x", "rocker.inertia.zz", "gravity.y", "start.position.A",
        "start.velocity.A"]  # fmt: skip
 
 
-def goals() -> dict[str, mg.Objective]:
+def goals() -> dict[str, mg.measures.Objective]:
     """Velocities at the end; accelerations and multipliers all along, on both sides of every change."""
     along = mg.Integral(
-        lambda a, force: (a * a).sum(-1) + 0.1 * force**2, mg.PointAcceleration("P"), mg.Multiplier("D: point x")
+        lambda a, force: (a * a).sum(-1) + 0.1 * force**2,
+        mg.measures.PointAcceleration("P"),
+        mg.measures.Multiplier("D: point x"),
     )
-    return {"end": mg.AtEnd(mg.PointVelocity("P")), "along": along, "halfway": mg.AtTime(0.9, mg.JointVelocity("C"))}
+    return {
+        "end": mg.AtEnd(mg.measures.PointVelocity("P")),
+        "along": along,
+        "halfway": mg.AtTime(0.9, mg.measures.JointVelocity("C")),
+    }
 
 
 def scaled(found: FloatArray, exact: FloatArray) -> float:
@@ -70,7 +76,7 @@ def test_differences_see_the_same(name: str) -> None:
 def test_changes_between_reports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps between reports are taken again, with the choices that were made; a few at a time, if memory is short."""
     model, start = rockers()
-    end = mg.AtEnd(mg.PointVelocity("P"))
+    end = mg.AtEnd(mg.measures.PointVelocity("P"))
     how = {"duration": 1.3, "formulation": TIGHT, **SCHEMES[name]}
     every, few = mg.simulate(model, start, **how), mg.simulate(model, start, samples=6, **how)
     inside = [chosen.t for chosen in few.choices[1:] if np.abs(few.t - chosen.t).min() > 1e-3]
@@ -92,7 +98,7 @@ def test_a_change_at_a_report(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     step = int(mg.simulate(model, start, duration=1.3, **how).trace.choices.first[1])
     motion = mg.simulate(model, start, duration=2 * step * how["step"], samples=3, **how)
     assert motion.choices[1].t == pytest.approx(motion.t[1], abs=1e-12)
-    end = mg.AtEnd(mg.PointVelocity("P"))
+    end = mg.AtEnd(mg.measures.PointVelocity("P"))
     exact = mg.gradient(motion, end, WRT, method="complex").array
     monkeypatch.setattr(independent, "CHUNK_BYTES", 1)
     for method in ("direct", "adjoint"):
@@ -106,7 +112,7 @@ def test_two_freedoms(name: str) -> None:
     assert len(motion.choices) >= 3
     assert {len(chosen.independent) for chosen in motion.choices} == {2}
     wrt = ["A1.mass", "23.com.x", "1.origin.x", "B.origin.y", "gravity.y", "start.position.A", "start.velocity.1"]
-    end = mg.AtEnd(mg.PointVelocity("P2"))
+    end = mg.AtEnd(mg.measures.PointVelocity("P2"))
     by = {method: mg.gradient(motion, end, wrt, method=method).array for method in ("direct", "adjoint", "complex")}
     assert (np.abs(by["complex"]).max(axis=0) / np.abs(by["complex"]).max()).min() > 1e-4
     assert scaled(by["adjoint"], by["direct"]) < 1e-11
@@ -121,7 +127,7 @@ def test_redundant_rows(name: str) -> None:
     motion = mg.simulate(model, np.zeros(5), duration=1.4, formulation=TIGHT, **(SCHEMES[name] | {"samples": 71}))
     assert len({chosen.rows for chosen in motion.choices}) > 1
     wrt = ["bar2.mass", "bar3.com.x", "bar3.com.z", "bar4.inertia.yy", "gravity.y"]
-    end = mg.AtEnd(mg.PointVelocity("P"))
+    end = mg.AtEnd(mg.measures.PointVelocity("P"))
     by = {method: mg.gradient(motion, end, wrt, method=method).array for method in ("direct", "adjoint", "complex")}
     assert (np.abs(by["complex"]).max(axis=0) / np.abs(by["complex"]).max()).min() > 1e-4
     assert scaled(by["adjoint"], by["direct"]) < 1e-11
@@ -139,7 +145,7 @@ def test_multipliers_of_rows_that_are_solved() -> None:
         assert len(idle) == 1
         assert motion.multipliers[k, idle[0]] == 0.0
         assert np.abs(motion.multipliers[k]).max() > 1.0
-    along = mg.Integral(lambda force: force**2, mg.Multiplier(motion.choices[0].rows[0]))
+    along = mg.Integral(lambda force: force**2, mg.measures.Multiplier(motion.choices[0].rows[0]))
     wrt = ["bar2.mass", "bar3.com.x", "gravity.y"]
     by = {method: mg.gradient(motion, along, wrt, method=method).array for method in ("direct", "adjoint", "complex")}
     assert np.abs(by["complex"]).min() > 1e-3
@@ -154,7 +160,7 @@ def test_choices_are_held_when_a_motion_is_taken_again(name: str) -> None:
     how = {"duration": 1.3, "formulation": TIGHT, **SCHEMES[name]}
     motion = mg.simulate(model, start, **how)
     heavier = model.with_values({"coupler.mass": 1.65})
-    own = mg.simulate(heavier, start.q, start.v, **how)
+    own = mg.simulate(heavier, mg.state(heavier, start.q, start.v), **how)
     held = simulate_again(motion, heavier, start.q, start.v)
     assert np.abs(own.q[-1] - motion.q[-1]).max() > 1e-3
     assert not np.array_equal(own.trace.choices.first, motion.trace.choices.first)
@@ -169,7 +175,9 @@ def test_choices_are_held_when_a_motion_is_taken_again(name: str) -> None:
 def test_continuous_adjoint(scheme: str) -> None:
     """Of order two in the distance of instants, through changes too."""
     model, start = rockers()
-    along = mg.Integral(lambda a: (a * a).sum(-1), mg.PointAcceleration("P")) + mg.AtEnd(mg.JointVelocity("B"))
+    along = mg.Integral(lambda a: (a * a).sum(-1), mg.measures.PointAcceleration("P")) + mg.AtEnd(
+        mg.measures.JointVelocity("B")
+    )
     errors = []
     for step in (1e-3, 5e-4):
         motion = mg.simulate(model, start, duration=1.3, formulation=TIGHT, scheme=scheme, step=step)

@@ -13,8 +13,8 @@ from mechgrad.sensitivities.accuracy import accuracy_note, expected_accuracy
 
 WRT = ["floor.stiffness", "floor.damping", "floor.radius", "ball.mass", "spring.stiffness", "start.velocity.free.wy"]
 GOALS = [
-    mg.Integral(lambda x: (x * x).sum(-1), mg.PointVelocity("top.origin")),
-    mg.AtEnd(mg.PointPosition("top.origin")),
+    mg.Integral(lambda x: (x * x).sum(-1), mg.measures.PointVelocity("top.origin")),
+    mg.AtEnd(mg.measures.PointPosition("top.origin")),
 ]
 NUMBERS = {"sphere": (2e4, 0.3, 1.5), "wheel": (2e4, 0.3, 1.0), "tyre": (2e4, 0.2, 1.0)}
 
@@ -25,14 +25,14 @@ def hopper(kind: str = "sphere", *numbers: float) -> tuple[mg.Model, np.ndarray,
     top = mg.Body("top", 0.5, inertia=(0.01, 0.01, 0.01))
     up, axle = mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axle", "ball", (0, 1, 0))
     plane = "ground.origin", "up", *(numbers or NUMBERS[kind])
-    floor: mg.Force
+    floor: mg.forces.Force
     if kind == "sphere":
-        floor = mg.SphereContact("floor", "ball.origin", 0.2, *plane, 0.3, 0.05)
+        floor = mg.forces.SphereContact("floor", "ball.origin", 0.2, *plane, 0.3, 0.05)
     elif kind == "wheel":
-        floor = mg.WheelContact("floor", "ball.origin", "axle", 0.2, *plane, 0.3, 0.05)
+        floor = mg.forces.WheelContact("floor", "ball.origin", "axle", 0.2, *plane, 0.3, 0.05)
     else:
-        floor = mg.Tyre("floor", "ball.origin", "axle", 0.2, *plane, low_speed=0.5)
-    spring = mg.SpringDamper("spring", "ball.origin", "top.origin", 300.0, 0.5, 0.5)
+        floor = mg.forces.Tyre("floor", "ball.origin", "axle", 0.2, *plane, low_speed=0.5)
+    spring = mg.forces.SpringDamper("spring", "ball.origin", "top.origin", 300.0, 0.5, 0.5)
     joints = [mg.Floating("free", "ground", "ball"), mg.Prismatic("rod", "ball", "top", axis=(0, 0.1, 1))]
     model = mg.Model("hopper", [ball, top], joints, vectors=[up, axle], forces=[floor, spring])
     q, v = model.neutral(), np.zeros(model.n_v)
@@ -43,12 +43,12 @@ def hopper(kind: str = "sphere", *numbers: float) -> tuple[mg.Model, np.ndarray,
 
 def hop(kind: str = "sphere", rtol: float = 1e-8, numbers: tuple[float, ...] = ()) -> mg.Trajectory:
     model, q, v = hopper(kind, *numbers)
-    return mg.simulate(model, q, v, duration=0.35, scheme="dop853", samples=36, rtol=rtol, atol=rtol)
+    return mg.simulate(model, mg.state(model, q, v), duration=0.35, scheme="dop853", samples=36, rtol=rtol, atol=rtol)
 
 
 def gap(model: mg.Model, q: np.ndarray) -> np.ndarray:
     """Height of the sphere over the floor."""
-    return np.asarray(mg.marker_motion(model, ["ball.origin"], np.atleast_2d(q)).position[:, 0, 2] - 0.2)
+    return np.asarray(mg.kinematics.marker_motion(model, ["ball.origin"], np.atleast_2d(q)).position[:, 0, 2] - 0.2)
 
 
 def test_steps_lie_on_one_side_of_every_switch() -> None:
@@ -68,7 +68,7 @@ def test_steps_lie_on_one_side_of_every_switch() -> None:
 def test_a_switch_is_found_where_it_is() -> None:
     """Free fall from rest: touch-down after sqrt(2 h / g); a ball without damping leaves as fast as it came."""
     up = mg.Vector("up", "ground", (0, 0, 1))
-    floor = mg.SphereContact("floor", "ball.origin", 0.1, "ground.origin", "up", 3e4, 0.0, 1.0)
+    floor = mg.forces.SphereContact("floor", "ball.origin", 0.1, "ground.origin", "up", 3e4, 0.0, 1.0)
     joint = mg.Prismatic("z", "ground", "ball", axis=(0, 0, 1))
     model = mg.Model("drop", [mg.Body("ball", 1.3)], [joint], vectors=[up], forces=[floor])
     motion = mg.simulate(model, [0.3], duration=0.7, scheme="dop853", rtol=1e-10, atol=1e-10)
@@ -81,7 +81,7 @@ def test_a_switch_is_found_where_it_is() -> None:
 def test_a_push_that_damping_ends_is_a_switch() -> None:
     """A ball is torn off the floor: the push ends where 1 + damping d' = 0, still within the floor."""
     up, D = mg.Vector("up", "ground", (0, 0, 1)), 2.0
-    floor = mg.SphereContact("floor", "ball.origin", 0.1, "ground.origin", "up", 3e4, D, 1.0)
+    floor = mg.forces.SphereContact("floor", "ball.origin", 0.1, "ground.origin", "up", 3e4, D, 1.0)
     joint = mg.Prismatic("z", "ground", "ball", axis=(0, 0, 1))
     model = mg.Model("thrown", [mg.Body("ball", 1.3)], [joint], vectors=[up], forces=[floor])
     how = {"duration": 0.2, "scheme": "dop853", "rtol": 1e-9, "atol": 1e-9, "samples": 11}
@@ -92,7 +92,9 @@ def test_a_push_that_damping_ends_is_a_switch() -> None:
     depth, rate = 0.1 - path[k, 2], -path[k, 3]
     assert depth > 1e-3
     assert 1.0 + D * rate == pytest.approx(0.0, abs=1e-11)
-    assert mg.gradient(motion, mg.AtEnd(mg.JointCoordinate("z")), ["floor.damping", "ball.mass"]).certify().passed
+    assert (
+        mg.gradient(motion, mg.AtEnd(mg.measures.JointCoordinate("z")), ["floor.damping", "ball.mass"]).certify().passed
+    )
 
 
 @pytest.mark.parametrize("kind", ["sphere", "wheel", "tyre"])
@@ -121,7 +123,9 @@ def test_gradients_are_as_good_as_the_motion(numbers: tuple[float, ...]) -> None
 
     def values(change: float) -> np.ndarray:
         other = model.with_values({name: numbers[0] + change})
-        motion = mg.simulate(other, q, v, duration=0.35, scheme="dop853", samples=36, rtol=1e-13, atol=1e-13)
+        motion = mg.simulate(
+            other, mg.state(other, q, v), duration=0.35, scheme="dop853", samples=36, rtol=1e-13, atol=1e-13
+        )
         return mg.gradient(motion, GOALS[1:], [name], method="direct").values
 
     reference = (8 * (values(h) - values(-h)) - values(2 * h) + values(-2 * h)) / (12 * h)
@@ -145,7 +149,10 @@ def test_steps_can_be_held(kind: str) -> None:
     for name in ("q", "v", "a", "events"):
         np.testing.assert_array_equal(getattr(again, name), getattr(motion, name))
     other = model.with_values({"floor.stiffness": 2.002e4, "ball.mass": 1.001})
-    held, free = simulate_again(motion, other, q, v), mg.simulate(other, q, v, duration=0.35, rtol=1e-8, atol=1e-8)
+    held, free = (
+        simulate_again(motion, other, q, v),
+        mg.simulate(other, mg.state(other, q, v), duration=0.35, rtol=1e-8, atol=1e-8),
+    )
     assert held.steps == motion.steps
     taken = steps_taken(motion)[:, :2]
     np.testing.assert_array_equal(steps_taken(held)[:, :2], taken)
@@ -169,7 +176,7 @@ def test_held_steps_of_a_loop() -> None:
     """Matrix R keeps its independent coordinates and rows too."""
     from mechgrad.gallery import five_bar, five_bar_start
 
-    for formulation in (mg.Index1(), mg.MatrixR()):
+    for formulation in (mg.formulations.Index1(), mg.formulations.MatrixR()):
         motion = mg.simulate(five_bar(), five_bar_start(), duration=0.2, formulation=formulation, samples=5)
         again = simulate_again(motion, five_bar(), five_bar_start())
         np.testing.assert_array_equal(again.q, motion.q)
@@ -181,7 +188,7 @@ def test_a_loop_that_hits_the_floor() -> None:
 
     plain, q = five_bar(), five_bar_start()
     points = [*plain.points, mg.Point("low", "ground", (0, -2.35, 0))]
-    floor = mg.SphereContact("floor", "P2", 0.1, "low", "up", 2e4, 0.1, 1.0, 0.2, 0.05)
+    floor = mg.forces.SphereContact("floor", "P2", 0.1, "low", "up", 2e4, 0.1, 1.0, 0.2, 0.05)
     up = [mg.Vector("up", "ground", (0, 1, 0))]
     model = mg.Model(
         "hit", plain.bodies, plain.joints, points, up, gravity=plain.gravity, forces=[*plain.forces, floor]
@@ -192,7 +199,7 @@ def test_a_loop_that_hits_the_floor() -> None:
     for rtol in (1e-7, 1e-11):
         motion = mg.simulate(model, start, duration=1.0, samples=5, rtol=rtol, atol=rtol)
         assert len(motion.events) == 4
-        found.append(mg.gradient(motion, mg.AtEnd(mg.PointPosition("P2")), wrt))
+        found.append(mg.gradient(motion, mg.AtEnd(mg.measures.PointPosition("P2")), wrt))
     assert found[0].certify(tolerance=1e-9).passed
     size = np.abs(found[1].array).max(axis=0)
     assert size.min() > 1e-7
@@ -202,7 +209,7 @@ def test_a_loop_that_hits_the_floor() -> None:
 
 
 def gap_of_feet(model: mg.Model, q: np.ndarray) -> np.ndarray:
-    return np.asarray(mg.marker_motion(model, ["foot 0", "foot 1"], q[None]).position[0, :, 2] - 0.05)
+    return np.asarray(mg.kinematics.marker_motion(model, ["foot 0", "foot 1"], q[None]).position[0, :, 2] - 0.05)
 
 
 def test_two_contacts_and_a_start_on_the_switch() -> None:
@@ -210,7 +217,8 @@ def test_two_contacts_and_a_start_on_the_switch() -> None:
     up = mg.Vector("up", "ground", (0, 0, 1))
     feet = [mg.Point(f"foot {k}", "plank", (x, 0, 0)) for k, x in enumerate((-0.5, 0.6))]
     floors = [
-        mg.SphereContact(f"floor {k}", p.name, 0.05, "ground.origin", "up", 1e4, 0.1, 1.5) for k, p in enumerate(feet)
+        mg.forces.SphereContact(f"floor {k}", p.name, 0.05, "ground.origin", "up", 1e4, 0.1, 1.5)
+        for k, p in enumerate(feet)
     ]
     plank = mg.Body("plank", 2.0, inertia=(0.1, 0.2, 0.2))
     joints = [
@@ -224,7 +232,7 @@ def test_two_contacts_and_a_start_on_the_switch() -> None:
     motion = mg.simulate(model, q, duration=0.4, scheme="dop853", rtol=1e-8, atol=1e-8, samples=21)
     assert len(motion.events) >= 3
     found = mg.gradient(
-        motion, mg.AtEnd(mg.PointPosition("foot 1")), ["floor 0.stiffness", "floor 1.damping", "plank.mass"]
+        motion, mg.AtEnd(mg.measures.PointPosition("foot 1")), ["floor 0.stiffness", "floor 1.damping", "plank.mass"]
     )
     assert found.certify(tolerance=1e-8).passed
 
@@ -248,7 +256,7 @@ def test_more_switches_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_is_said_about_accuracy() -> None:
     model, q, v = hopper()
-    fixed = mg.simulate(model, q, v, duration=0.01, step=1e-3)
+    fixed = mg.simulate(model, mg.state(model, q, v), duration=0.01, step=1e-3)
     assert expected_accuracy(fixed) is None
     assert "of 0.001 s; contacts switch within steps" in accuracy_note(fixed)
     motion = hop()

@@ -31,11 +31,11 @@ def from_target(x):
 
 def of_point(name):
     return {
-        "position": mg.Integral(from_target, mg.PointPosition(name)),
-        "velocity": mg.Integral(squares, mg.PointVelocity(name)),
-        "acceleration": mg.Integral(squares, mg.PointAcceleration(name)),
-        "last position": mg.AtEnd(from_target, mg.PointPosition(name)),
-        "last velocity": mg.AtEnd(squares, mg.PointVelocity(name)),
+        "position": mg.Integral(from_target, mg.measures.PointPosition(name)),
+        "velocity": mg.Integral(squares, mg.measures.PointVelocity(name)),
+        "acceleration": mg.Integral(squares, mg.measures.PointAcceleration(name)),
+        "last position": mg.AtEnd(from_target, mg.measures.PointPosition(name)),
+        "last velocity": mg.AtEnd(squares, mg.measures.PointVelocity(name)),
     }
 
 
@@ -53,7 +53,7 @@ def refined(model, start, wrt, objectives, form, variant=None, *, steps=STEPS, d
     """Errors relative to the discrete gradient, (steps, objectives, parameters), and that gradient."""
     errors = []
     # Matrix R is compared with a complex step through the march, the others with direct differentiation
-    method = "complex" if isinstance(form, mg.MatrixR) else "direct"
+    method = "complex" if isinstance(form, mg.formulations.MatrixR) else "direct"
     for step in steps:
         motion = mg.simulate(model, start, duration=duration, step=step, scheme="trapezoidal", formulation=form)
         exact = mg.gradient(motion, objectives, wrt, method=method).array
@@ -68,13 +68,13 @@ def orders(errors):
 
 
 FORMULATIONS = {
-    "matrix-r": (mg.MatrixR(tolerance=TIGHT), None),
-    "matrix-r, natural coordinates": (mg.MatrixR(["P2.x", "P2.y"], tolerance=TIGHT), None),
-    "ali3p": (mg.ALI3P(tolerance=TIGHT), None),
-    "ali3p, one projection": (mg.ALI3P(tolerance=TIGHT, projection="penalty", scaling=1e-4), None),
-    "index-1, approach 1": (mg.Index1(tolerance=TIGHT), "approach-1"),
-    "index-1, approach 2": (mg.Index1(tolerance=TIGHT), "approach-2"),
-    "penalty": (mg.Penalty(tolerance=TIGHT), None),
+    "matrix-r": (mg.formulations.MatrixR(tolerance=TIGHT), None),
+    "matrix-r, natural coordinates": (mg.formulations.MatrixR(["P2.x", "P2.y"], tolerance=TIGHT), None),
+    "ali3p": (mg.formulations.ALI3P(tolerance=TIGHT), None),
+    "ali3p, one projection": (mg.formulations.ALI3P(tolerance=TIGHT, projection="penalty", scaling=1e-4), None),
+    "index-1, approach 1": (mg.formulations.Index1(tolerance=TIGHT), "approach-1"),
+    "index-1, approach 2": (mg.formulations.Index1(tolerance=TIGHT), "approach-2"),
+    "penalty": (mg.formulations.Penalty(tolerance=TIGHT), None),
 }
 
 
@@ -96,7 +96,7 @@ def test_ali3p_with_fewer_projections_converges_with_order_two(given):
     model, objectives = five_bar(), of_point("P2")
     if "projection" in given:
         del objectives["acceleration"]
-    errors, _ = refined(model, moving(model), PARAMETERS, objectives, mg.ALI3P(tolerance=TIGHT, **given))
+    errors, _ = refined(model, moving(model), PARAMETERS, objectives, mg.formulations.ALI3P(tolerance=TIGHT, **given))
     assert orders(errors).min() > 1.9
 
 
@@ -117,7 +117,12 @@ def test_reported_instants_are_enough(name):
 def test_approaches_of_index_1_are_two_discretisations_of_one_gradient():
     model, objectives = five_bar(), {"acceleration": of_point("P2")["acceleration"]}
     motion = mg.simulate(
-        model, moving(model), duration=0.4, step=2e-3, scheme="trapezoidal", formulation=mg.Index1(tolerance=TIGHT)
+        model,
+        moving(model),
+        duration=0.4,
+        step=2e-3,
+        scheme="trapezoidal",
+        formulation=mg.formulations.Index1(tolerance=TIGHT),
     )
     first, second = (continuous(motion, objectives, PARAMETERS, f"approach-{k}") for k in (1, 2))
     difference = np.abs(first - second) / np.abs(second)
@@ -128,7 +133,7 @@ def with_redundant_rows():
     """The five-bar, whose hinge at B is closed three times over."""
     model = five_bar()
     end = mg.Point("end", "3B", model.joint("B").child_origin)
-    again = [mg.SamePoint(f"again {k}", "end", "PB") for k in (1, 2)]
+    again = [mg.constraints.SamePoint(f"again {k}", "end", "PB") for k in (1, 2)]
     return mg.Model(
         "redundant", model.bodies, model.joints, [*model.points, end], gravity=(0, -9.81, 0), constraints=again,
         forces=model.forces,
@@ -161,7 +166,9 @@ def test_driven_constraints_and_multipliers(name, order):
     """One bar is driven: parameters of its function, and objectives of multipliers. Those of ALI3-P are of first
     order themselves."""
     model = five_bar()
-    drive = mg.Driver("motor", "A", mg.Harmonic(0.3, frequency=0.7, offset=float(five_bar_start()[0])))
+    drive = mg.constraints.Driver(
+        "motor", "A", mg.functions.Harmonic(0.3, frequency=0.7, offset=float(five_bar_start()[0]))
+    )
     driven = mg.Model(
         "driven", model.bodies, model.joints, model.points, gravity=(0, -9.81, 0), constraints=[drive],
         forces=model.forces,
@@ -170,7 +177,7 @@ def test_driven_constraints_and_multipliers(name, order):
         "1.origin.x", "motor.function.amplitude", "motor.function.frequency", "start.position.1", "start.velocity.1",
     ]  # fmt: skip
     start = moving(driven, ("1",), (-0.3,))
-    row = {"multiplier": mg.Integral(lambda x: x * x, mg.Multiplier("motor: drive"))}
+    row = {"multiplier": mg.Integral(lambda x: x * x, mg.measures.Multiplier("motor: drive"))}
     motions, _ = refined(driven, start, wrt, of_point("P2"), *FORMULATIONS[name])
     assert orders(motions).min() > 1.9
     forces, exact = refined(driven, start, [*wrt, "A1.mass", "S1.free_length"], row, *FORMULATIONS[name])
@@ -187,7 +194,7 @@ def test_balls_turn_the_variations_of_their_coordinates(name):
     wrt = ["rod.mass", "B.origin.z", "C.child_origin.x", "S1.stiffness", "rod.inertia.yy",
            "start.position.crank axis", "start.velocity.crank axis"]  # fmt: skip
     start = mg.assemble(model, {"crank axis": 0.4}, {"crank axis": 3.0})
-    objectives = of_point("D") | {"spin": mg.Integral(squares, mg.PointVelocity("rod.spin"))}
+    objectives = of_point("D") | {"spin": mg.Integral(squares, mg.measures.PointVelocity("rod.spin"))}
     errors, exact = refined(model, start, wrt, objectives, *FORMULATIONS[name], steps=(2e-3, 1e-3, 5e-4), duration=0.1)
     total = np.abs(errors * exact).sum(axis=2)
     assert np.log2(total[:-1] / total[1:]).min() > 1.85
@@ -196,7 +203,7 @@ def test_balls_turn_the_variations_of_their_coordinates(name):
 def rolling_wheel():
     """A wheel that rolls and wobbles on a slope: two of its three rows are those of velocities."""
     up, axle = mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axle", "disc", (0, 1, 0))
-    rolls = mg.Rolling(
+    rolls = mg.constraints.Rolling(
         "rolls", "disc.origin", 0.3, "up", kind="wheel", axis="axle", contact=True, plane_point="ground.origin"
     )
     body, joint = mg.Body("disc", 2.0, inertia=(0.05, 0.09, 0.05)), mg.Floating("free", "ground", "disc")
@@ -236,8 +243,8 @@ def test_trees_converge_with_order_two():
     objectives = of_point("tail.com")
     for step in STEPS:
         motion = mg.simulate(
-            model, model.neutral(), v, duration=0.4, step=step, scheme="trapezoidal",
-            formulation=mg.SemiRecursive(tolerance=TIGHT),
+            model, mg.state(model, model.neutral(), v), duration=0.4, step=step, scheme="trapezoidal",
+            formulation=mg.formulations.SemiRecursive(tolerance=TIGHT),
         )  # fmt: skip
         exact = mg.gradient(motion, objectives, wrt, method="direct").array
         errors.append(np.abs(continuous(motion, objectives, wrt) - exact).sum(axis=1))
@@ -279,10 +286,11 @@ def test_errors_say_what_to_do_instead():
     start = moving(model)
     motion = mg.simulate(model, start, duration=0.1, step=5e-3, scheme="trapezoidal")
     cases = {
-        r"value at t = 0\.05 s.*method='adjoint'": mg.AtTime(0.05, mg.JointVelocity("A")),
-        "AtEnd of accelerations.*method='adjoint'": mg.AtEnd(mg.JointAcceleration("A")),
-        "AtEnd of multipliers.*method='adjoint'": mg.AtEnd(mg.Multiplier("B: point x")),
-        r"\[1, 3\] numbers cannot be added": mg.AtEnd(mg.JointVelocity("A")) + mg.AtEnd(mg.PointPosition("P2")),
+        r"value at t = 0\.05 s.*method='adjoint'": mg.AtTime(0.05, mg.measures.JointVelocity("A")),
+        "AtEnd of accelerations.*method='adjoint'": mg.AtEnd(mg.measures.JointAcceleration("A")),
+        "AtEnd of multipliers.*method='adjoint'": mg.AtEnd(mg.measures.Multiplier("B: point x")),
+        r"\[1, 3\] numbers cannot be added": mg.AtEnd(mg.measures.JointVelocity("A"))
+        + mg.AtEnd(mg.measures.PointPosition("P2")),
     }
     for message, objective in cases.items():
         with pytest.raises(InputError, match=message):

@@ -13,7 +13,10 @@ from mechgrad.errors import InputError
 from mechgrad.gallery import five_bar, five_bar_start
 from mechgrad.sensitivities.crew import Crew
 
-GOALS = [mg.AtEnd(mg.PointVelocity("P2")), mg.Integral(lambda x: (x * x).sum(-1), mg.PointAcceleration("P2"))]
+GOALS = [
+    mg.AtEnd(mg.measures.PointVelocity("P2")),
+    mg.Integral(lambda x: (x * x).sum(-1), mg.measures.PointAcceleration("P2")),
+]
 WRT = ["A1.mass", "A1.com.x", "S1.stiffness", "S2.free_length", "gravity.y", "12.inertia.zz"]
 
 

@@ -26,18 +26,18 @@ def crank(roller: bool = False) -> mg.Model:
         mg.Prismatic("slide", "ground", "c", axis=(1.0, 0.0, 0.2)),
     ]
     points = [mg.Point("p", "b", (0.3, 0.1, 0.2)), mg.Point("post", "ground", (0.4, -0.2, 0.7))]
-    constraints = [mg.Driver("drive", "pin", mg.Harmonic(0.4, 1.3, phase=0.2))]
+    constraints = [mg.constraints.Driver("drive", "pin", mg.functions.Harmonic(0.4, 1.3, phase=0.2))]
     forces = [
-        mg.SpringDamper("spring", "post", "p", 30.0, 2.0, 0.5),
-        mg.Motor("motor", "knee", mg.Spline((0.0, 0.5, 1.0), (0.3, -0.4, 0.8))),
-        mg.JointFriction("friction", "wrist", 0.3, 0.1),
+        mg.forces.SpringDamper("spring", "post", "p", 30.0, 2.0, 0.5),
+        mg.forces.Motor("motor", "knee", mg.functions.Spline((0.0, 0.5, 1.0), (0.3, -0.4, 0.8))),
+        mg.forces.JointFriction("friction", "wrist", 0.3, 0.1),
     ]
     vectors = []
     if roller:
         bodies.append(mg.Body("ball", 0.7, inertia=(0.02, 0.02, 0.02)))
         joints.append(mg.Floating("free", "ground", "ball"))
         vectors.append(mg.Vector("up", "ground", (0.0, 0.1, 1.0)))
-        constraints.append(mg.Rolling("rolls", "ball.origin", 0.3, "up", contact=True, plane_point="post"))
+        constraints.append(mg.constraints.Rolling("rolls", "ball.origin", 0.3, "up", contact=True, plane_point="post"))
     return mg.Model("crank", bodies, joints, points, vectors, constraints=constraints, forces=forces)
 
 

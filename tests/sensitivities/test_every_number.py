@@ -43,20 +43,26 @@ class _Mixture(Measure):
 
     def values(self, at):
         names = [x.name for x in (*at.model.points, *at.model.vectors)]
-        found = mg.marker_motion(at.model, names, at.states.q, at.states.v)
+        found = mg.kinematics.marker_motion(at.model, names, at.states.q, at.states.v)
         w = np.random.default_rng(0).normal(size=(2, len(names), 3, 3))
         return np.einsum("tki,kij->tj", found.position, w[0]) + np.einsum("tki,kij->tj", found.velocity, w[1])
 
 
 def moved(case, way):
     formulation, scheme = way
-    if isinstance(formulation, mg.MatrixR):
-        formulation = mg.MatrixR(tuple(case.start.held))
+    if isinstance(formulation, mg.formulations.MatrixR):
+        formulation = mg.formulations.MatrixR(tuple(case.start.held))
     how = {"samples": 3} if scheme == "dop853" else {"step": case.step}
     return mg.simulate(
-        case.model, case.start, case.v0, duration=STEPS * case.step, formulation=formulation, scheme=scheme, t0=case.t0,
-        **how, **case.forces,
-    )  # fmt: skip
+        case.model,
+        mg.state(case.model, case.start, case.v0),
+        duration=STEPS * case.step,
+        formulation=formulation,
+        scheme=scheme,
+        t0=case.t0,
+        **how,
+        **case.forces,
+    )
 
 
 def numbers_of(case, motion):
@@ -130,7 +136,7 @@ def test_no_number_is_left_out():
             covered |= fields_of(item)
     public = set()
     for cls in (
-        mg.Body, mg.Point, mg.Vector, mg.UserForce, *JOINT_TYPES.values(), *CONSTRAINT_TYPES.values(),
+        mg.Body, mg.Point, mg.Vector, mg.forces.UserForce, *JOINT_TYPES.values(), *CONSTRAINT_TYPES.values(),
         *FORCE_TYPES.values(), *FUNCTION_TYPES.values(),
     ):  # fmt: skip
         _, specs, functions, *_ = table(cls)

@@ -85,7 +85,7 @@ def tree_motion(**how: Any) -> tuple[mg.Trajectory, list[str]]:
     wrt = ["b0.mass", "b3.com.x", "j1.origin.y", "b8.inertia.xy", "gravity.z", "j8.child_origin.x"]
     wrt += [f"start.position.{name}" for name in coordinate_names(model)[0][::3]]
     wrt += [f"start.velocity.{name}" for name in model.v_names[1::4]]
-    return mg.simulate(model, q, v, duration=0.06, samples=4, **how), wrt
+    return mg.simulate(model, mg.state(model, q, v), duration=0.06, samples=4, **how), wrt
 
 
 @pytest.mark.parametrize("how", [{"scheme": "rk4", "step": 5e-3}, {"scheme": "dop853"}], ids=["rk4", "dop853"])
@@ -104,7 +104,12 @@ def five_bar_motion(formulation: Any, scheme: str, step: float | None, samples: 
 
 @pytest.mark.parametrize(
     "formulation",
-    [mg.Index1(projection=False), mg.Index1(), mg.Penalty(penalty=1e6), mg.MatrixR()],
+    [
+        mg.formulations.Index1(projection=False),
+        mg.formulations.Index1(),
+        mg.formulations.Penalty(penalty=1e6),
+        mg.formulations.MatrixR(),
+    ],
     ids=["unprojected", "projected", "penalty", "matrix-r"],
 )
 def test_loops_with_fixed_steps(formulation: Any) -> None:
@@ -112,14 +117,20 @@ def test_loops_with_fixed_steps(formulation: Any) -> None:
     compared(five_bar_motion(formulation, "rk4", 0.02, 11, 0.4), FIVE_BAR)
 
 
-@pytest.mark.parametrize("formulation", [mg.Index1(), mg.MatrixR()], ids=["projected", "matrix-r"])
+@pytest.mark.parametrize(
+    "formulation", [mg.formulations.Index1(), mg.formulations.MatrixR()], ids=["projected", "matrix-r"]
+)
 def test_loops_with_error_control(formulation: Any) -> None:
     compared(five_bar_motion(formulation, "dop853", None, 6, 0.4), FIVE_BAR)
 
 
 @pytest.mark.parametrize(
     "formulation",
-    [mg.Index1(), mg.MatrixR(["crank axis"]), mg.MatrixR(["PC.x"])],  # of a point, the ball is felt in every stage
+    [
+        mg.formulations.Index1(),
+        mg.formulations.MatrixR(["crank axis"]),
+        mg.formulations.MatrixR(["PC.x"]),
+    ],  # of a point, the ball is felt in every stage
     ids=["projected", "coordinate", "point"],
 )
 def test_a_loop_with_a_ball(formulation: Any) -> None:
@@ -132,7 +143,7 @@ def test_a_loop_with_a_ball(formulation: Any) -> None:
 def test_rows_at_velocity_level() -> None:
     """A disc that leans, wobbles along a curve and does not slip."""
     up, axle = mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axle", "disc", (0, 1, 0))
-    rolls = mg.Rolling(
+    rolls = mg.constraints.Rolling(
         "rolls", "disc.origin", 0.3, "up", kind="wheel", axis="axle", contact=True, plane_point="ground.origin"
     )
     model = mg.Model(
@@ -144,7 +155,7 @@ def test_rows_at_velocity_level() -> None:
     q[2], q[3:7] = 0.3 * np.cos(lean), (np.cos(lean / 2), np.sin(lean / 2), 0, 0)
     spin = np.array([0.0, np.cos(lean), np.sin(lean)]) * speed
     v = np.r_[np.cross(spin, [0, 0.3 * np.sin(-lean), 0.3 * np.cos(lean)]), spin]
-    motion = mg.simulate(model, q, v, 0.4, scheme="rk4", step=0.02, samples=6)
+    motion = mg.simulate(model, mg.state(model, q, v), 0.4, scheme="rk4", step=0.02, samples=6)
     compared(motion, ["disc.mass", "disc.inertia.xx", "disc.inertia.xy", "gravity.x", "gravity.z"])
 
 
@@ -154,7 +165,7 @@ def test_rows_that_follow_time() -> None:
         mg.Revolute("s", "ground", "upper", axis=(0, 1, 0)),
         mg.Revolute("e", "upper", "lower", (0, 0, -1), axis=(0, 1, 0)),
     ]
-    drive = mg.Driver("drive", "s", mg.Harmonic(0.4, frequency=3.0))
+    drive = mg.constraints.Driver("drive", "s", mg.functions.Harmonic(0.4, frequency=3.0))
     model = mg.Model("driven", links, joints, gravity=(0, 0, -9.81), constraints=[drive])
     start = mg.assemble(model, {"e": 0.3}, {"e": 0.1})
     motion = mg.simulate(model, start, duration=0.4, scheme="rk4", step=0.02, samples=6, formulation="index1")

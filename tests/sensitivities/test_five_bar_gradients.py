@@ -33,9 +33,9 @@ PRINTED = np.array([
 
 def goals():
     return [
-        mg.Integral(lambda x: ((x - R20) ** 2).sum(-1), mg.PointPosition("P2")),
-        mg.Integral(lambda x: (x**2).sum(-1), mg.PointVelocity("P2")),
-        mg.Integral(lambda x: (x**2).sum(-1), mg.PointAcceleration("P2")),
+        mg.Integral(lambda x: ((x - R20) ** 2).sum(-1), mg.measures.PointPosition("P2")),
+        mg.Integral(lambda x: (x**2).sum(-1), mg.measures.PointVelocity("P2")),
+        mg.Integral(lambda x: (x**2).sum(-1), mg.measures.PointAcceleration("P2")),
     ]
 
 
@@ -45,16 +45,16 @@ def motion(step, **options):
 
 
 CASES = {
-    "ALI3-P": {"formulation": mg.ALI3P()},
-    "ALI3-P, once": {"formulation": mg.ALI3P(projection="penalty")},
-    "ALI3-P, com": {"formulation": mg.ALI3P(), "reference": "com"},
-    "index-1": {"formulation": mg.Index1()},
-    "index-1, com": {"formulation": mg.Index1(), "reference": "com"},
-    "Matrix R": {"formulation": mg.MatrixR()},
-    "Matrix R, com": {"formulation": mg.MatrixR(), "reference": "com"},
-    "Matrix R, point": {"formulation": mg.MatrixR(["P2.x", "P2.y"])},
-    "penalty": {"formulation": mg.Penalty()},
-    "penalty, com": {"formulation": mg.Penalty(), "reference": "com"},
+    "ALI3-P": {"formulation": mg.formulations.ALI3P()},
+    "ALI3-P, once": {"formulation": mg.formulations.ALI3P(projection="penalty")},
+    "ALI3-P, com": {"formulation": mg.formulations.ALI3P(), "reference": "com"},
+    "index-1": {"formulation": mg.formulations.Index1()},
+    "index-1, com": {"formulation": mg.formulations.Index1(), "reference": "com"},
+    "Matrix R": {"formulation": mg.formulations.MatrixR()},
+    "Matrix R, com": {"formulation": mg.formulations.MatrixR(), "reference": "com"},
+    "Matrix R, point": {"formulation": mg.formulations.MatrixR(["P2.x", "P2.y"])},
+    "penalty": {"formulation": mg.formulations.Penalty()},
+    "penalty, com": {"formulation": mg.formulations.Penalty(), "reference": "com"},
 }
 
 
@@ -86,7 +86,7 @@ def test_printed_digits():
 
 def test_digits_appear_as_the_step_shrinks():
     """RK4 of index-1 with a quadrature of order six: ten digits."""
-    found = motion(2e-3, formulation=mg.Index1(), scheme="rk4")
+    found = motion(2e-3, formulation=mg.formulations.Index1(), scheme="rk4")
     for method in ("direct", "adjoint"):
         g = mg.gradient(found, goals(), WRT, method=method)
         np.testing.assert_allclose(g.array, CONVERGED, rtol=3e-8)
@@ -102,7 +102,11 @@ def test_order_two():
     assert np.all(orders > 1.7), errors
 
 
-@pytest.mark.parametrize("formulation", [mg.ALI3P(), mg.Index1(), mg.MatrixR(), mg.Penalty()], ids=str)
+@pytest.mark.parametrize(
+    "formulation",
+    [mg.formulations.ALI3P(), mg.formulations.Index1(), mg.formulations.MatrixR(), mg.formulations.Penalty()],
+    ids=str,
+)
 def test_continuous_adjoint(formulation):
     """Near the discrete gradient at 1 ms, not equal to it."""
     found = motion(1e-3, scheme="trapezoidal", formulation=formulation)
@@ -111,7 +115,7 @@ def test_continuous_adjoint(formulation):
 
 
 def test_both_approaches_of_index_1():
-    found = motion(1e-3, scheme="trapezoidal", formulation=mg.Index1())
+    found = motion(1e-3, scheme="trapezoidal", formulation=mg.formulations.Index1())
     arrays = [mg.gradient(found, goals(), WRT, method=f"continuous-adjoint-{k}").array for k in (1, 2)]
     np.testing.assert_allclose(arrays[0], arrays[1], rtol=1e-2)
     assert np.abs(arrays[0][2] - arrays[1][2]).max() > 0  # two discretisations, where accelerations are concerned

@@ -28,12 +28,13 @@ def squares(x):
 
 def objectives(marker, row=None):
     found = {
-        "path": mg.Integral(squares, mg.PointPosition(marker)),
-        "speed": mg.AtEnd(mg.PointVelocity(marker)),
-        "shake": mg.Integral(squares, mg.PointAcceleration(marker)) + 0.1 * mg.AtEnd(mg.KineticEnergy()),
+        "path": mg.Integral(squares, mg.measures.PointPosition(marker)),
+        "speed": mg.AtEnd(mg.measures.PointVelocity(marker)),
+        "shake": mg.Integral(squares, mg.measures.PointAcceleration(marker))
+        + 0.1 * mg.AtEnd(mg.measures.KineticEnergy()),
     }
     if row is not None:
-        found["push"] = mg.AtTime(DURATION / 2 - STEP / 2, lambda x: x**2, mg.Multiplier(row))
+        found["push"] = mg.AtTime(DURATION / 2 - STEP / 2, lambda x: x**2, mg.measures.Multiplier(row))
     return found
 
 
@@ -62,13 +63,13 @@ LOOPS = {
     "ball in the tree": (lambda: mechanisms.spatial_slider_crank("slide"), SLIDER_CRANK, "D", None),
 }
 FORMULATIONS = {
-    "ali3p": mg.ALI3P(**TIGHT),
-    "ali3p, one projection": mg.ALI3P(projection="penalty", scaling=1e-4, **TIGHT),
-    "ali3p, velocities only": mg.ALI3P(accelerations=False, **TIGHT),
-    "ali3p, conditional": mg.ALI3P(project_above=1e-3, **TIGHT),
-    "index1": mg.Index1(**TIGHT),
-    "index1, drifting": mg.Index1(projection=False, **TIGHT),
-    "penalty": mg.Penalty(**TIGHT),
+    "ali3p": mg.formulations.ALI3P(**TIGHT),
+    "ali3p, one projection": mg.formulations.ALI3P(projection="penalty", scaling=1e-4, **TIGHT),
+    "ali3p, velocities only": mg.formulations.ALI3P(accelerations=False, **TIGHT),
+    "ali3p, conditional": mg.formulations.ALI3P(project_above=1e-3, **TIGHT),
+    "index1": mg.formulations.Index1(**TIGHT),
+    "index1, drifting": mg.formulations.Index1(projection=False, **TIGHT),
+    "penalty": mg.formulations.Penalty(**TIGHT),
 }
 SCHEMES = ("trapezoidal", "newmark", "hht", "generalized-alpha")
 
@@ -92,7 +93,7 @@ def influential(exact):
 
 def check(model, start, wrt, goals, tolerance=1e-9, all_act=True, **options):
     begin = start if isinstance(start, tuple) else (start,)
-    motion = mg.simulate(model, *begin, duration=DURATION, step=STEP, **options)
+    motion = mg.simulate(model, mg.state(model, *begin), duration=DURATION, step=STEP, **options)
     exact = mg.gradient(motion, goals, wrt, method="complex")
     if all_act:
         influential(exact)
@@ -122,23 +123,41 @@ def test_loops(mechanism, formulation):
 def test_schemes_and_reference_points(scheme, reference):
     model, start = mechanisms.driven_five_bar()
     check(
-        model, start, known(model, FIVE_BAR), objectives("P2"), formulation=mg.ALI3P(**TIGHT), scheme=scheme,
+        model,
+        start,
+        known(model, FIVE_BAR),
+        objectives("P2"),
+        formulation=mg.formulations.ALI3P(**TIGHT),
+        scheme=scheme,
         reference=reference,
-    )  # fmt: skip
+    )
 
 
 def test_multipliers_of_index_3():
     """They are determined to the accuracy of positions divided by h^2."""
     model, start = mechanisms.driven_five_bar()
-    goals = {"push": mg.AtEnd(lambda x: x**2, mg.Multiplier("B: point x"))}
-    check(model, start, known(model, FIVE_BAR), goals, 1e-6, formulation=mg.ALI3P(**TIGHT), scheme="trapezoidal")
+    goals = {"push": mg.AtEnd(lambda x: x**2, mg.measures.Multiplier("B: point x"))}
+    check(
+        model,
+        start,
+        known(model, FIVE_BAR),
+        goals,
+        1e-6,
+        formulation=mg.formulations.ALI3P(**TIGHT),
+        scheme="trapezoidal",
+    )
 
 
 def test_checkpoints():
     """A motion that reports few instants has the gradient of the one that reports all of them."""
     model, start = mechanisms.driven_five_bar()
-    goals, wrt = {"end": mg.AtEnd(mg.PointVelocity("P2"))}, known(model, FIVE_BAR)
-    options = {"duration": 0.12, "step": STEP, "formulation": mg.ALI3P(**TIGHT), "scheme": "generalized-alpha"}
+    goals, wrt = {"end": mg.AtEnd(mg.measures.PointVelocity("P2"))}, known(model, FIVE_BAR)
+    options = {
+        "duration": 0.12,
+        "step": STEP,
+        "formulation": mg.formulations.ALI3P(**TIGHT),
+        "scheme": "generalized-alpha",
+    }
     whole, few = (mg.simulate(model, start, samples=samples, **options) for samples in (None, 6))
     assert len(few.t) == 6
     for method in ("direct", "adjoint"):
@@ -158,9 +177,9 @@ def test_constraints(formulation):
     wrt = [p.path for p in model.parameters() if matches(p.path, CONSTRAINED_KINDS)]
     wrt += [w for w in CONSTRAINED_KINDS if w.startswith("start.")]
     goals = {
-        "everywhere": mg.AtEnd(squares, mg.PointVelocity("P dot")) + mg.AtEnd(mg.KineticEnergy()),
-        "late": mg.AtEnd(mg.PotentialEnergy()),
-        "push": mg.Integral(squares, mg.PointAcceleration("P c")),
+        "everywhere": mg.AtEnd(squares, mg.measures.PointVelocity("P dot")) + mg.AtEnd(mg.measures.KineticEnergy()),
+        "late": mg.AtEnd(mg.measures.PotentialEnergy()),
+        "push": mg.Integral(squares, mg.measures.PointAcceleration("P c")),
     }
     _, exact = check(
         model, start, wrt, goals, formulation=FORMULATIONS[formulation], scheme="trapezoidal", all_act=False
@@ -182,9 +201,12 @@ def test_rolling():
 
     model, _ = rolling_disc(0.3)
     rolling = mg.assemble(model, guess=model.integrate(model.neutral(), [0, 0, 0, 0, 0, 0.3]))
-    v = mg.solve_velocities(model, rolling.q, {"free.wy": 2.0})
+    v = mg.kinematics.solve_velocities(model, rolling.q, {"free.wy": 2.0})
     wrt = ["disc.mass", "disc.inertia.yy", "disc.com.x", "gravity.x"]
-    goals = {"where": mg.AtEnd(mg.PointPosition("disc.origin")), "energy": mg.AtEnd(mg.KineticEnergy())}
+    goals = {
+        "where": mg.AtEnd(mg.measures.PointPosition("disc.origin")),
+        "energy": mg.AtEnd(mg.measures.KineticEnergy()),
+    }
     for formulation in ("ali3p", "index1"):
         check(model, (rolling.q, v), wrt, goals, formulation=FORMULATIONS[formulation], scheme="trapezoidal")
 
@@ -212,15 +234,21 @@ def spread_over_kinds(model, limit=3):
 
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize(
-    "formulation", [mg.SemiRecursive(**TIGHT), mg.FullyRecursive(tolerance=1e-14)], ids=["semi", "fully"]
+    "formulation",
+    [mg.formulations.SemiRecursive(**TIGHT), mg.formulations.FullyRecursive(tolerance=1e-14)],
+    ids=["semi", "fully"],
 )
 def test_trees(tree, formulation):
     model, start = TREES[tree]()
     wrt = spread_over_kinds(model)
     marker = f"{model.bodies[-1].name}.com"
-    goals = objectives(marker) | {"energy": mg.Integral(mg.KineticEnergy()) + mg.AtEnd(mg.PotentialEnergy())}
+    goals = objectives(marker) | {
+        "energy": mg.Integral(mg.measures.KineticEnergy()) + mg.AtEnd(mg.measures.PotentialEnergy())
+    }
     wrt += ["start.position.*", "start.velocity.*"]
-    motion = mg.simulate(model, *start, duration=0.01, step=1e-3, formulation=formulation, scheme="trapezoidal")
+    motion = mg.simulate(
+        model, mg.state(model, *start), duration=0.01, step=1e-3, formulation=formulation, scheme="trapezoidal"
+    )
     exact = mg.gradient(motion, goals, wrt, method="complex")
     moved = np.abs(exact.array).max(axis=0) > 1e-12
     assert moved.mean() > 0.6  # some numbers cannot matter: a fixed joint's, a spline far away
@@ -242,7 +270,7 @@ def test_fast_slip_has_a_derivative():
     """Far from rolling the friction of a tyre is saturated: its derivative vanishes, it does not overflow."""
     up, axle = mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axle", "wheel", (0, 1, 0))
     numbers = (2e5, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.001)
-    tyre = mg.Tyre("tyre", "wheel.origin", "axle", 0.3, "ground.origin", "up", *numbers)
+    tyre = mg.forces.Tyre("tyre", "wheel.origin", "axle", 0.3, "ground.origin", "up", *numbers)
     wheel = mg.Body("wheel", 5.0, inertia=(0.1, 0.2, 0.1))
     model = mg.Model("spin", [wheel], [mg.Floating("free", "ground", "wheel")], vectors=[up, axle], forces=[tyre])
     low = np.array([0.29 * (name in ("free.z", "free.vz")) for name in model.v_names])
@@ -251,4 +279,4 @@ def test_fast_slip_has_a_derivative():
     assert v.any()
     wrt = ["wheel.mass", "tyre.friction_x", "tyre.radius"]
     start = np.asarray(model.integrate(model.neutral(), low)), v
-    check(model, start, wrt, {"where": mg.AtEnd(mg.PointVelocity("wheel.origin"))}, scheme="rk4")
+    check(model, start, wrt, {"where": mg.AtEnd(mg.measures.PointVelocity("wheel.origin"))}, scheme="rk4")

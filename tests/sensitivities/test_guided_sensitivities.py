@@ -23,8 +23,10 @@ def squares(x):
 def driven_five_bar():
     model, (first, second) = five_bar(), five_bar_start()[:2]
     drivers = [
-        mg.Driver("motor A", "A", mg.Spline(np.linspace(0, 1, 6), first + 0.2 * np.sin(np.arange(6)))),
-        mg.Driver("motor 1", "1", mg.Harmonic(0.2, frequency=1.0, offset=float(second))),
+        mg.constraints.Driver(
+            "motor A", "A", mg.functions.Spline(np.linspace(0, 1, 6), first + 0.2 * np.sin(np.arange(6)))
+        ),
+        mg.constraints.Driver("motor 1", "1", mg.functions.Harmonic(0.2, frequency=1.0, offset=float(second))),
     ]
     motors = [f"motor A.function.values.{k}" for k in range(5)]
     motors += [f"motor 1.function.{name}" for name in ("amplitude", "frequency", "phase", "offset")]
@@ -35,9 +37,16 @@ def driven_five_bar():
 def guided_point():
     """A point of a bar is carried along a curve: a constraint of the model."""
     model = five_bar()
-    x, y = mg.Polynomial((0.5, 0.3, 0.1)), mg.Spline(np.linspace(0, 1, 4), (-2.0, -1.9, -1.85, -1.95))
+    x, y = (
+        mg.functions.Polynomial((0.5, 0.3, 0.1)),
+        mg.functions.Spline(np.linspace(0, 1, 4), (-2.0, -1.9, -1.85, -1.95)),
+    )
     carried = mg.Model(
-        "carried", model.bodies, model.joints, model.points, constraints=[mg.GuidedPoint("hand", "P2", x=x, y=y)]
+        "carried",
+        model.bodies,
+        model.joints,
+        model.points,
+        constraints=[mg.constraints.GuidedPoint("hand", "P2", x=x, y=y)],
     )
     wrt = ["hand.x.coefficients.1", "hand.y.values.1", "P2.position.y", "1.origin.x"]
     return carried, None, wrt, five_bar_start(), ("P1", "P3")
@@ -45,7 +54,7 @@ def guided_point():
 
 def held_point():
     """Natural coordinates are driven: their rows depend on geometry themselves."""
-    at = {"P2.x": mg.Polynomial((0.5, 0.3, 0.1)), "P2.y": mg.Polynomial((-2.0, 0.2))}
+    at = {"P2.x": mg.functions.Polynomial((0.5, 0.3, 0.1)), "P2.y": mg.functions.Polynomial((-2.0, 0.2))}
     return (
         five_bar(),
         at,
@@ -60,12 +69,15 @@ def held_vector():
     model = five_bar()
     along = [mg.Vector("along", "12", (0.6, 0.8, 0.0))]
     turned = mg.Model("turned", model.bodies, model.joints, model.points, along)
-    at = {"along.x": mg.Polynomial((0.9, -0.3)), "A": mg.Polynomial((float(five_bar_start()[0]), 0.2))}
+    at = {
+        "along.x": mg.functions.Polynomial((0.9, -0.3)),
+        "A": mg.functions.Polynomial((float(five_bar_start()[0]), 0.2)),
+    }
     return turned, at, ["1.origin.x", "along.direction.x", "along.direction.y"], five_bar_start(), ("P1", "P3")
 
 
 def crank():
-    at = {"crank axis": mg.Polynomial((0.3, 1.0, 2.0))}
+    at = {"crank axis": mg.functions.Polynomial((0.3, 1.0, 2.0))}
     return (
         slider_crank(),
         at,
@@ -76,7 +88,7 @@ def crank():
 
 
 def crank_with_ball():
-    at = {"crank axis": mg.Polynomial((0.3, 1.0, 2.0))}
+    at = {"crank axis": mg.functions.Polynomial((0.3, 1.0, 2.0))}
     wrt = ["crank axis.origin.z", "B.origin.z", "C.child_origin.x", "slide.axis.y"]
     return slider_crank(cut="slide"), at, wrt, None, ("D", "crank.com")
 
@@ -112,10 +124,11 @@ def test_gradients_are_those_of_complex_steps(case):
         objective
         for point in points
         for objective in (
-            mg.Integral(squares, mg.PointPosition(point)),
-            mg.Integral(squares, mg.PointVelocity(point)),
-            mg.Integral(squares, mg.PointAcceleration(point)),
-            2.0 * mg.AtEnd(squares, mg.PointAcceleration(point)) + mg.AtTime(0.2, squares, mg.PointVelocity(point)),
+            mg.Integral(squares, mg.measures.PointPosition(point)),
+            mg.Integral(squares, mg.measures.PointVelocity(point)),
+            mg.Integral(squares, mg.measures.PointAcceleration(point)),
+            2.0 * mg.AtEnd(squares, mg.measures.PointAcceleration(point))
+            + mg.AtTime(0.2, squares, mg.measures.PointVelocity(point)),
         )
     ]
     values, direct, parameters = guided_gradient(motion, objectives, wrt, method="direct")
@@ -136,13 +149,20 @@ def with_redundant_rows():
     model = five_bar()
     end = mg.Point("end", "3B", model.joint("B").child_origin)
     return mg.Model(
-        "redundant", model.bodies, model.joints, [*model.points, end], constraints=[mg.SamePoint("again", "end", "PB")]
+        "redundant",
+        model.bodies,
+        model.joints,
+        [*model.points, end],
+        constraints=[mg.constraints.SamePoint("again", "end", "PB")],
     )
 
 
 def test_redundant_rows_are_followed_or_refused():
-    redundant, at = with_redundant_rows(), {"A": mg.Polynomial((-2.3, 0.3)), "1": mg.Polynomial((1.7, -0.2))}
-    objective = [mg.Integral(squares, mg.PointAcceleration("P2"))]
+    redundant, at = (
+        with_redundant_rows(),
+        {"A": mg.functions.Polynomial((-2.3, 0.3)), "1": mg.functions.Polynomial((1.7, -0.2))},
+    )
+    objective = [mg.Integral(squares, mg.measures.PointAcceleration("P2"))]
     arrays = [
         guided_gradient(mg.kinematic_motion(model, TIMES, at, guess=five_bar_start()), objective, ["1.origin.x"])[1]
         for model in (five_bar(), redundant)
@@ -156,11 +176,11 @@ def test_redundant_rows_are_followed_or_refused():
 
 def test_errors_say_what_to_do():
     motion = mg.kinematic_motion(driven_five_bar()[0], TIMES, guess=five_bar_start())
-    end = [mg.AtEnd(mg.PointPosition("P2"))]
+    end = [mg.AtEnd(mg.measures.PointPosition("P2"))]
     with pytest.raises(InputError, match=r"'start\.position\.A': a motion that drivers decide has no start values"):
         guided_gradient(motion, end, ["start.position.A"])
     with pytest.raises(UnknownNameError, match=r"unknown method 'fd'.*direct, adjoint"):
         guided_gradient(motion, end, ["1.origin.x"], method="fd")
-    for measure in (mg.Multiplier("B: point x"), mg.JointReaction("A")):
+    for measure in (mg.measures.Multiplier("B: point x"), mg.measures.JointReaction("A")):
         with pytest.raises(InputError, match=f"{type(measure).__name__} belongs to motions that forces decide"):
             guided_gradient(motion, [2.0 * mg.AtEnd(measure)], ["1.origin.x"])

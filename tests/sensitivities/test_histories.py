@@ -22,11 +22,19 @@ VECTORS = [
     mg.Vector("n", "ground", (0, 0, 1)),
 ]
 KINEMATIC = [
-    mg.JointCoordinate("3"), mg.JointVelocity("3"), mg.JointAcceleration("3"), mg.PointPosition("P2"),
-    mg.PointVelocity("12.com"), mg.PointAcceleration("P2"), mg.Distance("P2", "A1.com"), mg.Angle("up", "along", "n"),
-    mg.KineticEnergy(), mg.PotentialEnergy(), mg.Effort("S1"),
-]  # fmt: skip
-FORCED = [mg.Multiplier("B: point x"), mg.JointReaction("B")]
+    mg.measures.JointCoordinate("3"),
+    mg.measures.JointVelocity("3"),
+    mg.measures.JointAcceleration("3"),
+    mg.measures.PointPosition("P2"),
+    mg.measures.PointVelocity("12.com"),
+    mg.measures.PointAcceleration("P2"),
+    mg.measures.Distance("P2", "A1.com"),
+    mg.measures.Angle("up", "along", "n"),
+    mg.measures.KineticEnergy(),
+    mg.measures.PotentialEnergy(),
+    mg.measures.Effort("S1"),
+]
+FORCED = [mg.measures.Multiplier("B: point x"), mg.measures.JointReaction("B")]
 WRT = ["1.origin.x", "A1.mass", "S1.stiffness", "12.com.y", "along.direction.x"]
 
 
@@ -37,9 +45,12 @@ def model() -> mg.Model:
     )
 
 
-def guided() -> mg.GuidedMotion:
+def guided() -> mg.results.GuidedMotion:
     first, second = five_bar_start()[:2]
-    at = {"A": mg.Polynomial((float(first), 0.4, 0.3)), "1": mg.Harmonic(0.2, frequency=1.0, offset=float(second))}
+    at = {
+        "A": mg.functions.Polynomial((float(first), 0.4, 0.3)),
+        "1": mg.functions.Harmonic(0.2, frequency=1.0, offset=float(second)),
+    }
     return mg.kinematic_motion(model(), TIMES, at, guess=five_bar_start())
 
 
@@ -47,13 +58,13 @@ def simulated() -> mg.Trajectory:
     start = mg.assemble(
         model(), dict(zip(("A", "1"), five_bar_start()[:2], strict=True)), {"A": 0.3, "1": -0.2}, guess=five_bar_start()
     )
-    return mg.simulate(model(), start, duration=0.03, step=0.01, formulation=mg.ALI3P(tolerance=1e-13))
+    return mg.simulate(model(), start, duration=0.03, step=0.01, formulation=mg.formulations.ALI3P(tolerance=1e-13))
 
 
 @pytest.mark.parametrize("make", [guided, simulated])
 def test_every_measure_over_time(make: Any) -> None:
     motion = make()
-    is_guided = isinstance(motion, mg.GuidedMotion)
+    is_guided = isinstance(motion, mg.results.GuidedMotion)
     wrt = WRT if is_guided else [*WRT, "start.position.A", "start.velocity.1"]
     found = mg.motion_sensitivities(motion, wrt)
     assert found.q.shape == (len(motion.t), 4, len(wrt))
@@ -76,7 +87,11 @@ def test_every_measure_over_time(make: Any) -> None:
 
 def test_all_measures_are_there() -> None:
     kinds = {type(x) for x in (*KINEMATIC, *FORCED)}
-    public = {x for x in vars(mg).values() if isinstance(x, type) and issubclass(x, mg.Measure) and x is not mg.Measure}
+    public = {
+        x
+        for x in vars(mg).values()
+        if isinstance(x, type) and issubclass(x, mg.measures.Measure) and x is not mg.measures.Measure
+    }
     assert kinds == public
 
 

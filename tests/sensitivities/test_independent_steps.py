@@ -51,7 +51,7 @@ def slider_crank_at_start(cut: str):
 def driven_at_start():
     """One of two freedoms follows time, so that constraints have rates and second rates of their own."""
     bare = five_bar()
-    drive = mg.Driver("drive", "A", mg.Harmonic(0.2, frequency=3.0, phase=0.4, offset=-2.4))
+    drive = mg.constraints.Driver("drive", "A", mg.functions.Harmonic(0.2, frequency=3.0, phase=0.4, offset=-2.4))
     model = mg.Model(
         "driven five-bar", bare.bodies, bare.joints, bare.points, gravity=bare.gravity,
         forces=bare.forces, constraints=[drive],
@@ -66,7 +66,7 @@ def doubled_at_start():
     end = mg.Point("PE", "3B", bare.joint("B").child_origin)
     model = mg.Model(
         "five-bar, closed twice", bare.bodies, bare.joints, [*bare.points, end],
-        gravity=bare.gravity, forces=bare.forces, constraints=[mg.SamePoint("again", "PE", "PB")],
+        gravity=bare.gravity, forces=bare.forces, constraints=[mg.constraints.SamePoint("again", "PE", "PB")],
     )  # fmt: skip
     return model, mg.assemble(model, *HELD, guess=five_bar_start())
 
@@ -120,9 +120,9 @@ class Case:
         assert np.abs((found - sum(parts)) / size).max() < bound
 
 
-def matrix_r(*names: str) -> mg.MatrixR:
+def matrix_r(*names: str) -> mg.formulations.MatrixR:
     # tight, since the imaginary part of an iteration comes to rest after the real one
-    return mg.MatrixR(list(names) or None, tolerance=1e-14)
+    return mg.formulations.MatrixR(list(names) or None, tolerance=1e-14)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -22,7 +22,7 @@ V_NAMES = (
 def simulated(model=MODEL, q=None, v=None):
     q0, v0 = by_hand.start()
     q, v = q0 if q is None else q, v0 if v is None else v
-    return mg.simulate(model, q, v, duration=DURATION, scheme="rk4", step=2e-3)
+    return mg.simulate(model, mg.state(model, q, v), duration=DURATION, scheme="rk4", step=2e-3)
 
 
 @cache
@@ -48,7 +48,7 @@ def test_names():
 def test_efforts_feel_velocities_at_once(method):
     """At the start nothing has moved yet: the gradient by a start velocity is the effort's own partial."""
     q, v = by_hand.start()
-    goals = [mg.AtTime(0.0, mg.Effort(name)) for name in EFFORTS]
+    goals = [mg.AtTime(0.0, mg.measures.Effort(name)) for name in EFFORTS]
     found = mg.gradient(motion(), goals, [f"start.velocity.{name}" for name in V_NAMES], method=method).array
     h = 1e-5
     wanted = np.array([efforts(q, v + h * e, 0.0) - efforts(q, v - h * e, 0.0) for e in np.eye(11)]).T / (2 * h)
@@ -64,7 +64,7 @@ def test_efforts_at_the_end(method):
     """Positions and velocities have changed both."""
     _, v = by_hand.start()
     wrt = ["start.velocity.elbow", "start.velocity.ball.wy", "start.velocity.reach", "start.velocity.free.wx"]
-    goals = [mg.AtEnd(mg.Effort(name)) for name in EFFORTS]
+    goals = [mg.AtEnd(mg.measures.Effort(name)) for name in EFFORTS]
     found = mg.gradient(motion(), goals, wrt, method=method).array
     h, wanted = 1e-4, []
     for j in (9, 7, 10, 3):
@@ -85,8 +85,8 @@ def test_coordinates_behind_a_ball(method):
     names = [name for name in V_NAMES if name.startswith(("free.v", "elbow", "reach", "ball"))]
     positions = [f"start.position.{name}" for name in ("elbow", "reach", "free.z")]
     velocities = [f"start.velocity.{name}" for name in names]
-    goals = [mg.AtTime(0.0, mg.JointCoordinate(name)) for name in COORDINATES]
-    goals += [mg.AtEnd(mg.JointCoordinate(name)) for name in COORDINATES]
+    goals = [mg.AtTime(0.0, mg.measures.JointCoordinate(name)) for name in COORDINATES]
+    goals += [mg.AtEnd(mg.measures.JointCoordinate(name)) for name in COORDINATES]
     g = mg.gradient(motion(), goals, [*positions, *velocities], method=method)
     q, v = by_hand.start()
     places = list(COORDINATES.values())
@@ -109,11 +109,11 @@ AXES = ("x", "y", "z")
 def test_a_centre_of_mass_moves_with_its_own_numbers(method):
     """Twice: it is another point of the body, and the body moves in another way."""
     goals = [
-        mg.AtTime(0.0, mg.PointPosition("fore.com")),
-        mg.AtEnd(mg.PointPosition("fore.com")),
-        mg.AtEnd(mg.PointVelocity("fore.com")),
-        mg.AtEnd(mg.PointAcceleration("fore.com")),
-        mg.AtEnd(mg.Distance("fore.com", "kite.com")),
+        mg.AtTime(0.0, mg.measures.PointPosition("fore.com")),
+        mg.AtEnd(mg.measures.PointPosition("fore.com")),
+        mg.AtEnd(mg.measures.PointVelocity("fore.com")),
+        mg.AtEnd(mg.measures.PointAcceleration("fore.com")),
+        mg.AtEnd(mg.measures.Distance("fore.com", "kite.com")),
     ]
     found = mg.gradient(motion(), goals, [f"fore.com.{axis}" for axis in AXES], method=method)
     h, wanted = 1e-4, []
@@ -143,7 +143,7 @@ def test_a_variable_that_drives_a_centre_of_mass(method):
         "linked", MODEL.bodies, MODEL.joints, MODEL.points, MODEL.vectors, MODEL.gravity, forces=MODEL.forces,
         variables=[mg.DesignVariable("b", {"fore.com.x": 1.0, "tool.com.z": 2.0}, by_hand.COM["fore"][0])],
     )  # fmt: skip
-    goals = [mg.AtEnd(mg.PointPosition(f"{name}.com")) for name in ("fore", "tool", "kite")]
+    goals = [mg.AtEnd(mg.measures.PointPosition(f"{name}.com")) for name in ("fore", "tool", "kite")]
     g = mg.gradient(simulated(linked), goals, ["b", "fore.com.x", "tool.com.z"], method=method)
     np.testing.assert_allclose(g.of("b"), g.of("fore.com.x") + 2.0 * g.of("tool.com.z"), atol=1e-12)
     assert np.abs(g.array[:6]).max(axis=0).min() > 0.3

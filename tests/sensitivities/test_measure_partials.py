@@ -21,30 +21,30 @@ from mechgrad.sensitivities.starts.base import coordinate_names
 
 MODEL = by_hand.model(rope=False)
 POSITION_GOALS = {
-    "elbow": mg.JointCoordinate("elbow"),
-    "tip": mg.PointPosition("tip"),
-    "fore com": mg.PointPosition("fore.com"),
-    "beak": mg.PointPosition("beak"),
-    "distance": mg.Distance("eye", "tool.com"),
-    "angle": mg.Angle("beak", "tail", about="mast"),
-    "potential": mg.PotentialEnergy(),
+    "elbow": mg.measures.JointCoordinate("elbow"),
+    "tip": mg.measures.PointPosition("tip"),
+    "fore com": mg.measures.PointPosition("fore.com"),
+    "beak": mg.measures.PointPosition("beak"),
+    "distance": mg.measures.Distance("eye", "tool.com"),
+    "angle": mg.measures.Angle("beak", "tail", about="mast"),
+    "potential": mg.measures.PotentialEnergy(),
 }
 GOALS = {
     **POSITION_GOALS,
-    "elbow rate": mg.JointVelocity("elbow"),
-    "tip rate": mg.PointVelocity("tip"),
-    "fore com rate": mg.PointVelocity("fore.com"),
-    "fore spin": mg.PointVelocity("fore.spin"),
-    "kinetic": mg.KineticEnergy(),
-    "spring": mg.Effort("spring"),
-    "bend": mg.Effort("bend"),
-    "rub": mg.Effort("rub"),
-    "mount": mg.Effort("mount"),
-    "elbow second": mg.JointAcceleration("elbow"),
-    "tip second": mg.PointAcceleration("tip"),
-    "fore com second": mg.PointAcceleration("fore.com"),
-    "reaction": mg.JointReaction("elbow"),
-    "reaction in parent": mg.JointReaction("elbow", axes="parent"),
+    "elbow rate": mg.measures.JointVelocity("elbow"),
+    "tip rate": mg.measures.PointVelocity("tip"),
+    "fore com rate": mg.measures.PointVelocity("fore.com"),
+    "fore spin": mg.measures.PointVelocity("fore.spin"),
+    "kinetic": mg.measures.KineticEnergy(),
+    "spring": mg.measures.Effort("spring"),
+    "bend": mg.measures.Effort("bend"),
+    "rub": mg.measures.Effort("rub"),
+    "mount": mg.measures.Effort("mount"),
+    "elbow second": mg.measures.JointAcceleration("elbow"),
+    "tip second": mg.measures.PointAcceleration("tip"),
+    "fore com second": mg.measures.PointAcceleration("fore.com"),
+    "reaction": mg.measures.JointReaction("elbow"),
+    "reaction in parent": mg.measures.JointReaction("elbow", axes="parent"),
 }
 NUMBERS = {
     "tool.mass": ("MASS", "tool"),
@@ -165,7 +165,7 @@ def wanted():
 def found(method):
     starts = [f"start.position.{name}" for name in coordinate_names(MODEL)[0]]
     starts += [f"start.velocity.{name}" for name in MODEL.v_names]
-    motion = mg.simulate(MODEL, *by_hand.start(), duration=4e-3, scheme="rk4", step=2e-3)
+    motion = mg.simulate(MODEL, mg.state(MODEL, *by_hand.start()), duration=4e-3, scheme="rk4", step=2e-3)
     goals = {name: mg.AtTime(0.0, measure) for name, measure in GOALS.items()}
     array = mg.gradient(motion, goals, [*starts, *NUMBERS], method=method).array
     sizes = [len(x) for x in wanted().values()]

@@ -43,8 +43,8 @@ def scaled(result, key, factor):
             value = getattr(result, name)
             if name != key:
                 return value
-            if isinstance(value, mg.Packed):
-                return mg.Packed(value.values * factor, value.pattern)
+            if isinstance(value, mg.terms.Packed):
+                return mg.terms.Packed(value.values * factor, value.pattern)
             return value * factor
 
     return Falsified()

@@ -17,12 +17,12 @@ from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import moments_of
 
 WRT = ["upper.mass", "lower.com.z", "start.velocity.elbow"]
-SPEED = mg.JointVelocity("elbow")
+SPEED = mg.measures.JointVelocity("elbow")
 
 
 def swing(**options):
     options = {"duration": 0.6, "step": 0.01, "scheme": "trapezoidal"} | options
-    return mg.simulate(double_pendulum(), [0.4, -0.3], [0.5, 1.0], **options)
+    return mg.simulate(double_pendulum(), mg.state(double_pendulum(), [0.4, -0.3], [0.5, 1.0]), **options)
 
 
 MOTION = swing()
@@ -47,7 +47,7 @@ FUNCTIONS = {
     "built-in absolute": lambda v: abs(v),
     "rows of different size": lambda v: np.stack([1e4 * v, np.abs(v)], -1),
     "where": lambda v: np.where(v > 0.0, v**3, 0.1 * v * v),
-    "smooth": lambda v: mg.smooth_abs(v, 0.1),
+    "smooth": lambda v: mg.measures.smooth_abs(v, 0.1),
     "clipped": lambda v: np.clip(v, -0.5, 2.5) ** 2,
     "put together": lambda v: put_together(v),
 }
@@ -68,12 +68,12 @@ def test_kinked_functions_are_differentiated_exactly(name):
 
 
 def test_norms():
-    compared(mg.Integral(lambda x: np.linalg.norm(x, axis=-1), mg.PointVelocity("tip")))
+    compared(mg.Integral(lambda x: np.linalg.norm(x, axis=-1), mg.measures.PointVelocity("tip")))
 
 
 def test_a_start_at_rest_takes_the_subgradient_of_a_norm():
     still = mg.simulate(double_pendulum(), [0.4, -0.3], duration=0.1, step=0.01, scheme="trapezoidal")
-    g = mg.gradient(still, mg.Integral(lambda x: np.linalg.norm(x, axis=-1), mg.PointVelocity("tip")), WRT[:2])
+    g = mg.gradient(still, mg.Integral(lambda x: np.linalg.norm(x, axis=-1), mg.measures.PointVelocity("tip")), WRT[:2])
     assert np.all(np.isfinite(g.array))
     assert g.certify().passed
     with pytest.raises(InputError, match=r"no finite derivative at t = 0 s"):
@@ -120,8 +120,10 @@ def test_functions_without_a_derivative_to_rely_on_are_refused():
 
 def test_partials_that_are_given_are_checked():
     motion = MOTION
-    squared = mg.Integral(lambda x: (x * x).sum(-1), mg.PointVelocity("tip"))
-    given = mg.Integral(lambda x: np.asarray(x * x).sum(-1), mg.PointVelocity("tip"), partials=lambda x: 2.0 * x)
+    squared = mg.Integral(lambda x: (x * x).sum(-1), mg.measures.PointVelocity("tip"))
+    given = mg.Integral(
+        lambda x: np.asarray(x * x).sum(-1), mg.measures.PointVelocity("tip"), partials=lambda x: 2.0 * x
+    )
     exact = mg.gradient(motion, squared, WRT).array
     np.testing.assert_allclose(mg.gradient(motion, given, WRT).array, exact, rtol=1e-12)
     np.testing.assert_allclose(mg.gradient(motion, given, WRT, method="complex").array, exact, rtol=1e-8)
@@ -137,7 +139,9 @@ def test_partials_that_are_given_are_checked():
     with pytest.raises(InputError, match=r"t = 0\.17 s in row 1"):
         mg.gradient(motion, wrong, WRT)
     small = mg.Integral(
-        lambda x: 1e4 * x[:, 0] + 1e-3 * x[:, 2], mg.PointVelocity("tip"), partials=lambda x: [1e4, 0.0, 0.0] + 0 * x
+        lambda x: 1e4 * x[:, 0] + 1e-3 * x[:, 2],
+        mg.measures.PointVelocity("tip"),
+        partials=lambda x: [1e4, 0.0, 0.0] + 0 * x,
     )
     with pytest.raises(InputError, match="contradict"):
         mg.gradient(motion, small, WRT)
@@ -163,7 +167,10 @@ def test_functions_that_mix_instants_are_refused(name):
 
 
 @pytest.mark.parametrize("method", ["adjoint", "complex"])
-@pytest.mark.parametrize("measure", [mg.JointCoordinate("elbow"), mg.JointVelocity("elbow"), mg.PointPosition("tip")])
+@pytest.mark.parametrize(
+    "measure",
+    [mg.measures.JointCoordinate("elbow"), mg.measures.JointVelocity("elbow"), mg.measures.PointPosition("tip")],
+)
 def test_measures_cannot_be_written_to(measure, method):
     def shifted(x):
         x -= 0.5
@@ -184,8 +191,10 @@ def test_data_at_all_instants():
     motion = swing(duration=3.0)
     data = np.sin(motion.t)
     assert len(data) == 301
-    g = mg.gradient(motion, mg.Integral(lambda x: (x - data) ** 2, mg.JointCoordinate("elbow")), WRT)
-    timed = mg.gradient(motion, mg.Integral(lambda x, t: (x - np.sin(t)) ** 2, mg.JointCoordinate("elbow")), WRT)
+    g = mg.gradient(motion, mg.Integral(lambda x: (x - data) ** 2, mg.measures.JointCoordinate("elbow")), WRT)
+    timed = mg.gradient(
+        motion, mg.Integral(lambda x, t: (x - np.sin(t)) ** 2, mg.measures.JointCoordinate("elbow")), WRT
+    )
     np.testing.assert_array_equal(g.array, timed.array)
     assert g.certify().passed
 
@@ -198,7 +207,7 @@ def test_one_instant_is_evaluated_alone():
         shapes.append(len(x))
         return np.log((x - 0.4) * np.sign(0.2 - t))  # at the start there is none
 
-    shoulder = mg.JointCoordinate("shoulder")
+    shoulder = mg.measures.JointCoordinate("shoulder")
     assert MOTION.q[5, 0] > 0.4 > MOTION.q[-1, 0]
     for goal in (mg.AtEnd(logarithm, shoulder), mg.AtTime(0.05, logarithm, shoulder)):
         g = mg.gradient(MOTION, goal, WRT)
@@ -210,14 +219,14 @@ def test_one_instant_is_evaluated_alone():
 
 
 def test_algebra():
-    a, b = mg.Integral(mg.JointCoordinate("elbow")), mg.AtEnd(mg.JointVelocity("elbow"))
+    a, b = mg.Integral(mg.measures.JointCoordinate("elbow")), mg.AtEnd(mg.measures.JointVelocity("elbow"))
     A, B = (mg.gradient(MOTION, x, WRT).array for x in (a, b))
     for goal, expected in (
         (a - b, A - B), (-a, -A), (a / 2, A / 2), (a * 2, 2 * A), (sum([a, b]), A + B),
         (2 * (a - b) / 4 + a, 1.5 * A - 0.5 * B), (np.float64(3) * a, 3 * A), (a - 0, A), (0 - b, -B), (a - a, 0 * A),
     ):  # fmt: skip
         np.testing.assert_allclose(mg.gradient(MOTION, goal, WRT).array, expected, rtol=1e-12, atol=1e-13)
-    for wrong in (lambda: a + 3, lambda: 3 - a, lambda: a + mg.JointCoordinate("elbow"), lambda: a + "b"):
+    for wrong in (lambda: a + 3, lambda: 3 - a, lambda: a + mg.measures.JointCoordinate("elbow"), lambda: a + "b"):
         with pytest.raises(InputError, match=r"constant|Wrap it|no objective"):
             wrong()
     for wrong in (lambda: a * b, lambda: a * np.ones(2), lambda: np.ones(2) * a, lambda: a / 0, lambda: a * np.nan):
@@ -227,32 +236,32 @@ def test_algebra():
 
 def test_sums_have_as_many_numbers():
     at = moments_of(MOTION)
-    goal = mg.AtEnd(mg.PointPosition("tip")) + mg.AtEnd(mg.JointCoordinate("elbow"))
+    goal = mg.AtEnd(mg.measures.PointPosition("tip")) + mg.AtEnd(mg.measures.JointCoordinate("elbow"))
     for ask in (lambda: goal.values(at), lambda: goal.gradients(at, Parameters(MOTION, WRT))):
         with pytest.raises(InputError, match=r"\[3, 1\] numbers"):
             ask()
 
 
 def test_what_is_no_objective_is_told():
-    goal = mg.AtEnd(mg.JointCoordinate("elbow"))
+    goal = mg.AtEnd(mg.measures.JointCoordinate("elbow"))
     assert as_objective(goal) is goal
     with pytest.raises(InputError, match=r"Wrap it: mg\.AtEnd\(JointCoordinate"):
-        as_objective(mg.JointCoordinate("elbow"))
+        as_objective(mg.measures.JointCoordinate("elbow"))
     with pytest.raises(InputError, match="no objective"):
         as_objective(3.0)
     with pytest.raises(InputError, match="comes first"):
-        mg.AtTime(mg.JointCoordinate("elbow"), 0.5)
+        mg.AtTime(mg.measures.JointCoordinate("elbow"), 0.5)
     with pytest.raises(InputError, match="partials"):
-        mg.AtEnd(mg.JointCoordinate("elbow"), partials=lambda x: x)
+        mg.AtEnd(mg.measures.JointCoordinate("elbow"), partials=lambda x: x)
 
 
 def test_terms_add_up_over_any_instants():
     """Weights over the whole motion, values and gradients over parts of it: the parts add up."""
     at, parameters = moments_of(MOTION), Parameters(MOTION, [*WRT, "elbow.origin.z"])
     goals = (
-        mg.Integral(lambda x, t: np.sum(x * x, -1) * (1.0 + t), mg.PointVelocity("tip")),
-        mg.AtEnd(mg.JointVelocity("elbow")),
-        mg.AtTime(0.2, lambda x: np.abs(x), mg.PointPosition("tip")),
+        mg.Integral(lambda x, t: np.sum(x * x, -1) * (1.0 + t), mg.measures.PointVelocity("tip")),
+        mg.AtEnd(mg.measures.JointVelocity("elbow")),
+        mg.AtTime(0.2, lambda x: np.abs(x), mg.measures.PointPosition("tip")),
     )
     for goal in goals:
         ((factor, term),) = goal.terms()

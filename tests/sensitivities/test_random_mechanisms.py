@@ -17,8 +17,15 @@ from mechgrad.sensitivities.states import States
 from mechgrad.sensitivities.tearing import check_idle_rows
 
 TREES = ("rk4", "dop853", "trapezoidal", "generalized-alpha")
-LOOPS = ((mg.ALI3P(), "trapezoidal"), (mg.ALI3P(), "hht"), (mg.Index1(), "rk4"), (mg.Index1(), "trapezoidal"),
-         (mg.Penalty(1e7), "newmark"), (mg.MatrixR(), "trapezoidal"), (mg.MatrixR(), "rk4"))  # fmt: skip
+LOOPS = (
+    (mg.formulations.ALI3P(), "trapezoidal"),
+    (mg.formulations.ALI3P(), "hht"),
+    (mg.formulations.Index1(), "rk4"),
+    (mg.formulations.Index1(), "trapezoidal"),
+    (mg.formulations.Penalty(1e7), "newmark"),
+    (mg.formulations.MatrixR(), "trapezoidal"),
+    (mg.formulations.MatrixR(), "rk4"),
+)
 STEPS = {"duration": 0.06, "step": 0.004}
 
 
@@ -31,14 +38,16 @@ def trees(draw):
     if way == "given":
         model = random_tree(seed, draw(st.integers(1, 6)), massless=0.0)
         q, v, _ = random_state(model, seed)
-        return mg.simulate(model, q, v, scheme=scheme, **how)
+        return mg.simulate(model, mg.state(model, q, v), scheme=scheme, **how)
     model, rng = double_pendulum(), np.random.default_rng(seed)
-    springs = [mg.TorsionSpring(f"k{name}", name, *rng.uniform(5, 9, 1), 0.2, 0.1) for name in ("shoulder", "elbow")]
+    springs = [
+        mg.forces.TorsionSpring(f"k{name}", name, *rng.uniform(5, 9, 1), 0.2, 0.1) for name in ("shoulder", "elbow")
+    ]
     model = mg.Model(model.name, model.bodies, model.joints, model.points, gravity=model.gravity, forces=springs)
     if way == "rest":
         rest = mg.equilibrium(model, rng.uniform(-0.5, 0.5, 2), tau=rng.normal(size=2), rates={"elbow": 0.4})
         return mg.simulate(model, rest, scheme=scheme, loads=[mg.Load("lower", rng.normal(size=3), name="push")], **how)
-    near = mg.marker_motion(model, ["tip"], [0.3, 0.8]).position[0]
+    near = mg.kinematics.marker_motion(model, ["tip"], [0.3, 0.8]).position[0]
     at = {"tip.x": near[0] + 0.05 * rng.normal(), "tip.z": near[2] + 0.05 * rng.normal()}
     return mg.simulate(model, mg.assemble(model, at, {"tip.x": 0.5}, guess=[0.3, 0.8]), scheme=scheme, **how)
 
@@ -80,8 +89,8 @@ def judged(data, motion):
     chosen += data.draw(st.lists(st.sampled_from(values), min_size=1, max_size=3))
     point = model.points[-1 if model.points[-1].body != "ground" else 0].name
     goals = [
-        mg.Integral(lambda x, e: (x * x).sum(-1) + e, mg.PointVelocity(point), mg.PotentialEnergy()),
-        mg.AtEnd(mg.PointPosition(point)),
+        mg.Integral(lambda x, e: (x * x).sum(-1) + e, mg.measures.PointVelocity(point), mg.measures.PotentialEnergy()),
+        mg.AtEnd(mg.measures.PointPosition(point)),
     ]
     by = {method: mg.gradient(motion, goals, chosen, method=method) for method in ("direct", "adjoint")}
     size = np.abs(by["direct"].array).max(axis=1, keepdims=True)

@@ -17,9 +17,9 @@ RADIUS, DAMPING, STEP = 0.3, 0.5, 1e-3  # above 1 / DAMPING = 2 m/s of rebound t
 NORMAL = {"stiffness": 4e3, "damping": DAMPING, "exponent": 2.2}  # smooth at the touch
 PLANE = ("ground.origin", "up")
 CONTACTS = {
-    "sphere": mg.SphereContact("c", "ball.origin", RADIUS, *PLANE, friction=0.4, slip_speed=0.3, **NORMAL),
-    "wheel": mg.WheelContact("c", "ball.origin", "axle", RADIUS, *PLANE, friction=0.4, slip_speed=0.3, **NORMAL),
-    "tyre": mg.Tyre(
+    "sphere": mg.forces.SphereContact("c", "ball.origin", RADIUS, *PLANE, friction=0.4, slip_speed=0.3, **NORMAL),
+    "wheel": mg.forces.WheelContact("c", "ball.origin", "axle", RADIUS, *PLANE, friction=0.4, slip_speed=0.3, **NORMAL),
+    "tyre": mg.forces.Tyre(
         "c", "ball.origin", "axle", RADIUS, *PLANE, friction_x=0.5, friction_y=0.4, critical_slip=0.6,
         critical_angle=0.7, low_speed=0.5, **NORMAL,
     ),
@@ -49,7 +49,7 @@ def model(kind):
         mg.Prismatic("z", "post", "ball", axis=(0, 0, 1)),
     ]
     vectors = [mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axle", "ball", (0.3, 1.0, 0.2))]
-    brake = mg.JointFriction("brake", "z", viscous=15.0)
+    brake = mg.forces.JointFriction("brake", "z", viscous=15.0)
     return mg.Model("bouncing", bodies, joints, vectors=vectors, forces=[CONTACTS[kind], brake])
 
 
@@ -57,7 +57,9 @@ def moved(kind, phase, values=None):
     m = model(kind)
     height, speed, duration = PHASES[phase]
     m = m if values is None else m.with_values(values)
-    return mg.simulate(m, [0.0, 0.0, height], [1.5, -0.8, speed], duration=duration, scheme="rk4", step=STEP)
+    return mg.simulate(
+        m, mg.state(m, [0.0, 0.0, height], [1.5, -0.8, speed]), duration=duration, scheme="rk4", step=STEP
+    )
 
 
 @cache
@@ -68,9 +70,9 @@ def motion(kind, phase):
 def goals():
     """Where it is and how fast, in the end; and what the contact exerted on the way."""
     return [
-        *(mg.AtEnd(mg.JointCoordinate(name)) for name in "xyz"),
-        *(mg.AtEnd(mg.JointVelocity(name)) for name in "xyz"),
-        mg.Integral(lambda f: 1e-2 * (f * f).sum(-1), mg.Effort("c")),
+        *(mg.AtEnd(mg.measures.JointCoordinate(name)) for name in "xyz"),
+        *(mg.AtEnd(mg.measures.JointVelocity(name)) for name in "xyz"),
+        mg.Integral(lambda f: 1e-2 * (f * f).sum(-1), mg.measures.Effort("c")),
     ]
 
 

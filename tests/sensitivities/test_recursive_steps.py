@@ -69,7 +69,9 @@ def spatial_chain(n):
 def test_energies_of_the_double_pendulum():
     motion = mg.simulate(point_masses(), [np.pi / 6, np.pi / 12], duration=5.0, step=5e-4, scheme="rk4")
     for t, numbers in ENERGIES.items():
-        g = mg.gradient(motion, mg.AtTime(t, mg.KineticEnergy()), ["L1", "L2", "P.mass", "Q.mass"], method="direct")
+        g = mg.gradient(
+            motion, mg.AtTime(t, mg.measures.KineticEnergy()), ["L1", "L2", "P.mass", "Q.mass"], method="direct"
+        )
         np.testing.assert_allclose(g.values, numbers[:1], rtol=1e-8)
         np.testing.assert_allclose(g.array[0], numbers[1:], rtol=1e-7)
 
@@ -79,7 +81,7 @@ def test_accelerations_of_spatial_chains(n):
     """At the first instant, along given changes of the state."""
     model, k = spatial_chain(n), np.arange(1, n + 1)
     q, v = 0.3 * (-1.0) ** k + 0.02 * k, 0.5 * np.cos(k)
-    motion = mg.simulate(model, q, v, duration=1e-3, step=1e-3, scheme="rk4")
+    motion = mg.simulate(model, mg.state(model, q, v), duration=1e-3, step=1e-3, scheme="rk4")
     parameters = Parameters(motion, ["b1.mass", "l1"])
     dq, dv = np.tile(0.1 * np.sin(k), (2, 1)), np.tile(0.2 * np.cos(2 * k), (2, 1))
     found = RecursiveSteps(motion).direct(parameters, dq, dv)
@@ -97,7 +99,7 @@ def test_agrees_with_the_dense_method(tree):
         rng = np.random.default_rng(2)
         q = np.asarray(model.integrate(model.neutral(), rng.uniform(-0.5, 0.5, model.n_v)))
         start = q, 0.5 * rng.normal(size=model.n_v)
-    motion = mg.simulate(model, *start, duration=0.02, step=1e-3, samples=11, scheme="rk4")
+    motion = mg.simulate(model, mg.state(model, *start), duration=0.02, step=1e-3, samples=11, scheme="rk4")
     wrt = [*[p.path for p in model.parameters()][::7], "start.position.*", "start.velocity.*"]
     parameters = Parameters(motion, wrt)
     slopes = parameters.start.slopes(parameters)

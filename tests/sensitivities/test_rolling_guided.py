@@ -15,7 +15,7 @@ from mechgrad.errors import AssemblyError
 RADIUS, ARM = 0.3, 0.8
 TIMES = np.linspace(0.0, 1.2, 7)
 ANGLE = (0.2, 1.0, 2.0)  # of the wheel, a polynomial of time
-LEVELS = (mg.JointCoordinate, mg.JointVelocity, mg.JointAcceleration)
+LEVELS = (mg.measures.JointCoordinate, mg.measures.JointVelocity, mg.measures.JointAcceleration)
 
 
 def polynomial(c, t):
@@ -27,7 +27,7 @@ def wheel(joints, drivers, targets, contact=True):
     bodies = [mg.Body(name, 1.0, inertia=(1, 1, 1)) for name in ("fork", "wheel")]
     vectors = [mg.Vector("up", "ground", (0, 0, 2.0)), mg.Vector("axle", "wheel", (0, 3.0, 0))]
     where = {"contact": True, "plane_point": "ground.origin"} if contact else {}
-    rolling = mg.Rolling("rolls", "wheel.origin", RADIUS, "up", kind="wheel", axis="axle", **where)
+    rolling = mg.constraints.Rolling("rolls", "wheel.origin", RADIUS, "up", kind="wheel", axis="axle", **where)
     return mg.Model(
         "rolling", bodies, joints, [mg.Point("rim", "wheel", (0.1, 0.05, 0.2))], vectors,
         constraints=[rolling, *drivers], variables=[mg.DesignVariable("R", {"rolls.radius": 1.0, **targets}, RADIUS)],
@@ -41,7 +41,10 @@ def straight(contact=True, faster=1.0):
         mg.Revolute("spin", "fork", "wheel", axis=(0, 1, 0)),
     ]
     way = (0.5, RADIUS * ANGLE[1] * faster, RADIUS * ANGLE[2] * faster)
-    drivers = [mg.Driver("pull", "track", mg.Polynomial(way)), mg.Driver("turn", "spin", mg.Polynomial(ANGLE))]
+    drivers = [
+        mg.constraints.Driver("pull", "track", mg.functions.Polynomial(way)),
+        mg.constraints.Driver("turn", "spin", mg.functions.Polynomial(ANGLE)),
+    ]
     targets = {f"pull.function.coefficients.{k}": ANGLE[k] * faster for k in (1, 2)}
     return wheel(joints, drivers, {"track.origin.z": 1.0, **targets}, contact)
 
@@ -54,7 +57,10 @@ def round_about():
     ]
     yaw = (0.1, -0.4, -0.3)
     spin = (0.2, *(-ARM * c / RADIUS for c in yaw[1:]))
-    drivers = [mg.Driver("pull", "yaw", mg.Polynomial(yaw)), mg.Driver("turn", "spin", mg.Polynomial(spin))]
+    drivers = [
+        mg.constraints.Driver("pull", "yaw", mg.functions.Polynomial(yaw)),
+        mg.constraints.Driver("turn", "spin", mg.functions.Polynomial(spin)),
+    ]
     targets = {"turn.function.coefficients.1": lambda r: -ARM * yaw[1] / r}
     targets["turn.function.coefficients.2"] = lambda r: -ARM * yaw[2] / r
     return wheel(joints, drivers, {"yaw.origin.z": 1.0, **targets})
@@ -77,7 +83,7 @@ def test_distance_by_the_radius(method, contact):
     motion = mg.kinematic_motion(straight(contact), TIMES)
     t = TIMES[[1, 4, 6]]
     goals = [mg.AtTime(x, level(name)) for level in LEVELS for name in ("track", "spin") for x in t]
-    goals += [mg.AtTime(x, mg.PointPosition("rim")) for x in t]
+    goals += [mg.AtTime(x, mg.measures.PointPosition("rim")) for x in t]
     found = mg.gradient(motion, goals, ["R"], method=method).array[:, 0]
     angle, speed, second = polynomial(ANGLE, t)
     nothing = np.zeros(3)
@@ -113,12 +119,16 @@ def test_a_radius_that_two_drivers_contradict_is_refused():
     bodies = [mg.Body("w", 1.0, inertia=(0.1, 0.1, 0.1))]
     points = [mg.Point("centre", "w"), mg.Point("floor", "ground")]
     vectors = [mg.Vector("up", "ground", (0, 1, 0)), mg.Vector("axle", "w", (0, 0, 1))]
-    rolls = mg.Rolling("rolls", "centre", 0.3, "up", kind="wheel", axis="axle", contact=True, plane_point="floor")
+    rolls = mg.constraints.Rolling(
+        "rolls", "centre", 0.3, "up", kind="wheel", axis="axle", contact=True, plane_point="floor"
+    )
     model = mg.Model("wheel", bodies, [mg.Planar("p", "ground", "w")], points, vectors, constraints=[rolls])
     turn = mg.kinematic_motion(
-        model, np.linspace(0.0, 1.0, 5), {"p.angle": mg.Polynomial((0.0, -2.0)), "p.x": mg.Polynomial((0.0, 0.6))},
+        model,
+        np.linspace(0.0, 1.0, 5),
+        {"p.angle": mg.functions.Polynomial((0.0, -2.0)), "p.x": mg.functions.Polynomial((0.0, 0.6))},
         guess=[0.0, 0.3, 0.0],
-    )  # fmt: skip
+    )
     for method in ("direct", "adjoint", "complex"):
         with pytest.raises(AssemblyError, match=r"'rolls\.radius' tears"):
-            mg.gradient(turn, mg.AtEnd(mg.JointVelocity("p.x")), ["rolls.radius"], method=method)
+            mg.gradient(turn, mg.AtEnd(mg.measures.JointVelocity("p.x")), ["rolls.radius"], method=method)

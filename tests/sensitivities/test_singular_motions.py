@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dynamics"))
 from hard_mechanisms import four_bars, four_bars_angle
 
 START, SPEED = 0.6, -1.0  # flat, at angle 0, after a quarter of a second
-GOAL = mg.AtEnd(mg.JointCoordinate("A0"))
+GOAL = mg.AtEnd(mg.measures.JointCoordinate("A0"))
 WRT = ["start.position.A0"]
 
 
@@ -61,7 +61,7 @@ def test_long_steps_of_other_motions_are_no_crossings(scheme, step):
     swing = mg.simulate(
         model, start, duration=1.0, scheme=scheme, step=step, samples=3, formulation="index1", rtol=1e-4, atol=1e-4
     )
-    assert np.isfinite(mg.gradient(swing, mg.AtEnd(mg.JointCoordinate("A")), ["A1.mass"]).array).all()
+    assert np.isfinite(mg.gradient(swing, mg.AtEnd(mg.measures.JointCoordinate("A")), ["A1.mass"]).array).all()
 
 
 @pytest.mark.parametrize("method", ["direct", "adjoint"])
@@ -78,8 +78,8 @@ def test_where_constraints_yield_the_motion_itself_ends():
     model, state = four_bars(2)
     q, v = state(START, SPEED)
     with pytest.raises(mg.StepFailed, match="lose their rank there"):
-        mg.simulate(model, q, v, duration=0.5, step=1e-3, formulation="penalty")
-    swing = mg.simulate(model, q, v, duration=0.2, step=1e-3, formulation="penalty")
+        mg.simulate(model, mg.state(model, q, v), duration=0.5, step=1e-3, formulation="penalty")
+    swing = mg.simulate(model, mg.state(model, q, v), duration=0.2, step=1e-3, formulation="penalty")
     assert np.isfinite(mg.gradient(swing, GOAL, ["upright 0.mass"]).array).all()
 
 

@@ -31,9 +31,9 @@ VALUES = {
 def goals():
     home = np.array([0.25, 0.0, 0.0])
     return [
-        mg.Integral(lambda x: ((x - home) ** 2).sum(-1), mg.PointPosition("D")),
-        mg.Integral(lambda x: (x**2).sum(-1), mg.PointVelocity("D")),
-        mg.Integral(lambda x: (x**2).sum(-1), mg.PointAcceleration("D")),
+        mg.Integral(lambda x: ((x - home) ** 2).sum(-1), mg.measures.PointPosition("D")),
+        mg.Integral(lambda x: (x**2).sum(-1), mg.measures.PointVelocity("D")),
+        mg.Integral(lambda x: (x**2).sum(-1), mg.measures.PointAcceleration("D")),
     ]
 
 
@@ -46,18 +46,22 @@ def motion(inertia, step, **options):
 @pytest.mark.parametrize("inertia", CONVERGED)
 def test_converged_digits(inertia):
     """RK4 of index-1: six digits and more."""
-    found = motion(inertia, 5e-4, formulation=mg.Index1(), scheme="rk4")
+    found = motion(inertia, 5e-4, formulation=mg.formulations.Index1(), scheme="rk4")
     for method in ("direct", "adjoint"):
         g = mg.gradient(found, goals(), WRT, method=method)
         np.testing.assert_allclose(g.array, CONVERGED[inertia], rtol=1e-6)
         np.testing.assert_allclose(g.values, VALUES[inertia], rtol=1e-7)
 
 
-@pytest.mark.parametrize("formulation", [mg.ALI3P(), mg.Index1(), mg.Penalty(), mg.MatrixR()], ids=str)
+@pytest.mark.parametrize(
+    "formulation",
+    [mg.formulations.ALI3P(), mg.formulations.Index1(), mg.formulations.Penalty(), mg.formulations.MatrixR()],
+    ids=str,
+)
 @pytest.mark.parametrize("reference", ["origin", "com"])
 def test_every_formulation(formulation, reference):
     """The isotropic rod at 1 ms: the trapezoidal rule leaves 1e-4 on the independent angle, 5e-3 on all coordinates."""
-    exact = 3e-4 if isinstance(formulation, mg.MatrixR) else 6e-3
+    exact = 3e-4 if isinstance(formulation, mg.formulations.MatrixR) else 6e-3
     found = motion(4e-3, 1e-3, formulation=formulation, scheme="trapezoidal", reference=reference)
     direct, adjoint = (mg.gradient(found, goals(), WRT, method=method) for method in ("direct", "adjoint"))
     np.testing.assert_allclose(direct.array, CONVERGED[4e-3], rtol=exact)

@@ -40,9 +40,11 @@ def turned(times, values, ends, span):
     model = mg.Model(
         "wheel", [mg.Body("disc", 1.0, inertia=(INERTIA, 1.0, 1.0))],
         [mg.Revolute("axle", "ground", "disc", axis=(1, 0, 0))], gravity=(0, 0, 0),
-        forces=[mg.Motor("motor", "axle", mg.Spline(times, values, ends=ends))],
+        forces=[mg.forces.Motor("motor", "axle", mg.functions.Spline(times, values, ends=ends))],
     )  # fmt: skip
-    return mg.simulate(model, [0.1], [0.4], duration=span[1] - span[0], t0=span[0], scheme="rk4", step=STEP)
+    return mg.simulate(
+        model, mg.state(model, [0.1], [0.4]), duration=span[1] - span[0], t0=span[0], scheme="rk4", step=STEP
+    )
 
 
 @pytest.mark.parametrize("method", ["direct", "adjoint"])
@@ -51,7 +53,7 @@ def turned(times, values, ends, span):
 def test_torque_by_its_values(ends, knots, span, method):
     (times, values), (low, high) = KNOTS[knots], SPANS[span]
     motion = turned(times, values, ends, (low, high))
-    g = mg.gradient(motion, mg.AtEnd(mg.JointVelocity("axle")), ["motor.torque.values.*"], method=method)
+    g = mg.gradient(motion, mg.AtEnd(mg.measures.JointVelocity("axle")), ["motor.torque.values.*"], method=method)
     whole = CubicSpline(times, values, bc_type=ends)
     assert g.values[0] == pytest.approx(0.4 + integral(whole, low, high) / INERTIA, abs=1e-12)
     wanted = np.array([integral(basis, low, high) for basis in bases(times, ends)]) / INERTIA
@@ -65,7 +67,7 @@ def test_some_of_the_values(ends, knots, method):
     """A gradient by the last value alone, and by the first and another, is a part of that by all."""
     times, values = KNOTS[knots]
     motion = turned(times, values, ends, SPANS["inside"])
-    goal, last = mg.AtEnd(mg.JointVelocity("axle")), len(times) - 1
+    goal, last = mg.AtEnd(mg.measures.JointVelocity("axle")), len(times) - 1
     wanted = np.array([basis.integrate(0.2, 0.8) for basis in bases(times, ends)]) / INERTIA
     for some in ([last], [2, 0]):
         wrt = [f"motor.torque.values.{k}" for k in some]
@@ -79,11 +81,11 @@ def test_driven_coordinate_by_the_values_of_its_spline(ends, knots, method):
     times, values = KNOTS[knots]
     model = mg.Model(
         "driven", [mg.Body("disc", 1.0, inertia=(1, 1, 1))], [mg.Revolute("axle", "ground", "disc", axis=(1, 0, 0))],
-        constraints=[mg.Driver("drive", "axle", mg.Spline(times, values, ends=ends))],
+        constraints=[mg.constraints.Driver("drive", "axle", mg.functions.Spline(times, values, ends=ends))],
     )  # fmt: skip
     instants = np.array([0.1, 0.27, 0.5, 0.77, 0.9])  # before, within and beyond
     motion = mg.kinematic_motion(model, instants)
-    levels = (mg.JointCoordinate, mg.JointVelocity, mg.JointAcceleration)
+    levels = (mg.measures.JointCoordinate, mg.measures.JointVelocity, mg.measures.JointAcceleration)
     goals = [mg.AtTime(t, level("axle")) for level in levels for t in instants]
     g = mg.gradient(motion, goals, ["drive.function.values.*"], method=method)
     wanted = np.array([[extended(basis, t, k) for basis in bases(times, ends)] for k in range(3) for t in instants])
@@ -103,9 +105,9 @@ def extended(spline, t, order):
 def test_pulled_back_is_the_transpose_of_pieces(ends, knots):
     """Pieces are linear in the values: they change along one of them as those of the spline through a unit vector."""
     times, _ = KNOTS[knots]
-    spline = mg.Spline(times, np.ones(len(times)), ends=ends)
+    spline = mg.functions.Spline(times, np.ones(len(times)), ends=ends)
     weights = np.random.default_rng(3).normal(size=(4, len(times) + 1, 6))
-    changes = [mg.Spline(times, e, ends=ends).pieces() for e in np.eye(len(times))]
+    changes = [mg.functions.Spline(times, e, ends=ends).pieces() for e in np.eye(len(times))]
     wanted = np.array([[np.sum(w[:, 1:5] * change[:, 1:5]) for change in changes] for w in weights])
     found = spline.pulled_back(weights)
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13 * np.abs(wanted).max())

@@ -14,7 +14,7 @@ import gradient_mechanisms as mechanisms
 import mechgrad as mg
 from mechgrad.errors import AssemblyError, InputError, UnknownNameError
 
-TIP = mg.AtEnd(mg.PointPosition("tip"))
+TIP = mg.AtEnd(mg.measures.PointPosition("tip"))
 
 
 def arm(upper=0.6, mass=1.0, forces=()):
@@ -27,7 +27,7 @@ def arm(upper=0.6, mass=1.0, forces=()):
         mg.Revolute("s", "ground", "u", axis=(0, 1, 0)),
         mg.Revolute("e", "u", "l", (upper, 0, 0), axis=(0, 1, 0)),
     ]
-    springs = [mg.TorsionSpring("k1", "s", 8.0, 0.1), mg.TorsionSpring("k2", "e", 5.0, 0.2)]
+    springs = [mg.forces.TorsionSpring("k1", "s", 8.0, 0.1), mg.forces.TorsionSpring("k2", "e", 5.0, 0.2)]
     return mg.Model("arm", bodies, joints, [mg.Point("tip", "l", (0.4, 0, 0))], forces=[*springs, *forces])
 
 
@@ -80,7 +80,7 @@ def test_assembled_trees_follow_what_was_held(how):
 def test_coordinates_that_a_tree_did_not_hold_stay():
     model = arm()
     held = mg.simulate(model, mg.assemble(model, {"s": 0.4}, {"e": -0.3}), **HOW)
-    given = mg.simulate(model, [0.4, 0.0], [0.0, -0.3], **HOW)
+    given = mg.simulate(model, mg.state(model, [0.4, 0.0], [0.0, -0.3]), **HOW)
     wrt = ["e.origin.x", "start.position.s", "start.position.e", "start.velocity.s", "start.velocity.e"]
     compared(held, TIP, wrt)
     np.testing.assert_array_equal(mg.gradient(held, TIP, wrt).array, mg.gradient(given, TIP, wrt).array)
@@ -114,7 +114,7 @@ def test_start_values_have_the_names_of_coordinates():
         [mg.Point("tip", "b", (0.3, 0, 0.1))],
     )  # fmt: skip
     q = model.integrate(model.neutral(), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
-    motion = mg.simulate(model, q, [1, 2, 3, 0.3, 0.2, 0.1], duration=0.2, step=0.01)
+    motion = mg.simulate(model, mg.state(model, q, [1, 2, 3, 0.3, 0.2, 0.1]), duration=0.2, step=0.01)
     g = mg.gradient(motion, TIP, ["start.position.free.z", "start.velocity.free.vz", "start.position.free.wx"])
     np.testing.assert_allclose(g.array[:, :2], [[0, 0], [0, 0], [1, 0.2]], atol=1e-12)
     assert g.parameter_values.tolist() == pytest.approx([q[2], 3.0, 0.0])
@@ -147,13 +147,15 @@ def test_forces_of_equilibrium_and_motion_are_one_where_they_are_the_same():
     model, push = arm(), [mg.Load("l", force=(3.0, 0, 1.0), point="tip", name="push")]
     both = mg.simulate(model, at_rest(model, loads=push), tau=[1.0, 0.2], loads=push, **HOW)
     let_go = mg.simulate(model, at_rest(model, loads=push), **HOW)
-    compared(both, mg.AtEnd(mg.JointCoordinate("s")), ["push.force.x", "tau.e", "push.point.z", "tip.position.x"])
+    compared(
+        both, mg.AtEnd(mg.measures.JointCoordinate("s")), ["push.force.x", "tau.e", "push.point.z", "tip.position.x"]
+    )
     compared(let_go, TIP, ["start.push.force.x", "start.tau.e", "tau.e", "tip.position.x"])
     with pytest.raises(UnknownNameError, match=r"push\.force\.x"):
         mg.gradient(let_go, TIP, ["push.force.x"])
     # held by its forces, it stays where it is: both together move it by what the equilibrium moves
-    rest = mg.gradient(at_rest(model, loads=push), mg.JointCoordinate("s"), ["push.force.x", "tau.e"])
-    moved = mg.gradient(both, mg.AtEnd(mg.JointCoordinate("s")), ["push.force.x", "tau.e"])
+    rest = mg.gradient(at_rest(model, loads=push), mg.measures.JointCoordinate("s"), ["push.force.x", "tau.e"])
+    moved = mg.gradient(both, mg.AtEnd(mg.measures.JointCoordinate("s")), ["push.force.x", "tau.e"])
     np.testing.assert_allclose(moved.array, rest.array, rtol=1e-9)
 
 
@@ -169,7 +171,7 @@ def test_equilibria_of_loops_with_multipliers():
     model = mechanisms.linked_five_bar()
     rest = mg.equilibrium(model, mechanisms.held_five_bar(model).q)
     wrt = ["A1.mass", "S1.stiffness", "L_A1", "B.origin.x", "gravity.y", "S2.free_length"]
-    objectives = [mg.PointPosition("P2"), *(mg.Multiplier(name) for name in rest.constraint_names)]
+    objectives = [mg.measures.PointPosition("P2"), *(mg.measures.Multiplier(name) for name in rest.constraint_names)]
     exact = mg.gradient(rest, objectives, wrt, method="complex").array
     assert np.all(np.abs(exact).max(axis=0) > 1e-6)
     for method in ("direct", "adjoint"):
@@ -184,7 +186,7 @@ def test_equilibria_of_loops_with_multipliers():
     by_steps = differences(value, model.value("S1.stiffness"), 0.01)
     np.testing.assert_allclose(exact[3:, k], by_steps, rtol=1e-6, atol=1e-9)
     motion = mg.simulate(model, rest, duration=0.05, step=1e-3)
-    compared(motion, mg.AtEnd(mg.PointPosition("P2")), ["A1.mass", "S1.stiffness", "L_A1"], tolerance=1e-7)
+    compared(motion, mg.AtEnd(mg.measures.PointPosition("P2")), ["A1.mass", "S1.stiffness", "L_A1"], tolerance=1e-7)
 
 
 def test_an_equilibrium_that_nothing_resists_is_refused_for_what_would_move_it():
@@ -194,14 +196,14 @@ def test_an_equilibrium_that_nothing_resists_is_refused_for_what_would_move_it()
     rest = mg.equilibrium(slider, [0.3])
     for method in ("direct", "adjoint"):
         with pytest.raises(InputError, match=r"'gravity\.x'.*left unbalanced"):
-            mg.gradient(rest, mg.PointPosition("tip"), ["gravity.x"], method=method)
-    assert mg.gradient(rest, mg.PointPosition("tip"), ["tip.position.x"]).array[0, 0] == 1.0
+            mg.gradient(rest, mg.measures.PointPosition("tip"), ["gravity.x"], method=method)
+    assert mg.gradient(rest, mg.measures.PointPosition("tip"), ["tip.position.x"]).array[0, 0] == 1.0
 
 
 def test_states_stand_for_themselves():
     model = arm()
     start = reached(model)
-    objectives = {"where": mg.PointPosition("l.com"), "how fast": mg.AtEnd(mg.PointVelocity("l.com"))}
+    objectives = {"where": mg.measures.PointPosition("l.com"), "how fast": mg.AtEnd(mg.measures.PointVelocity("l.com"))}
     wrt = ["e.origin.x", "start.position.tip.x", "start.velocity.tip.z"]
     g = mg.gradient(start, objectives, wrt)
     assert g.certify().passed
@@ -209,11 +211,14 @@ def test_states_stand_for_themselves():
 
     def value(length):
         changed = arm(length)
-        found = mg.marker_motion(changed, ["l.com"], reached(changed).q, reached(changed).v)
+        found = mg.kinematics.marker_motion(changed, ["l.com"], reached(changed).q, reached(changed).v)
         return np.concatenate([found.position[0], found.velocity[0]])
 
     np.testing.assert_allclose(g.of("e.origin.x"), differences(value, 0.6), atol=1e-8)
-    for objective, text in ((mg.PointAcceleration("tip"), "forces"), (mg.Integral(mg.KineticEnergy()), "motion")):
+    for objective, text in (
+        (mg.measures.PointAcceleration("tip"), "forces"),
+        (mg.Integral(mg.measures.KineticEnergy()), "motion"),
+    ):
         with pytest.raises(InputError, match=text):
             mg.gradient(start, objective, wrt)
 
@@ -226,7 +231,7 @@ def test_starts_of_driven_mechanisms_know_the_time():
 
     def driven(amplitude=0.6):
         m = arm()
-        driver = mg.Driver("motor", "s", mg.Harmonic(amplitude, frequency=0.7, phase=0.4))
+        driver = mg.constraints.Driver("motor", "s", mg.functions.Harmonic(amplitude, frequency=0.7, phase=0.4))
         return mg.Model(m.name, m.bodies, m.joints, m.points, forces=m.forces, constraints=[driver])
 
     t0 = 0.35
@@ -263,11 +268,13 @@ def wheel(radius=0.3):
     joint = mg.Planar("p", "ground", "w")
     points = [mg.Point("centre", "w"), mg.Point("floor", "ground"), mg.Point("tip", "w", (0.2, 0.1, 0))]
     vectors = [mg.Vector("up", "ground", (0, 1, 0)), mg.Vector("axle", "w", (0, 0, 1))]
-    rolls = mg.Rolling("rolls", "centre", radius, "up", kind="wheel", axis="axle", contact=True, plane_point="floor")
+    rolls = mg.constraints.Rolling(
+        "rolls", "centre", radius, "up", kind="wheel", axis="axle", contact=True, plane_point="floor"
+    )
     return mg.Model("wheel", [hub], [joint], points, vectors, gravity=(0.5, -9.81, 0), constraints=[rolls])
 
 
-@pytest.mark.parametrize("formulation", [mg.ALI3P(), mg.Index1()])
+@pytest.mark.parametrize("formulation", [mg.formulations.ALI3P(), mg.formulations.Index1()])
 def test_a_rolling_wheel_has_a_gradient_by_its_radius(formulation):
     def start(model):
         return mg.assemble(model, {"p.x": 0.1, "p.angle": 0.2}, {"p.angle": -3.0}, guess=[0.1, 0.3, 0.2])
@@ -309,6 +316,6 @@ def test_parameters_that_tear_planar_loops_are_refused_by_name(path):
     motion = mg.simulate(model, start, duration=0.02, step=1e-3)
     for method in ("direct", "adjoint", "complex", "fd", "continuous-adjoint"):
         with pytest.raises(AssemblyError, match=rf"'{path}' tears a loop"):
-            mg.gradient(motion, mg.AtEnd(mg.PointPosition("P2")), ["A1.mass", path], method=method)
+            mg.gradient(motion, mg.AtEnd(mg.measures.PointPosition("P2")), ["A1.mass", path], method=method)
     with pytest.raises(AssemblyError, match=r"tears .* apart"):
         mg.assemble(model.with_values({path: model.value(path) + 1e-30j}), start.held, guess=start.q)

@@ -30,7 +30,7 @@ MIDDLE = T0 + 0.5 * DURATION
 
 def moved_arm(**how: Any) -> mg.Trajectory:
     y = timed.arm_start(ARM)
-    return mg.simulate(timed.arm(), y[:2], y[2:], DURATION, t0=T0, **how)
+    return mg.simulate(timed.arm(), mg.state(timed.arm(), y[:2], y[2:]), DURATION, t0=T0, **how)
 
 
 def moved_ram(**how: Any) -> mg.Trajectory:
@@ -69,13 +69,13 @@ def ram_at(parameter: str, k: int) -> timed.RamState:
     )
 
 
-def goals(which: str) -> dict[str, mg.Objective]:
+def goals(which: str) -> dict[str, mg.measures.Objective]:
     """First coordinate and its rate at the end, and an integral that knows the time."""
     first = "shoulder" if which == "arm" else "A"
     return {
-        "place": mg.AtEnd(mg.JointCoordinate(first)),
-        "rate": mg.AtEnd(mg.JointVelocity(first)),
-        "integral": mg.Integral(lambda x, t: t * x**2, mg.JointCoordinate(first)),
+        "place": mg.AtEnd(mg.measures.JointCoordinate(first)),
+        "rate": mg.AtEnd(mg.measures.JointVelocity(first)),
+        "integral": mg.Integral(lambda x, t: t * x**2, mg.measures.JointCoordinate(first)),
     }
 
 
@@ -97,7 +97,12 @@ def test_every_number_has_an_influence_and_time_too() -> None:
 # ---- exact steps
 
 
-EXACT = {"tree": None, "projected": mg.Index1(), "unprojected": mg.Index1(False), "matrix-r": mg.MatrixR(["A"])}
+EXACT = {
+    "tree": None,
+    "projected": mg.formulations.Index1(),
+    "unprojected": mg.formulations.Index1(False),
+    "matrix-r": mg.formulations.MatrixR(["A"]),
+}
 METHODS = [(key, method) for key in EXACT for method in ("direct", "adjoint")]
 METHODS += [("tree", "complex"), ("projected", "complex")]
 
@@ -114,7 +119,7 @@ def test_order_eight(key: str, method: str) -> None:
 
 def test_differences_and_certificates() -> None:
     names = ["drive.function.phase", "motor.torque.frequency", "start.position.A"]
-    motion = moved_ram(formulation=mg.Index1(), scheme="rk4", step=DURATION / 128)
+    motion = moved_ram(formulation=mg.formulations.Index1(), scheme="rk4", step=DURATION / 128)
     found = mg.gradient(motion, goals("ram"), names, method="fd")
     np.testing.assert_allclose(found.array, wanted("ram", names), rtol=1e-5, atol=1e-5)
     assert mg.gradient(motion, goals("ram"), names).certify().passed
@@ -125,19 +130,26 @@ def test_differences_and_certificates() -> None:
 
 
 TREES = [
-    (mg.SemiRecursive(), mg.Trapezoidal(), 2),
-    (mg.SemiRecursive(), mg.Newmark(), 2),
-    (mg.SemiRecursive(), mg.HHT(0.1), 2),
-    (mg.SemiRecursive(), mg.GeneralizedAlpha(0.6), 2),
-    (mg.FullyRecursive(), mg.Trapezoidal(), 2),
-    (mg.FullyRecursive(), mg.RK4(), 4),
+    (mg.formulations.SemiRecursive(), mg.schemes.Trapezoidal(), 2),
+    (mg.formulations.SemiRecursive(), mg.schemes.Newmark(), 2),
+    (mg.formulations.SemiRecursive(), mg.schemes.HHT(0.1), 2),
+    (mg.formulations.SemiRecursive(), mg.schemes.GeneralizedAlpha(0.6), 2),
+    (mg.formulations.FullyRecursive(), mg.schemes.Trapezoidal(), 2),
+    (mg.formulations.FullyRecursive(), mg.schemes.RK4(), 4),
 ]
-SCHEMES = [mg.Trapezoidal(), mg.HHT(0.1), mg.GeneralizedAlpha(0.6)]
-LOOPS = [(form, scheme, 2) for form in (mg.ALI3P(), mg.Index1(), mg.MatrixR(["A"])) for scheme in SCHEMES]
-LOOPS += [(mg.Penalty(penalty=1e11), mg.Trapezoidal(), 2)]
-LOOPS += [(form, mg.RK4(), 4) for form in (mg.Index1(), mg.Index1(projection=False), mg.MatrixR(["A"]))]
+SCHEMES = [mg.schemes.Trapezoidal(), mg.schemes.HHT(0.1), mg.schemes.GeneralizedAlpha(0.6)]
+LOOPS = [
+    (form, scheme, 2)
+    for form in (mg.formulations.ALI3P(), mg.formulations.Index1(), mg.formulations.MatrixR(["A"]))
+    for scheme in SCHEMES
+]
+LOOPS += [(mg.formulations.Penalty(penalty=1e11), mg.schemes.Trapezoidal(), 2)]
+LOOPS += [
+    (form, mg.schemes.RK4(), 4)
+    for form in (mg.formulations.Index1(), mg.formulations.Index1(projection=False), mg.formulations.MatrixR(["A"]))
+]
 # of Penalty with explicit steps, the motion is that of stiff springs: its gradient needs short steps to be close
-LOOPS += [(mg.Penalty(penalty=1e11), mg.RK4(), 4)]
+LOOPS += [(mg.formulations.Penalty(penalty=1e11), mg.schemes.RK4(), 4)]
 CASES = [("arm", *case) for case in TREES] + [("ram", *case) for case in LOOPS]
 
 
@@ -170,12 +182,12 @@ def test_gradients_have_the_order_of_their_steps(
 
 
 CONTINUOUS = [
-    ("arm", mg.SemiRecursive(), "continuous-adjoint"),
-    ("ram", mg.ALI3P(), "continuous-adjoint"),
-    ("ram", mg.Index1(), "continuous-adjoint-1"),
-    ("ram", mg.Index1(), "continuous-adjoint-2"),
-    ("ram", mg.MatrixR(["A"]), "continuous-adjoint"),
-    ("ram", mg.Penalty(penalty=1e11), "continuous-adjoint"),
+    ("arm", mg.formulations.SemiRecursive(), "continuous-adjoint"),
+    ("ram", mg.formulations.ALI3P(), "continuous-adjoint"),
+    ("ram", mg.formulations.Index1(), "continuous-adjoint-1"),
+    ("ram", mg.formulations.Index1(), "continuous-adjoint-2"),
+    ("ram", mg.formulations.MatrixR(["A"]), "continuous-adjoint"),
+    ("ram", mg.formulations.Penalty(penalty=1e11), "continuous-adjoint"),
 ]
 
 
@@ -190,10 +202,15 @@ def test_continuous_adjoints_have_order_two(which: str, formulation: Any, method
 
 @pytest.mark.parametrize(
     ("which", "formulation", "scheme"),
-    [("arm", mg.SemiRecursive(), "hht"), ("ram", mg.ALI3P(), "hht"), ("ram", mg.MatrixR(["A"]), "trapezoidal"),
-     ("arm", mg.FullyRecursive(), "rk4"), ("ram", mg.Index1(), "rk4")],
+    [
+        ("arm", mg.formulations.SemiRecursive(), "hht"),
+        ("ram", mg.formulations.ALI3P(), "hht"),
+        ("ram", mg.formulations.MatrixR(["A"]), "trapezoidal"),
+        ("arm", mg.formulations.FullyRecursive(), "rk4"),
+        ("ram", mg.formulations.Index1(), "rk4"),
+    ],
     ids=name,
-)  # fmt: skip
+)
 def test_checkpoints(which: str, formulation: Any, scheme: str) -> None:
     """Steps between reports are taken again, at their times: the same derivatives as with all of them reported."""
     moved, names = (moved_arm, ARM_NAMES) if which == "arm" else (moved_ram, RAM_NAMES)
@@ -210,7 +227,7 @@ def test_checkpoints(which: str, formulation: Any, scheme: str) -> None:
 
 
 @pytest.mark.parametrize("how", [TIGHT, {"scheme": "rk4", "step": DURATION / 256}], ids=["dop853", "rk4"])
-@pytest.mark.parametrize("formulation", [mg.Index1(), mg.MatrixR(["A"])], ids=name)
+@pytest.mark.parametrize("formulation", [mg.formulations.Index1(), mg.formulations.MatrixR(["A"])], ids=name)
 def test_histories_of_a_loop(formulation: Any, how: dict[str, Any]) -> None:
     """dq, dv, da and dlam over the motion: accelerations and multipliers of reports belong to their instants."""
     found = mg.motion_sensitivities(moved_ram(formulation=formulation, samples=3, **how), RAM_NAMES)
@@ -268,38 +285,41 @@ def _vector(*parts: Any) -> np.ndarray:
     return np.array([*parts, 0.0])
 
 
-MEASURES: dict[type, tuple[mg.Measure, Any]] = {
-    mg.JointCoordinate: (mg.JointCoordinate("B"), lambda s, p: s.q[1]),
-    mg.JointVelocity: (mg.JointVelocity("S"), lambda s, p: s.v[3]),
-    mg.JointAcceleration: (mg.JointAcceleration("B"), lambda s, p: s.a[1]),
-    mg.PointPosition: (mg.PointPosition("slider.origin"), lambda s, p: _vector(s.q[3], 0.0)),
-    mg.PointVelocity: (mg.PointVelocity("slider.origin"), lambda s, p: _vector(s.v[3], 0.0)),
-    mg.PointAcceleration: (mg.PointAcceleration("slider.origin"), lambda s, p: _vector(s.a[3], 0.0)),
-    mg.Distance: (mg.Distance("sleeve.origin", "rod.origin"), lambda s, p: s.q[2]),
-    mg.Angle: (mg.Angle("east", "along", "up"), lambda s, p: s.q[0] + s.q[1]),
-    mg.KineticEnergy: (mg.KineticEnergy(), lambda s, p: s.kinetic(p)),
-    mg.PotentialEnergy: (mg.PotentialEnergy(), lambda s, p: s.stored(p)),
-    mg.Multiplier: (mg.Multiplier("drive: drive"), lambda s, p: -s.axial),
-    mg.JointReaction: (mg.JointReaction("A"), lambda s, p: np.array([*s.bearing, 0, 0, 0, s.motor])),
-    mg.Effort: (mg.Effort("motor"), lambda s, p: -s.motor),
+MEASURES: dict[type, tuple[mg.measures.Measure, Any]] = {
+    mg.measures.JointCoordinate: (mg.measures.JointCoordinate("B"), lambda s, p: s.q[1]),
+    mg.measures.JointVelocity: (mg.measures.JointVelocity("S"), lambda s, p: s.v[3]),
+    mg.measures.JointAcceleration: (mg.measures.JointAcceleration("B"), lambda s, p: s.a[1]),
+    mg.measures.PointPosition: (mg.measures.PointPosition("slider.origin"), lambda s, p: _vector(s.q[3], 0.0)),
+    mg.measures.PointVelocity: (mg.measures.PointVelocity("slider.origin"), lambda s, p: _vector(s.v[3], 0.0)),
+    mg.measures.PointAcceleration: (mg.measures.PointAcceleration("slider.origin"), lambda s, p: _vector(s.a[3], 0.0)),
+    mg.measures.Distance: (mg.measures.Distance("sleeve.origin", "rod.origin"), lambda s, p: s.q[2]),
+    mg.measures.Angle: (mg.measures.Angle("east", "along", "up"), lambda s, p: s.q[0] + s.q[1]),
+    mg.measures.KineticEnergy: (mg.measures.KineticEnergy(), lambda s, p: s.kinetic(p)),
+    mg.measures.PotentialEnergy: (mg.measures.PotentialEnergy(), lambda s, p: s.stored(p)),
+    mg.measures.Multiplier: (mg.measures.Multiplier("drive: drive"), lambda s, p: -s.axial),
+    mg.measures.JointReaction: (mg.measures.JointReaction("A"), lambda s, p: np.array([*s.bearing, 0, 0, 0, s.motor])),
+    mg.measures.Effort: (mg.measures.Effort("motor"), lambda s, p: -s.motor),
 }
 MORE = [
-    (mg.JointReaction("C"), lambda s, p: np.array([*s.pin, 0, 0, 0, 0])),
-    (mg.JointReaction("S"), lambda s, p: np.array([*s.guide, 0, 0, 0, 0])),
-    (mg.Effort("bumper"), lambda s, p: -s.bumper),
-    (mg.Effort("spring"), lambda s, p: -s.spring),
+    (mg.measures.JointReaction("C"), lambda s, p: np.array([*s.pin, 0, 0, 0, 0])),
+    (mg.measures.JointReaction("S"), lambda s, p: np.array([*s.guide, 0, 0, 0, 0])),
+    (mg.measures.Effort("bumper"), lambda s, p: -s.bumper),
+    (mg.measures.Effort("spring"), lambda s, p: -s.spring),
 ]
 
 
 def test_all_measures_are_looked_at() -> None:
     public = [getattr(mg, key) for key in mg.__all__]
-    assert {x for x in public if isinstance(x, type) and issubclass(x, mg.Measure)} == {mg.Measure, *MEASURES}
+    assert {x for x in public if isinstance(x, type) and issubclass(x, mg.measures.Measure)} == {
+        mg.measures.Measure,
+        *MEASURES,
+    }
 
 
 @pytest.mark.parametrize("method", ["direct", "adjoint"])
 def test_measures(method: str) -> None:
     """Values and derivatives of every measure in the middle and at the end, by all numbers."""
-    motion = moved_ram(formulation=mg.Index1(), samples=3, **TIGHT)
+    motion = moved_ram(formulation=mg.formulations.Index1(), samples=3, **TIGHT)
     pairs = [*MEASURES.values(), *MORE]
     for k, objective in ((1, lambda x: mg.AtTime(MIDDLE, x)), (2, mg.AtEnd)):
         found = mg.gradient(motion, [objective(measure) for measure, _ in pairs], RAM_NAMES, method=method)
@@ -318,9 +338,9 @@ def test_measures(method: str) -> None:
 
 def test_reactions_know_the_time_of_a_phase() -> None:
     """At a fixed start the crank's bearing carries the motor's torque: its phase acts at once, A cos(w t0 + phase)."""
-    motion = moved_ram(formulation=mg.Index1(), samples=3, **TIGHT)
-    moment = mg.AtTime(T0, lambda r: r[:, 5], mg.JointReaction("A"))
-    effort = mg.AtTime(T0, mg.Effort("motor"))
+    motion = moved_ram(formulation=mg.formulations.Index1(), samples=3, **TIGHT)
+    moment = mg.AtTime(T0, lambda r: r[:, 5], mg.measures.JointReaction("A"))
+    effort = mg.AtTime(T0, mg.measures.Effort("motor"))
     A, f, phase = (RAM[f"motor.torque.{x}"] for x in ("amplitude", "frequency", "phase"))
     at_once = A * np.cos(2.0 * np.pi * f * T0 + phase)
     for method in ("direct", "adjoint"):
@@ -332,11 +352,11 @@ def test_reactions_know_the_time_of_a_phase() -> None:
 def test_values_at_an_instant() -> None:
     """AtTime means the clock, not the time since the start."""
     motion = moved_ram(step=DURATION / 64)
-    found = mg.gradient(motion, mg.AtTime(MIDDLE, mg.JointVelocity("A")), ["motor.torque.offset"])
+    found = mg.gradient(motion, mg.AtTime(MIDDLE, mg.measures.JointVelocity("A")), ["motor.torque.offset"])
     assert found.values[0] == motion.v[32, 0]
     assert found.array[0, 0] == pytest.approx(path("ram", "motor.torque.offset")[1, 1].imag / STEP, rel=1e-3)
     with pytest.raises(mg.InputError, match=r"no instant t = 0\.2 s; the nearest is 1\.3 s"):
-        mg.gradient(motion, mg.AtTime(0.5 * DURATION, mg.JointVelocity("A")), ["motor.torque.offset"])
+        mg.gradient(motion, mg.AtTime(0.5 * DURATION, mg.measures.JointVelocity("A")), ["motor.torque.offset"])
 
 
 # ---- in closed form
@@ -348,7 +368,7 @@ def test_a_slider_under_a_harmonic_force() -> None:
         "motor.torque.amplitude": 3.0, "motor.torque.frequency": 0.8, "motor.torque.phase": 0.6,
         "motor.torque.offset": 0.2, "b.mass": 1.7, "start.position.x": 0.1, "start.velocity.x": -0.4,
     }  # fmt: skip
-    motor = mg.Motor("motor", "x", mg.Harmonic(*list(p.values())[:4]))
+    motor = mg.forces.Motor("motor", "x", mg.functions.Harmonic(*list(p.values())[:4]))
     model = mg.Model(
         "slider", [mg.Body("b", p["b.mass"])], [mg.Prismatic("x", "ground", "b", axis=(1, 0, 0))], forces=[motor]
     )  # fmt: skip
@@ -363,14 +383,14 @@ def test_a_slider_under_a_harmonic_force() -> None:
         return np.array([x0 + v0 * s + (drift - A / w**2 * (np.sin(last) - np.sin(first))) / m, rate])
 
     exact = np.array([end({**p, name: p[name] + 1j * STEP}).imag / STEP for name in p]).T
-    places = [mg.AtEnd(mg.JointCoordinate("x")), mg.AtEnd(mg.JointVelocity("x"))]
+    places = [mg.AtEnd(mg.measures.JointCoordinate("x")), mg.AtEnd(mg.measures.JointVelocity("x"))]
     for how, atol in (
         ({"scheme": "dop853", "rtol": 1e-12, "atol": 1e-12}, 1e-9),
         ({"scheme": "rk4", "step": s / 100}, 1e-8),
         ({"scheme": "trapezoidal", "step": s / 1000}, 1e-5),
         ({"scheme": "generalized-alpha", "step": s / 1000}, 1e-5),
     ):
-        motion = mg.simulate(model, [0.1], [-0.4], s, t0=t0, **how)
+        motion = mg.simulate(model, mg.state(model, [0.1], [-0.4]), s, t0=t0, **how)
         for method in ("direct", "adjoint"):
             found = mg.gradient(motion, places, list(p), method=method)
             np.testing.assert_allclose(found.array, exact, rtol=0, atol=atol * np.abs(exact).max())
@@ -390,12 +410,12 @@ def test_motions_that_drivers_decide(method: str) -> None:
     def states(p: dict[str, Any]) -> list[timed.RamState]:
         return [timed.ram_state(p, s, *timed.harmonic(p, "turn.function", s)) for s in t]
 
-    model = timed.ram(crank=mg.Harmonic(*turn.values()))
+    model = timed.ram(crank=mg.functions.Harmonic(*turn.values()))
     motion = mg.kinematic_motion(model, t, guess=states(p)[0].q)
     slider = [
-        mg.PointPosition("slider.origin"),
-        mg.PointVelocity("slider.origin"),
-        mg.PointAcceleration("slider.origin"),
+        mg.measures.PointPosition("slider.origin"),
+        mg.measures.PointVelocity("slider.origin"),
+        mg.measures.PointAcceleration("slider.origin"),
     ]
     objectives = [mg.AtTime(float(t[k]), lambda x: x[:, 0], measure) for measure in slider for k in (0, 3, 6)]
     found = mg.gradient(motion, objectives, names, method=method)

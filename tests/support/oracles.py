@@ -39,12 +39,12 @@ def virtual_power(
 
     tau = sum over bodies of  J_com^T (m a_com - m g - f) + J_w^T (I dw + w x I w - couples about the centre of mass)
     """
-    motion = mg.body_motion(model, q, v, a)
+    motion = mg.kinematics.body_motion(model, q, v, a)
     tau = np.zeros(model.n_v)
     for body in model.bodies:
         b = motion.of(body.name)
         arm = b.R @ body.com
-        J = mg.body_jacobian(model, body.name, q)
+        J = mg.kinematics.body_jacobian(model, body.name, q)
         J_com = J[3:] + np.cross(J[:3], arm[:, None], axis=0)
         a_com = b.a + np.cross(b.dw, arm) + np.cross(b.w, np.cross(b.w, arm))
         inertia = b.R @ body.inertia @ b.R.T

@@ -26,10 +26,10 @@ def _rx(t: float) -> np.ndarray:
     return Rotation.from_euler("x", t).as_matrix()
 
 
-def _pieces(joint: mg.Joint) -> tuple[pin.SE3, list[pin.JointModel], pin.SE3]:
+def _pieces(joint: mg.results.Joint) -> tuple[pin.SE3, list[pin.JointModel], pin.SE3]:
     """Placement before the motion, one-degree-of-freedom motions one after the other, placement behind it."""
     unit = lambda w: np.asarray(w) / np.linalg.norm(w)  # noqa: E731
-    if isinstance(joint, mg.DenavitHartenberg):
+    if isinstance(joint, mg.drawing.DenavitHartenberg):
         axis = joint.sign * np.array([0.0, 0.0, 1.0])
         motion = (
             pin.JointModelRevoluteUnaligned(axis)

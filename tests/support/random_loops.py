@@ -33,10 +33,12 @@ def random_linkage(seed: int, bars: int) -> tuple[mg.Model, dict[str, float]]:
     points = [mg.Point(f"P{k}", f"bar{k}", rng.uniform(-0.3, 0.3, 3)) for k in range(bars)]
     points.append(mg.Point("wall", "ground", rng.uniform(-2, 2, 3)))
     forces = [
-        mg.SpringDamper("spring", f"P{bars - 1}", "wall", rng.uniform(5, 30), rng.uniform(0, 2), rng.uniform(0.2, 1)),
-        mg.JointFriction("rub", "h0", rng.uniform(0.1, 0.4), rng.uniform(0, 0.3), 0.4),
-        mg.Motor("motor", "h0", mg.Spline((0.0, 0.05, 0.12, 0.3), rng.uniform(-2, 2, 4))),
-    ]  # fmt: skip
+        mg.forces.SpringDamper(
+            "spring", f"P{bars - 1}", "wall", rng.uniform(5, 30), rng.uniform(0, 2), rng.uniform(0.2, 1)
+        ),
+        mg.forces.JointFriction("rub", "h0", rng.uniform(0.1, 0.4), rng.uniform(0, 0.3), 0.4),
+        mg.forces.Motor("motor", "h0", mg.functions.Spline((0.0, 0.05, 0.12, 0.3), rng.uniform(-2, 2, 4))),
+    ]
     model = mg.Model(
         f"linkage {seed}", bodies, [*joints, closing], points, gravity=9.81 * rng.standard_normal(3) / np.sqrt(3.0),
         forces=forces, cut=[f"h{bars}"],

@@ -16,11 +16,11 @@ def random_inertia(rng: np.random.Generator, mass: float) -> np.ndarray:
     return mass / 8 * sum((p @ p) * np.eye(3) - np.outer(p, p) for p in x)
 
 
-def random_joint(rng: np.random.Generator, kind: str, name: str, parent: str, child: str) -> mg.Joint:
+def random_joint(rng: np.random.Generator, kind: str, name: str, parent: str, child: str) -> mg.results.Joint:
     """A joint of this kind with every number random."""
     if kind.startswith("dh"):
         theta, d, a, alpha = rng.uniform(-1, 1, 4)
-        return mg.DenavitHartenberg(
+        return mg.drawing.DenavitHartenberg(
             name, parent, child,
             kind=rng.choice(["revolute", "prismatic"]).item() if kind == "dh-modified" else kind.removeprefix("dh-"),
             theta=theta, d=d, a=a, alpha=alpha, sign=rng.choice([-1, 1]).item(),

@@ -44,8 +44,8 @@ def spline(p: Numbers, t: Any) -> Any:
     return sum(shares[k] * p[f"second.torque.values.{k}"] for k in range(len(KNOTS)))
 
 
-def _harmonic(p: Numbers, owner: str) -> mg.Harmonic:
-    return mg.Harmonic(*(p[f"{owner}.{name}"] for name in ("amplitude", "frequency", "phase", "offset")))
+def _harmonic(p: Numbers, owner: str) -> mg.functions.Harmonic:
+    return mg.functions.Harmonic(*(p[f"{owner}.{name}"] for name in ("amplitude", "frequency", "phase", "offset")))
 
 
 # ---- a tree: two links, a motor in each hinge, a stiffening spring at the tip
@@ -80,16 +80,16 @@ def arm(p: Numbers = ARM) -> mg.Model:
         mg.Revolute("elbow", "upper", "lower", (0, 0, -L1), axis=(0, 1, 0)),
     ]
     points = [mg.Point("tip", "lower", (0, 0, -L2)), mg.Point("anchor", "ground", (ANCHOR[0], 0, ANCHOR[1]))]
-    curve = mg.Polynomial((0.0, p["rope.curve.coefficients.1"], 0.0, p["rope.curve.coefficients.3"]))
+    curve = mg.functions.Polynomial((0.0, p["rope.curve.coefficients.1"], 0.0, p["rope.curve.coefficients.3"]))
     values = [p[f"second.torque.values.{k}"] for k in range(len(KNOTS))]
     forces = [
-        mg.Motor("first", "shoulder", _harmonic(p, "first.torque")),
-        mg.Motor("second", "elbow", mg.Spline(KNOTS, values)),
-        mg.SpringCurve("rope", "anchor", "tip", curve, free_length=FREE),
+        mg.forces.Motor("first", "shoulder", _harmonic(p, "first.torque")),
+        mg.forces.Motor("second", "elbow", mg.functions.Spline(KNOTS, values)),
+        mg.forces.SpringCurve("rope", "anchor", "tip", curve, free_length=FREE),
     ]
     if p["tide"]:
-        measures = [mg.Coordinate("elbow"), mg.Separation("anchor", "tip")]
-        forces.append(mg.UserForce("tide", measures, lambda t, g, gd: p["tide"] * np.array(tides(t)) * g))
+        measures = [mg.forces.Coordinate("elbow"), mg.forces.Separation("anchor", "tip")]
+        forces.append(mg.forces.UserForce("tide", measures, lambda t, g, gd: p["tide"] * np.array(tides(t)) * g))
     return mg.Model("arm", [upper, lower], joints, points, gravity=(0, 0, -GRAVITY), forces=forces)
 
 
@@ -184,14 +184,14 @@ def ram(p: Numbers = RAM, *, crank: Any = None) -> mg.Model:
         mg.Revolute("C", "rod", "slider"),
         mg.Prismatic("S", "ground", "slider", axis=(1, 0, 0)),
     ]
-    drivers = [mg.Driver("drive", "T", _harmonic(p, "drive.function"))]
+    drivers = [mg.constraints.Driver("drive", "T", _harmonic(p, "drive.function"))]
     if crank is not None:
-        drivers.append(mg.Driver("turn", "A", crank))
-    curve = mg.Polynomial((0.0, p["bumper.curve.coefficients.1"], 0.0, p["bumper.curve.coefficients.3"]))
+        drivers.append(mg.constraints.Driver("turn", "A", crank))
+    curve = mg.functions.Polynomial((0.0, p["bumper.curve.coefficients.1"], 0.0, p["bumper.curve.coefficients.3"]))
     forces = [
-        mg.Motor("motor", "A", _harmonic(p, "motor.torque")),
-        mg.SpringCurve("bumper", "wall", "slider.origin", curve, free_length=SLACK),
-        mg.TorsionSpring("spring", "S", p["spring.stiffness"], p["spring.damping"], p["spring.free_angle"]),
+        mg.forces.Motor("motor", "A", _harmonic(p, "motor.torque")),
+        mg.forces.SpringCurve("bumper", "wall", "slider.origin", curve, free_length=SLACK),
+        mg.forces.TorsionSpring("spring", "S", p["spring.stiffness"], p["spring.damping"], p["spring.free_angle"]),
     ]
     wall = mg.Point("wall", "ground", (WALL, 0, 0))
     east, along, up = (("east", "ground", (1, 0, 0)), ("along", "rod", (1, 0, 0)), ("up", "ground", (0, 0, 1)))

@@ -135,7 +135,7 @@ def _best(repeats: int, call: Callable[[], object]) -> float:
     return min(times)
 
 
-def _draw(model: mg.Model, t: Array, D: mg.InverseDynamicsDerivatives, output: Path) -> Path:
+def _draw(model: mg.Model, t: Array, D: mg.results.InverseDynamicsDerivatives, output: Path) -> Path:
     dense = {"dq": D.dq.dense(), "dv": D.dv.dense(), "da": D.da.dense()}
     return plot_demo(
         t,

@@ -37,7 +37,7 @@ from mechgrad.io.tables import read_tables
 
 __all__ = ["MEASURES", "Problem", "read_problem"]
 
-MEASURES: Final[Mapping[str, type[mg.Measure]]] = {
+MEASURES: Final[Mapping[str, type[mg.measures.Measure]]] = {
     name: getattr(mg, name)
     for name in (
         "JointCoordinate", "JointVelocity", "JointAcceleration", "PointPosition", "PointVelocity", "PointAcceleration",
@@ -50,7 +50,7 @@ _WORDS: Final = ("formulation", "scheme", "method")
 _KEYS: Final = (*_NEEDED, *_NUMBERS, "samples", *_WORDS, "start")
 _START: Final = ("at", "rates", "guess", "q", "v")
 _TERM: Final = ("kind", "measure", "of", "measures", "function", "t")
-_KINDS: Final[Mapping[str, type[mg.Objective]]] = {"integral": mg.Integral, "end": mg.AtEnd, "time": mg.AtTime}
+_KINDS: Final[Mapping[str, type[mg.measures.Objective]]] = {"integral": mg.Integral, "end": mg.AtEnd, "time": mg.AtTime}
 _Functions = Mapping[str, Callable[..., Any]]
 
 
@@ -67,7 +67,7 @@ class Problem:
     duration: float
     start: Mapping[str, Any]
     options: Mapping[str, Any]
-    objectives: Mapping[str, mg.Objective]
+    objectives: Mapping[str, mg.measures.Objective]
     wrt: list[str]
     method: str
 
@@ -75,7 +75,7 @@ class Problem:
         """Simulate and differentiate; errors name the file."""
         try:
             start, v0 = self._begin()
-            motion = mg.simulate(self.model, start, v0, duration=self.duration, **self.options)
+            motion = mg.simulate(self.model, mg.state(self.model, start, v0), duration=self.duration, **self.options)
             return mg.gradient(motion, dict(self.objectives), self.wrt, method=method or self.method)
         except MechgradError as error:
             raise InputError(f"{self.path}: {error}") from error
@@ -145,7 +145,7 @@ def _start(given: Any) -> dict[str, Any]:
     return found
 
 
-def _objective(where: str, term: Any, functions: _Functions) -> mg.Objective:
+def _objective(where: str, term: Any, functions: _Functions) -> mg.measures.Objective:
     term = _table(term, where)
     _known(term, _TERM, where)
     kind = term.get("kind", "integral")
@@ -176,7 +176,7 @@ def _only(term: Mapping[str, Any]) -> dict[str, Any]:
     return {key: term[key] for key in ("measure", "of") if key in term}
 
 
-def _measure(where: str, entry: Any) -> mg.Measure:
+def _measure(where: str, entry: Any) -> mg.measures.Measure:
     entry = _table(entry, where)
     _known(entry, ("measure", "of"), where)
     name = entry.get("measure")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -56,10 +56,8 @@ def simulate(
         if output is not None and output.suffix not in KINDS:
             raise InputError(f"{output}: motions are written as {' or '.join(KINDS)}.")
         found = find_model(model)
-        start, v0 = _start(model, found, _pairs(at, "--at"), _pairs(rate, "--rate"))
-        motion = mg.simulate(
-            found, start, v0, duration, step=step, samples=samples, formulation=formulation, scheme=scheme
-        )
+        start = _start(model, found, _pairs(at, "--at"), _pairs(rate, "--rate"))
+        motion = mg.simulate(found, start, duration, step=step, samples=samples, formulation=formulation, scheme=scheme)
     except mg.StepFailed as error:
         motion, trouble = error.trajectory, str(error)
     except MechgradError as error:
@@ -93,19 +91,18 @@ def _pairs(given: list[str] | None, option: str) -> dict[str, float]:
     return found
 
 
-def _start(name: str, model: mg.Model, at: Mapping[str, float], rates: Mapping[str, float]) -> tuple[Any, Any]:
-    usual: tuple[Any, Any] = (None, None)
+def _start(name: str, model: mg.Model, at: Mapping[str, float], rates: Mapping[str, float]) -> mg.State:
+    usual: mg.State | None = None
     if name in GALLERY:
         begun = GALLERY[name].start(model)
-        usual = (begun, None) if isinstance(begun, mg.State) else begun
-    if usual[0] is not None and not at and not rates:
+        usual = begun if isinstance(begun, mg.State) else mg.state(model, *begun)
+    if usual is not None and not at and not rates:
         return usual
-    guess = usual[0].q if isinstance(usual[0], mg.State) else usual[0]
-    return mg.assemble(model, at or None, rates or None, guess=guess), None
+    return mg.assemble(model, at or None, rates or None, guess=None if usual is None else usual.q)
 
 
 def _show(console: Console, motion: mg.Trajectory) -> None:
-    how = f"{motion.formulation}, {type(motion.scheme).__name__}, {motion.steps} steps"
+    how = f"{motion.formulation.name}, {type(motion.scheme).__name__}, {motion.steps} steps"
     title = f"{motion.model.name}: {motion.t[0]:g} to {motion.t[-1]:g} s, {how}, ended by {motion.ended}"
     table = Table(title=escape(printable(title)), title_justify="left", box=box.SIMPLE_HEAD, show_edge=False)
     table.add_column("coordinate", overflow="fold")

@@ -29,8 +29,8 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("accelerations, recursive", lambda x: mg.forward_dynamics(_MODEL, x, x, x, method="recursive"), True),
     ("derivatives of accelerations", lambda x: mg.forward_dynamics_derivatives(_MODEL, x, x, x, wrt=_WRT), True),
     ("reactions", lambda x: mg.joint_reactions(_MODEL, x, x, x), True),
-    ("derivatives of reactions", lambda x: mg.joint_reactions_derivatives(_MODEL, x, x, x, wrt=_WRT), False),
-    ("second derivatives", lambda x: mg.inverse_dynamics_hessian(_MODEL, x, x, x, x), True),
+    ("derivatives of reactions", lambda x: mg.terms.joint_reactions_derivatives(_MODEL, x, x, x, wrt=_WRT), False),
+    ("second derivatives", lambda x: mg.terms.inverse_dynamics_hessian(_MODEL, x, x, x, x), True),
     ("dense matrices", lambda x: mg.inverse_dynamics_derivatives(_MODEL, x, x, x).dq.dense(), True),
     ("torques, Lagrangian form", lambda x: lagrange_torques(_MODEL, x, x, x), True),
     ("derivatives, Lagrangian form", lambda x: lagrange_derivatives(_MODEL, x, x, x), True),
@@ -38,8 +38,8 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("torques, Newton-Euler", lambda x: newton_euler_torques(_MODEL, x, x, x), True),
     ("derivatives, Newton-Euler", lambda x: newton_euler_derivatives(_MODEL, x, x, x), True),
     ("semi-recursive terms", lambda x: semi_recursive_terms(_MODEL, x, x, x), True),
-    ("motion of points", lambda x: mg.marker_motion(_MODEL, _TIP, x, x, x), True),
-    ("derivatives of points", lambda x: mg.marker_derivatives(_MODEL, _TIP, x, x, x), False),
+    ("motion of points", lambda x: mg.kinematics.marker_motion(_MODEL, _TIP, x, x, x), True),
+    ("derivatives of points", lambda x: mg.kinematics.marker_derivatives(_MODEL, _TIP, x, x, x), False),
     ("motion, fixed step", lambda x: mg.simulate(_MODEL, x, duration=0.02, step=0.01), True),
     ("motion, error control", lambda x: mg.simulate(_MODEL, np.atleast_2d(x)[0], duration=0.02), False),
     ("motion of loops, implicit", lambda x: _loop(x, "ali3p", "trapezoidal", 0.01), True),
@@ -54,7 +54,7 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("gradients, Matrix R", lambda x: _both("matrix-r", "trapezoidal"), False),
     ("gradients, explicit", lambda x: (_both("index1", "rk4"), _both("matrix-r", "rk4")), False),
     ("gradients, recursive", lambda x: mg.motion_sensitivities(_open(x.real, "fully-recursive", "rk4"), _WRT), False),
-    ("geometric stiffness", lambda x: mg.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
+    ("geometric stiffness", lambda x: mg.kinematics.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
 )
 
 
@@ -69,7 +69,7 @@ def _gradient(formulation: str, scheme: str, method: str) -> mg.Gradient:
     motion = mg.simulate(
         five_bar(), five_bar_start(), duration=0.02, formulation=formulation, scheme=scheme, step=0.01, samples=3
     )
-    return mg.gradient(motion, mg.AtEnd(mg.PointVelocity("P2")), ["A1.mass", "S1.stiffness"], method=method)
+    return mg.gradient(motion, mg.AtEnd(mg.measures.PointVelocity("P2")), ["A1.mass", "S1.stiffness"], method=method)
 
 
 def _both(formulation: str, scheme: str) -> object:

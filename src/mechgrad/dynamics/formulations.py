@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -38,6 +38,11 @@ class Formulation:
     for_loops: ClassVar[bool] = True
     fixed_point: ClassVar[bool] = False
     compliant: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        """The call that makes it, without what is left as it is: ALI3P(), MatrixR(independent=('A',))."""
+        given = [f"{x.name}={getattr(self, x.name)!r}" for x in fields(self) if getattr(self, x.name) != x.default]
+        return f"{type(self).__name__}({', '.join(given)})"
 
     def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings | None:
         """Numbers of an implicit step for a scheme (beta, gamma, alpha_m, alpha_f), or None if there is none."""

@@ -36,7 +36,7 @@ class Efforts:
     rows, units : names and units of the columns: "height" in "N", "slip along" in "N", ...
     values : (nt, rows) F; (batch, nt, rows) for many starts
 
-    >>> spring = mg.JointSpring("spring", "pin", stiffness=5.0)
+    >>> spring = mg.forces.JointSpring("spring", "pin", stiffness=5.0)
     >>> model = mg.Model("sprung", pendulum.bodies, pendulum.joints, forces=[spring])
     >>> mg.simulate(model, {"pin": 0.5}, duration=0.1, samples=3).efforts("spring")
     Efforts of JointSpring 'spring' over 3 instants: coordinate ... to 2.5 N m. Next: .values, ["coordinate"], ...

@@ -63,9 +63,10 @@ class GuidedMotion(Motion):
         Largest miss of the rows in positions, velocities and accelerations.
     at : how what was held moves, as it was given
 
-    >>> kinematic_motion(pendulum, [0.0, 1.0], {"pin": mg.Polynomial((0, 2))}).markers(["bob.com"]).velocity[0, 0]
+    >>> turning = kinematic_motion(pendulum, [0.0, 1.0], {"pin": mg.functions.Polynomial((0, 2))})
+    >>> turning.markers(["bob.com"]).velocity[0, 0]
     array([-2.,  0.,  0.])
-    >>> kinematic_motion(pendulum, [0.0, 1.0], {"pin": mg.Polynomial((0, 2))})
+    >>> turning
     GuidedMotion of 'pendulum': 2 instants from 0 to 1 s, n_q = 1, n_v = 1; driven pin, positions missed by at most ...
     """
 
@@ -97,7 +98,7 @@ class GuidedMotion(Motion):
 
         loads : external loads that act besides the forces of the model
 
-        >>> turn = kinematic_motion(pendulum, [0.0, 1.0], {"pin": mg.Polynomial((0, 0.5))})
+        >>> turn = kinematic_motion(pendulum, [0.0, 1.0], {"pin": mg.functions.Polynomial((0, 0.5))})
         >>> bool(np.allclose(turn.driving()["pin"], 19.62 * np.sin(turn.q[:, 0])))
         True
         """
@@ -166,7 +167,7 @@ def kinematic_motion(
         If some freedom is not driven, if the drivers cannot be followed, or at a dead point, where velocities are not
         determined.
 
-    >>> crank = mg.Driver("motor", "pin", mg.Harmonic(0.5, frequency=1.0))
+    >>> crank = mg.constraints.Driver("motor", "pin", mg.functions.Harmonic(0.5, frequency=1.0))
     >>> driven = mg.Model("driven", pendulum.bodies, pendulum.joints, constraints=[crank])
     >>> kinematic_motion(driven, [0.0, 0.25]).q.ravel()
     array([0. , 0.5])

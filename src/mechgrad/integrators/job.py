@@ -171,7 +171,7 @@ class Job:
         more.setdefault("trace", Trace(self))
         return Trajectory(
             model=system.model, t=t, q=q, v=v, tau=system.tau, loads=system.loads, ended=ended, system=system,
-            formulation=self.formulation.name, scheme=self.scheme, start=self.start, **more,
+            formulation=self.formulation, scheme=self.scheme, start=self.start, **more,
         )  # fmt: skip
 
     def norms(self, t: Array, q: Array, v: Array, a: Array) -> Array:

@@ -23,7 +23,7 @@ from mechgrad.integrators.schemes import DOP853, RK4, Scheme, Trapezoidal, as_sc
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.inverse.loads import Load, loads_are_complex
-from mechgrad.kinematics.assembly import State, assemble
+from mechgrad.kinematics.assembly import State, assemble, state
 from mechgrad.kinematics.batch import check_samples, tree_of
 from mechgrad.kinematics.mechanism import elements_of, row_report
 from mechgrad.kinematics.open_trees import has_elements
@@ -47,9 +47,8 @@ FORMULATIONS: dict[str, Formulation] = {
 
 def simulate(
     model: Model,
-    start: Any,
-    v0: ArrayLike | Mapping[Any, Any] | None = None,
-    duration: float = 1.0,
+    start: State | Equilibrium | Mapping[Any, Any] | ArrayLike,
+    duration: float,
     *,
     formulation: str | Formulation | None = None,
     scheme: str | Scheme | None = None,
@@ -70,13 +69,12 @@ def simulate(
 
     Parameters
     ----------
-    start : State of `assemble`, Equilibrium of `equilibrium`, values by name, or q (n_q,)
-        {"crank": 0.3} is short for assemble(model, {"crank": 0.3}): what is not named stays at `model.neutral()` as far
-        as loops allow; where they can be closed in several ways, `assemble` with a guess decides. (batch, n_q) for many
-        starts at once (trees, scheme "rk4", in SIMD lanes). Euler parameters may have any length but zero; those of the
-        motion, its start included, have length one.
-    v0 : (n_v,) or (batch, n_v), zero if left out; rates by name beside values by name
-        Not beside a State or an Equilibrium, which have their velocities.
+    start : State of `state` or `assemble`, or Equilibrium of `equilibrium`
+        At rest also in short: {"crank": 0.3} for assemble(model, {"crank": 0.3}), where what is not named stays at
+        `model.neutral()` as far as loops allow (where they can be closed in several ways, `assemble` with a guess
+        decides); q (n_q,) for state(model, q). A state of many starts, (batch, n_q), is marched in SIMD lanes (trees,
+        scheme "rk4"). Euler parameters may have any length but zero; those of the motion, its start included, have
+        length one.
     duration : float [s]
     formulation : ALI3P, Index1, Penalty, MatrixR, SemiRecursive, FullyRecursive, or a name of these
         Left out: for trees FullyRecursive (SemiRecursive with implicit schemes), for loops ALI3P with implicit schemes
@@ -114,14 +112,14 @@ def simulate(
     StepFailed
         If the march cannot go on; its `.trajectory` is the motion so far.
 
-    >>> swing = simulate(model, [0.5], duration=2.0)
+    >>> swing = simulate(model, [0.5], 2.0)
     >>> bool(np.ptp(swing.energy()) < 1e-7)
     True
-    >>> simulate(model, {"pin": 0.5}, {"pin": 2.0}).start
+    >>> simulate(model, mg.assemble(model, {"pin": 0.5}, {"pin": 2.0}), 1.0).start
     State of 'pendulum' at t = 0 s: pin = 0.5 held, rate of pin = 2. Next: .q, .v, simulate(model, state), gradient(...)
     """
     return _simulated(
-        model, start, v0, duration, formulation, scheme, step, samples, tau, loads, t0, reference, rtol, atol, stop,
+        model, start, duration, formulation, scheme, step, samples, tau, loads, t0, reference, rtol, atol, stop,
         progress,
     )  # fmt: skip
 
@@ -129,8 +127,7 @@ def simulate(
 def simulate_again(
     motion: Trajectory,
     model: Model,
-    start: Any,
-    v0: ArrayLike | None = None,
+    start: State | Equilibrium,
     *,
     tau: ArrayLike | None = None,
     loads: Sequence[Load] | None = None,
@@ -146,14 +143,14 @@ def simulate_again(
     `gradient`. Where numbers and start differ by imaginary parts alone, real parts are those of `motion` at every step:
     rounding would grow along sensitive motions until contacts switch on the other side of a step's end.
 
-    >>> swing = simulate(model, [0.5], duration=1.0)
-    >>> bool(np.array_equal(simulate_again(swing, model, [0.5]).q, swing.q))
+    >>> swing = simulate(model, [0.5], 1.0)
+    >>> bool(np.array_equal(simulate_again(swing, model, mg.state(model, [0.5])).q, swing.q))
     True
     """
     job: Any = motion.trace.job
     about_com = bool(motion.system.recursive.ints[REFERENCE])
     return _simulated(
-        model, start, v0, job.duration, job.formulation, job.scheme, job.step,
+        model, start, job.duration, job.formulation, job.scheme, job.step,
         job.samples if samples is None else samples, motion.tau if tau is None else tau,
         motion.loads if loads is None else loads, job.t0, "com" if about_com else "origin",
         job.rtol, job.atol, None, False, None if own_steps else motion,
@@ -163,7 +160,6 @@ def simulate_again(
 def _simulated(
     model: Model,
     start: Any,
-    v0: ArrayLike | Mapping[Any, Any] | None,
     duration: float,
     formulation: str | Formulation | None,
     scheme: str | Scheme | None,
@@ -179,20 +175,14 @@ def _simulated(
     progress: bool,
     like: Trajectory | None = None,
 ) -> Trajectory:
-    state: State | Equilibrium | None = None
-    if isinstance(start, Mapping) or isinstance(v0, Mapping):
-        start, v0 = _by_name(model, start, v0, t0), None
-    if isinstance(start, State | Equilibrium):
-        if v0 is not None:
-            raise InputError(
-                "v0 is given beside a state that has velocities; leave it out, or say rates={...} where it is made."
-            )
-        _check_state(model, start, t0)
-        state, start, v0, t0 = start, start.q, start.v, start.t if t0 is None else t0
-    assert not isinstance(v0, Mapping)
-    t0 = 0.0 if t0 is None else t0
+    if isinstance(start, Mapping):
+        start = assemble(model, start, time=0.0 if t0 is None else t0)
+    elif not isinstance(start, State | Equilibrium):
+        start = state(model, start, t=0.0 if t0 is None else t0)
+    _check_state(model, start, t0)
+    t0 = start.t if t0 is None else t0
     note_idle_gravity(model, tree_of(model), above=2)
-    q, v, single = _state(model, start, v0, loads)
+    q, v, single = _state(model, start.q, start.v, loads)
     _check_numbers(duration, step, rtol, atol, t0)
     samples = None if samples is None else check_samples(samples)
     if stop is not None and not single:
@@ -213,7 +203,8 @@ def _simulated(
     held = _held(like, system, q) if like is not None and isinstance(chosen, DOP853) else None
     job = Job(
         system, form, chosen, q, v, float(t0), float(duration), step, samples, rtol, atol, stop, progress, single,
-        state, held, choices, like is not None, None if like is None else like.trace.divisions,
+        None if isinstance(start, State) and start.given else start, held, choices, like is not None,
+        None if like is None else like.trace.divisions,
     )  # fmt: skip
     if isinstance(chosen, DOP853):
         return explicit.adaptive(job)
@@ -224,28 +215,15 @@ def _simulated(
     return explicit.fixed(job)
 
 
-def _by_name(model: Model, start: Any, rates: Any, t0: float | None) -> State:
-    """The state of values and rates that are given by name."""
-    if not isinstance(start, Mapping):
-        given = type(start).__name__ if isinstance(start, State | Equilibrium) else "numbers in order"
-        raise InputError(
-            f"v0 names its rates, {dict(rates)}, and the start is {given}. Give both by name, simulate(model, "
-            "{'hinge': 0.3}, {'hinge': 2.0}), or say rates={...} where the start is made (assemble, equilibrium)."
-        )
-    if rates is not None and not isinstance(rates, Mapping):
-        raise InputError(
-            f"the start is given by name and v0 = {rates!r} is not; give rates by name as well: {{'hinge': 2.0}}."
-        )
-    return assemble(model, start, rates, time=0.0 if t0 is None else t0)
-
-
 def _check_state(model: Model, start: State | Equilibrium, t0: float | None) -> None:
     """Raise where a motion would begin with the start of another one."""
+    if isinstance(start, State) and start.given:
+        return  # numbers, which `_state` checks
     if start.model is not model and start.model != model:
         raise InputError(
             f"the start belongs to another model than {model.name!r}, or to one with other numbers, so it may not fit "
             "and its derivative is that of another start. Find it anew with this model; or give q and v as numbers: "
-            "simulate(model, start.q, start.v, ...)."
+            "mg.state(model, start.q, start.v)."
         )
     if t0 is None or t0 == start.t or not has_elements(model):
         return
@@ -282,9 +260,10 @@ def _formulation(given: str | Formulation | None, scheme: Scheme, loops: bool, m
             return ALI3P() if scheme.implicit else Index1()
         return SemiRecursive() if scheme.implicit else FullyRecursive()
     if isinstance(given, str):
-        if given not in FORMULATIONS:
+        known = {_key(name): name for name in FORMULATIONS}
+        if _key(given) not in known:
             raise unknown_name("formulation", given, FORMULATIONS)
-        given = FORMULATIONS[given]
+        given = FORMULATIONS[known[_key(given)]]
     if not isinstance(given, Formulation):
         raise InputError(f"formulation is {given!r}; give one of {', '.join(FORMULATIONS)}, or an instance.")
     if loops and not given.for_loops:
@@ -303,6 +282,11 @@ def _formulation(given: str | Formulation | None, scheme: Scheme, loops: bool, m
             + ("Index1 or MatrixR." if loops else "FullyRecursive.")
         )
     return given
+
+
+def _key(name: str) -> str:
+    """A name without what is written in several ways: "ALI3-P" and "matrix_r" are formulations, too."""
+    return "".join(c for c in name.lower() if c.isalnum())
 
 
 def _system(

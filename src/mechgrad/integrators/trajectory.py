@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from mechgrad.dynamics.equilibrium import Equilibrium
+from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.kernels.solver import Settings
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
@@ -74,7 +75,7 @@ class Trajectory(Motion):
         Instants at which contacts began or ceased to push, as DOP853 finds them [s]; other schemes do not look.
     ended : str
         "duration", "stop" if the stop condition was met, or why the march could not go on.
-    formulation, scheme : how it was computed
+    formulation, scheme : how it was computed; `simulate` takes them as they are
     start : State of `assemble` or Equilibrium of `equilibrium` that it began with, or None
 
     >>> mg.simulate(model, {"pin": 0.5}, duration=2.0)
@@ -89,7 +90,7 @@ class Trajectory(Motion):
     rejected: int
     ended: str
     system: System
-    formulation: str
+    formulation: Formulation
     scheme: Scheme
     trace: Trace
     start: State | Equilibrium | None = None

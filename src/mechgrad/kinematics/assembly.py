@@ -39,12 +39,12 @@ STEPS, HALVINGS, STARTS = 60, 12, 25
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A state that meets the constraints.
+    """A state that a motion can start with: of `assemble`, where it meets the constraints, or of `state`, as given.
 
     Attributes
     ----------
     model : Model
-    q, v : (n_q,), (n_v,)
+    q, v : (n_q,), (n_v,); (batch, n_q), (batch, n_v) where many are given
     t : float
         Time [s], for constraints that depend on it.
     held, held_rates : dict
@@ -52,6 +52,8 @@ class State:
         are smooth functions of these values and of the numbers of the model.
     position_error, velocity_error : float
         Largest miss among the constraints and the held quantities [m or 1; m/s or 1/s].
+    given : bool
+        Whether q and v were given as they are, so that nothing about them depends on numbers of the model.
 
     >>> assemble(pendulum, {"pin": 0.5}, {"pin": 2.0}).v
     array([2.])
@@ -65,13 +67,46 @@ class State:
     held_rates: dict[str, Any]
     position_error: float
     velocity_error: float
+    given: bool = False
 
     def __repr__(self) -> str:
         what = held_in_words(self.held, self.held_rates)
+        if self.given:
+            what = f"{len(self.q)} starts" if self.q.ndim == 2 else f"{self.q.size} coordinates"
+            what += " as given"
         return (
             f"State of {self.model.name!r} at t = {self.t:g} s: {what}. Next: .q, .v, simulate(model, state), "
             "gradient(...)"
         )
+
+
+def state(model: Model, q: ArrayLike, v: ArrayLike | None = None, *, t: float = 0.0) -> State:
+    """The state with these coordinates and velocities, as a start of `simulate`.
+
+    Parameters
+    ----------
+    q : (n_q,) or (batch, n_q) [rad, m, Euler parameters]
+        In the order of `model.q_names`. Nothing is solved for: with closed loops q must close them (`assemble` finds
+        such states).
+    v : (n_v,) or (batch, n_v) [rad/s, m/s]
+        In the order of `model.v_names`; zero if left out.
+    t : float
+        Time [s], for functions of time.
+
+    >>> state(pendulum, [0.5], [2.0])
+    State of 'pendulum' at t = 0 s: 1 coordinates as given. Next: .q, .v, simulate(model, state), gradient(...)
+    """
+    coordinates = np.asarray(q)
+    still = np.zeros((*coordinates.shape[:-1], model.n_v))
+    velocities = still if v is None else np.asarray(v)
+    for name, x, n in (("q", coordinates, model.n_q), ("v", velocities, model.n_v)):
+        if x.dtype.kind not in "fciu" or x.ndim not in (1, 2) or x.shape[-1] != n or x.ndim != coordinates.ndim:
+            raise InputError(
+                f"{name} has shape {x.shape}; a state of model {model.name!r} needs ({n},), or (batch, {n}) for both."
+            )
+    if len(coordinates) != len(velocities) and coordinates.ndim == 2:
+        raise InputError(f"q has {len(coordinates)} starts and v {len(velocities)}.")
+    return State(model, coordinates, velocities, float(t), {}, {}, 0.0, 0.0, given=True)
 
 
 MOST_SHOWN = 4  # quantities that a short description lists
@@ -135,7 +170,7 @@ def assemble(
 
     >>> bars = [mg.Revolute("A", "ground", "crank"), mg.Revolute("B", "ground", "rocker", (1, 0, 0))]
     >>> ends = [mg.Point("tip", "crank", (0, 1, 0)), mg.Point("top", "rocker", (0, 1, 0))]
-    >>> rod = mg.FixedDistance("rod", "tip", "top", 1.0)
+    >>> rod = mg.constraints.FixedDistance("rod", "tip", "top", 1.0)
     >>> four_bar = mg.Model("four-bar", [mg.Body("crank"), mg.Body("rocker")], bars, ends, constraints=[rod])
     >>> state = assemble(four_bar, {"A": 0.3}, {"A": 2.0})
     >>> state.q.round(9), state.v.round(9)

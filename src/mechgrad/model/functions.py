@@ -411,12 +411,13 @@ def _no_function(given: Any, what: str) -> str:
         return (
             f"{what} is {called}; a model holds data, so that it can be compiled, differentiated and stored. "
             f"Functions there are: {known}. Make one from samples of yours: x = np.linspace(0, 1, 101); "
-            "mg.Spline(x, [f(s) for s in x]). Force laws in Python: mg.UserForce."
+            "mg.functions.Spline(x, [f(s) for s in x]). Force laws in Python: mg.forces.UserForce."
         )
     if isinstance(given, list | tuple | np.ndarray):
         return (
             f"{what} is a list of {np.size(given)} values without their times (or whatever it is a function of). Give "
-            "both: mg.Spline(times, values) for a smooth curve, mg.Table(times, values) for straight lines."
+            "both: mg.functions.Spline(times, values) for a smooth curve, mg.functions.Table(times, values) for "
+            "straight lines."
         )
     return (
         f"{what} = {given!r} must be a number, a function ({known}), or a table with a 'type', one of "

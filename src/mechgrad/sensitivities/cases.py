@@ -150,7 +150,7 @@ class MotionCase(Case):
                     self._seen = self.motion
                     self.note = (
                         f"Integrals see the {len(self.motion.t)} reported instants only, since a function knows no "
-                        "others (data as an array? mg.Samples interpolates them)."
+                        "others (data as an array? mg.measures.Samples interpolates them)."
                     )
         return self._seen
 

@@ -42,7 +42,7 @@ class Gradient:
     note : how accurate it is, and what else a reader should know
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
-    >>> g = mg.gradient(swing, mg.AtEnd(mg.JointVelocity("pin")), ["bob.mass", "bob.com.z", "gravity.z"])
+    >>> g = mg.gradient(swing, mg.AtEnd(mg.measures.JointVelocity("pin")), ["bob.mass", "bob.com.z", "gravity.z"])
     >>> g.values.shape, g.array.shape, g["bob.com.z"].shape  # objectives, all derivatives, those by one parameter
     ((1,), (1, 3), (1,))
     >>> g.method, bool(g["psi", "gravity.z"] == g.array[0, 2]), bool(g.certify().passed)
@@ -192,7 +192,7 @@ def gradient(
     Gradient
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
-    >>> g = mg.gradient(swing, mg.AtEnd(mg.JointCoordinate("pin")), ["start.position.pin"])
+    >>> g = mg.gradient(swing, mg.AtEnd(mg.measures.JointCoordinate("pin")), ["start.position.pin"])
     >>> bool(abs(g["start.position.pin"][0]) <= 1.0)
     True
     >>> print(g)
@@ -302,7 +302,7 @@ class MotionSensitivities:
     parameters : names of the columns
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
-    >>> mg.motion_sensitivities(swing, ["bob.mass", "bob.com.z"]).of(mg.PointVelocity("bob.com")).shape
+    >>> mg.motion_sensitivities(swing, ["bob.mass", "bob.com.z"]).of(mg.measures.PointVelocity("bob.com")).shape
     (101, 3, 2)
     """
 

@@ -189,7 +189,7 @@ def guided_gradient(
     method : "direct" or "adjoint", which agree to rounding
 
     >>> turn = mg.kinematic_motion(model, [0.0, 0.5], {"pin": [0.0, 1.0]})
-    >>> values, array, _ = guided_gradient(turn, [mg.AtEnd(mg.PointPosition("bob.com"))], ["bob.com.z"])
+    >>> values, array, _ = guided_gradient(turn, [mg.AtEnd(mg.measures.PointPosition("bob.com"))], ["bob.com.z"])
     >>> values.shape, array.shape
     ((3,), (3, 1))
     """

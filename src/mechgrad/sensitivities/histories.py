@@ -34,7 +34,7 @@ def measure_histories(
     dy/dp = y_q dq/dp + y_v dv/dp + y_a da/dp + y_lam dlam/dp + y_p
     """
     if not isinstance(measure, Measure):
-        raise InputError(f"{measure!r} is no measure; give one such as mg.PointVelocity('P').")
+        raise InputError(f"{measure!r} is no measure; give one such as mg.measures.PointVelocity('P').")
     if isinstance(motion, GuidedMotion):
         check_measure(measure)
         case = GuidedCase.of(motion)

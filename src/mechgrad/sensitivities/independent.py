@@ -95,7 +95,7 @@ class IndependentSteps:
         form, choices = trace.job.formulation, trace.choices
         if not isinstance(form, MatrixR) or trace.settings is None or trace.memory is None or choices is None:
             raise InputError(
-                f"the motion of {motion.model.name!r} was made by {motion.formulation} and {motion.scheme}, not by "
+                f"the motion of {motion.model.name!r} was made by {motion.formulation} and {motion.scheme!r}, not by "
                 "implicit steps of Matrix R; simulate with formulation=MatrixR(...) and a scheme such as 'trapezoidal'."
             )
         if outputs < 1 or motion.steps % outputs or motion.ended == "stop":

@@ -21,7 +21,10 @@ from mechgrad.sensitivities.duals import Dual
 from mechgrad.sensitivities.local_differences import Contradiction, central, contradiction, one_way
 from mechgrad.typing import Array, FloatArray
 
-ADVICE = "Write it with NumPy's functions (docs/gradients.md lists them), mg.smooth_abs(x, width), or give partials=."
+ADVICE = (
+    "Write it with NumPy's functions (docs/gradients.md lists them), mg.measures.smooth_abs(x, width), or give "
+    "partials=."
+)
 LOCAL = 1e-6  # relative: what slopes along a mixture of instants may miss the mixture of slopes by
 
 

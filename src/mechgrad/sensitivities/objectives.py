@@ -37,7 +37,8 @@ class ObjectiveGradient(NamedTuple):
 class Objective:
     """A number, or several, that a motion has; objectives add up, subtract, and take factors.
 
-    >>> effort = mg.Integral(lambda tau: tau**2, mg.Effort("motor")) - 2.0 * mg.AtEnd(mg.JointCoordinate("pin"))
+    >>> effort, pin = mg.measures.Effort("motor"), mg.measures.JointCoordinate("pin")
+    >>> effort = mg.Integral(lambda tau: tau**2, effort) - 2.0 * mg.AtEnd(pin)
     >>> [factor for factor, _ in effort.terms()]
     [1.0, -2.0]
     """
@@ -102,7 +103,7 @@ class Objective:
 def as_objective(given: Any) -> Objective:
     """An objective as it is; an error that says what to do for anything else.
 
-    >>> as_objective(mg.AtEnd(mg.JointCoordinate("pin"))).measures
+    >>> as_objective(mg.AtEnd(mg.measures.JointCoordinate("pin"))).measures
     (JointCoordinate(name='pin'),)
     """
     if isinstance(given, Objective):
@@ -172,7 +173,7 @@ class Term(Objective):
                 raise InputError("a function of several measures is needed; one measure stands for itself only.")
             function, measures = None, (function,)
         if not measures or not all(isinstance(x, Measure) for x in measures):
-            raise InputError(f"{name} needs measures, such as mg.PointPosition('P'); it got {measures!r}.")
+            raise InputError(f"{name} needs measures, such as mg.measures.PointPosition('P'); it got {measures!r}.")
         if function is not None and not callable(function):
             raise InputError(f"{function!r} is no function of measures.")
         if partials is not None and (function is None or not callable(partials)):
@@ -248,7 +249,7 @@ class Integral(Term):
     rule : "trapezoid", "gregory" (order 6, for smooth motions of explicit schemes) or None, which chooses by the scheme
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
-    >>> height = mg.Integral(lambda x: x[:, 2], mg.PointPosition("bob.com"))
+    >>> height = mg.Integral(lambda x: x[:, 2], mg.measures.PointPosition("bob.com"))
     >>> mg.gradient(swing, height, ["bob.mass", "bob.com.z"]).shape
     (1, 2)
     """
@@ -290,7 +291,7 @@ class AtEnd(_OneInstant):
     """A function of measures at the end of the motion; it is evaluated there only, on arrays (1, ...).
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
-    >>> mg.gradient(swing, mg.AtEnd(mg.PointPosition("bob.com")), ["bob.com.z"]).shape
+    >>> mg.gradient(swing, mg.AtEnd(mg.measures.PointPosition("bob.com")), ["bob.com.z"]).shape
     (3, 1)
     """
 
@@ -303,7 +304,7 @@ class AtEnd(_OneInstant):
 class AtTime(_OneInstant):
     """A function of measures at a reported instant of the motion [s]; it is evaluated there only, on arrays (1, ...).
 
-    >>> mg.AtTime(0.5, mg.JointCoordinate("pin")).time
+    >>> mg.AtTime(0.5, mg.measures.JointCoordinate("pin")).time
     0.5
     """
 

@@ -6,6 +6,7 @@ from mechgrad.errors import InputError
 from mechgrad.integrators.schemes import DOP853, NewmarkFamily
 from mechgrad.integrators.simulate import simulate_again
 from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.kinematics.assembly import state
 from mechgrad.sensitivities.measures import Moments
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import States
@@ -32,8 +33,8 @@ def refined(motion: Trajectory, per_step: int) -> Trajectory:
         return motion  # steps that an implicit scheme controlled cannot be taken again
     if wanted <= reported:
         return motion
-    start, v0 = (motion.q[0], motion.v[0]) if motion.start is None else (motion.start, None)
-    return simulate_again(motion, motion.model, start, v0, samples=wanted + 1)
+    start = state(motion.model, motion.q[0], motion.v[0]) if motion.start is None else motion.start
+    return simulate_again(motion, motion.model, start, samples=wanted + 1)
 
 
 def repeated(motion: Trajectory, parameters: Parameters, values: Array, *, own_steps: bool = False) -> Trajectory:
@@ -41,5 +42,5 @@ def repeated(motion: Trajectory, parameters: Parameters, values: Array, *, own_s
     if motion.ended == "stop":
         raise InputError("the motion ended at a stop condition; where it ends depends on parameters.")
     model, forces, start_forces, numbers = parameters.changed(values)
-    start, v0 = parameters.start.again(model, numbers, start_forces)
-    return simulate_again(motion, model, start, v0, tau=forces.tau, loads=forces.loads, own_steps=own_steps)
+    start = parameters.start.again(model, numbers, start_forces)
+    return simulate_again(motion, model, start, tau=forces.tau, loads=forces.loads, own_steps=own_steps)

@@ -8,6 +8,7 @@ assembly       dpsi/dp = psi_p + psi_q dq/dp + psi_v dv/dp
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,8 +130,7 @@ def collected(
 def repeated_state(parameters: Parameters, values: Array) -> State | Equilibrium:
     """The state once more with other values of its parameters, complex ones too."""
     model, _, forces, numbers = parameters.changed(values)
-    found, v = parameters.start.again(model, numbers, forces)
-    if v is None:
-        return found  # type: ignore[no-any-return]
-    state = parameters.motion.start
-    return State(model, found, v, float(parameters.motion.t[0]), state.held, state.held_rates, 0.0, 0.0)  # type: ignore[union-attr,arg-type]
+    found, first = parameters.start.again(model, numbers, forces), parameters.motion.start
+    if isinstance(found, State) and found.given and isinstance(first, State):
+        return replace(found, held=first.held, held_rates=first.held_rates, given=False)
+    return found

@@ -106,7 +106,7 @@ class Tracking(Integral):
     The samples need not stand at the instants of the motion, but must cover them.
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
-    >>> measured = mg.Tracking(mg.JointCoordinate("pin"), [0.0, 0.3, 0.6, 1.0], [0.5, 0.1, -0.3, -0.4])
+    >>> measured = mg.Tracking(mg.measures.JointCoordinate("pin"), [0.0, 0.3, 0.6, 1.0], [0.5, 0.1, -0.3, -0.4])
     >>> mg.gradient(swing, measured, ["bob.com.z", "start.position.pin"]).shape
     (1, 2)
     """
@@ -125,7 +125,9 @@ class Tracking(Integral):
         rule: str | None = None,
     ) -> None:
         if not isinstance(measure, Measure):
-            raise InputError(f"Tracking needs a measure first, such as mg.PointPosition('P'); it got {measure!r}.")
+            raise InputError(
+                f"Tracking needs a measure first, such as mg.measures.PointPosition('P'); it got {measure!r}."
+            )
         if isinstance(times, Samples) != (values is None):
             raise InputError("Tracking needs times and values, or Samples in place of both.")
         samples = times if isinstance(times, Samples) else Samples(times, values, kind=kind)  # type: ignore[arg-type]

@@ -34,7 +34,8 @@ class AngleBetween(Constraint):
     angle : float or Function
         [rad], of time [s]. Paths `name.angle.value`, `name.angle.values.0`, ...
 
-    >>> AngleBetween("crank angle", "x of frame", "arm of crank", axis="z of frame", angle=Polynomial((0, 10)))
+    >>> turn = mg.functions.Polynomial((0, 10))
+    >>> AngleBetween("crank angle", "x of frame", "arm of crank", axis="z of frame", angle=turn)
     AngleBetween('crank angle', 'x of frame', 'arm of crank', 'z of frame', angle=Polynomial(coefficients=(0, 10)))
     """
 

@@ -19,7 +19,7 @@ class Constraint(Attached):
     A constraint holds names and numbers and states its rows; algorithms see only the rows (`mechgrad.model.rows`).
     Its forces do no work on allowed motions. Rows that follow from others are redundant: leave them out.
 
-    >>> issubclass(SamePoint, Constraint)
+    >>> issubclass(mg.constraints.SamePoint, Constraint)
     True
     """
 

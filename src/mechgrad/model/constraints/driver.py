@@ -37,7 +37,7 @@ class Driver(Constraint):
 
     >>> Driver("motor", "crank", speed=10.0)
     Driver('motor', 'crank', function=Polynomial(coefficients=(0, 10)))
-    >>> Driver("crank motion", "crank", Harmonic(0.5, frequency=2))
+    >>> Driver("crank motion", "crank", mg.functions.Harmonic(0.5, frequency=2))
     Driver('crank motion', 'crank', function=Harmonic(amplitude=0.5, frequency=2))
     """
 

@@ -32,7 +32,7 @@ class GuidedPoint(Constraint):
     x, y, z : float, Function or None
         [m], of time [s]; None leaves the coordinate free. Paths `name.x.value`, `name.z.values.0`, ...
 
-    >>> GuidedPoint("lift", "hook", z=Spline((0, 1, 2), (0, 0.5, 2)))
+    >>> GuidedPoint("lift", "hook", z=mg.functions.Spline((0, 1, 2), (0, 0.5, 2)))
     GuidedPoint('lift', 'hook', z=Spline((0, 1, 2), values=(0, 0.5, 2)))
     """
 

@@ -19,7 +19,7 @@ class Force(Attached):
     so that a positive F shortens g. A force holds names and numbers and states its laws; algorithms see only the laws
     (`mechgrad.model.rows`).
 
-    >>> issubclass(SpringDamper, Force)
+    >>> issubclass(mg.forces.SpringDamper, Force)
     True
     """
 

@@ -32,7 +32,7 @@ class SpringCurve(Force):
     free_length : float
         Length of no elongation [m], not negative. Path `name.free_length`.
 
-    >>> SpringCurve("bumper", "ground.origin", "cart.com", Polynomial((0, 100, 0, 5000)), free_length=0.2)
+    >>> SpringCurve("bumper", "ground.origin", "cart.com", mg.functions.Polynomial((0, 100, 0, 5000)), free_length=0.2)
     SpringCurve('bumper', 'ground.origin', 'cart.com', Polynomial(coefficients=(0, 100, 0, 5000)), free_length=0.2)
     """
 

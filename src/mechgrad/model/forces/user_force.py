@@ -43,9 +43,9 @@ class UserForce(Force):
     numbers : dict from names to numbers, optional
         What the function receives besides, by name: parameters like all others, with paths `name.numbers.k`.
 
-    >>> UserForce("cubic spring", [Coordinate("pin")], lambda t, g, gd: 5 * g**3).measures
+    >>> UserForce("cubic spring", [mg.forces.Coordinate("pin")], lambda t, g, gd: 5 * g**3).measures
     (Coordinate(name='pin'),)
-    >>> drag = UserForce("drag", [Coordinate("pin")], lambda t, g, gd, c: c * gd, numbers={"c": 0.3})
+    >>> drag = UserForce("drag", [mg.forces.Coordinate("pin")], lambda t, g, gd, c: c * gd, numbers={"c": 0.3})
     >>> drag.value_of_numbers()
     {'c': 0.3}
     """

@@ -78,7 +78,7 @@ def continuous_gradient(
         accelerations and multipliers eliminated from them first (the default)
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
-    >>> height = mg.Integral(lambda x: x[:, 2], mg.PointPosition("bob.com"))
+    >>> height = mg.Integral(lambda x: x[:, 2], mg.measures.PointPosition("bob.com"))
     >>> continuous_gradient(swing, [height], Parameters(swing, ["bob.com.z"])).shape
     (1, 1)
     """

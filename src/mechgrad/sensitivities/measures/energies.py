@@ -37,7 +37,7 @@ class KineticEnergy(Measure):
     """v . M v / 2 over time, (nt,) [J].
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
-    >>> mg.gradient(swing, mg.AtEnd(mg.KineticEnergy()), ["bob.mass"]).shape
+    >>> mg.gradient(swing, mg.AtEnd(mg.measures.KineticEnergy()), ["bob.mass"]).shape
     (1, 1)
     """
 

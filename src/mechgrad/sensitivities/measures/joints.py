@@ -43,7 +43,7 @@ class JointCoordinate(Measure):
     """A plain coordinate of the tree over time, (nt,) [rad or m]; names are those of `model.q_names`.
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
-    >>> mg.gradient(swing, mg.AtEnd(mg.JointCoordinate("pin")), ["bob.com.z"]).shape
+    >>> mg.gradient(swing, mg.AtEnd(mg.measures.JointCoordinate("pin")), ["bob.com.z"]).shape
     (1, 1)
     """
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechgrad.kinematics.assembly import State, assemble, least_squares, solve_velocities
+from mechgrad.kinematics.assembly import State, assemble, least_squares, solve_velocities, state
 from mechgrad.kinematics.held import Equations
 from mechgrad.kinematics.mechanism import row_report
 from mechgrad.kinematics.open_trees import has_elements
@@ -83,16 +83,16 @@ class AssembledStart(Start):
             dv[k] = rates.slope(moved, name, dq[k])
         return dq, dv
 
-    def again(self, model: Model, numbers: Mapping[str, Any], forces: Forces) -> tuple[Any, Any]:
+    def again(self, model: Model, numbers: Mapping[str, Any], forces: Forces) -> State:
         rates = {name: numbers.get(VELOCITY + name, x) for name, x in self.state.held_rates.items()}
         if self.plain:
             q = positions_again(model, self.q, numbers)
             if self.plain_rates:
-                return q, np.array([numbers[VELOCITY + name] for name in model.v_names])
-            return q, solve_velocities(model, q, rates, self.state.t)
+                return state(model, q, np.array([numbers[VELOCITY + name] for name in model.v_names]), t=self.state.t)
+            return state(model, q, solve_velocities(model, q, rates, self.state.t), t=self.state.t)
         at = {name: numbers[POSITION + name] for name in self.state.held}
         left_free: dict[str, Any] = {name: None for name in at if name not in rates}  # by the first assembly, too
-        return assemble(model, at, {**left_free, **rates}, guess=self.q, time=self.state.t), None
+        return assemble(model, at, {**left_free, **rates}, guess=self.q, time=self.state.t)
 
     def describe(self) -> str:
         if self.plain_rates:

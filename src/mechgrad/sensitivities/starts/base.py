@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.kinematics.assembly import least_squares
+from mechgrad.kinematics.assembly import State, least_squares
 from mechgrad.kinematics.held import Equations, Quantity, find_quantity
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import N_ALL, N_ROWS
@@ -53,8 +54,8 @@ class Start(ABC):
         cannot follow, and for those of which it does not say how."""
 
     @abstractmethod
-    def again(self, model: Model, numbers: Mapping[str, Any], forces: Forces) -> tuple[Any, Any]:
-        """What `simulate` starts with once more: a state and None, or arrays q and v.
+    def again(self, model: Model, numbers: Mapping[str, Any], forces: Forces) -> State | Equilibrium:
+        """What `simulate` starts with once more.
 
         model : with other numbers;   numbers : all of `values`, some changed;   forces : as `self.forces`, changed
         """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechgrad.dynamics.system import System
+from mechgrad.kinematics.assembly import State, state
 from mechgrad.kinematics.held import Equations
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.starts.base import (
@@ -80,10 +81,11 @@ class GivenStart(Start):
                 dv[k] = rates.slope(moved, name, dq[k])
         return dq, dv
 
-    def again(self, model: Model, numbers: Mapping[str, Any], forces: Forces) -> tuple[Any, Any]:
+    def again(self, model: Model, numbers: Mapping[str, Any], forces: Forces) -> State:
         if self.closed:
-            return self.q, self.v
-        return positions_again(model, self.q, numbers), np.array([numbers[VELOCITY + name] for name in model.v_names])
+            return state(model, self.q, self.v, t=self.t)
+        v = np.array([numbers[VELOCITY + name] for name in model.v_names])
+        return state(model, positions_again(model, self.q, numbers), v, t=self.t)
 
     def describe(self) -> str:
         return "q and v as given" if self.closed else "all coordinates and velocities"

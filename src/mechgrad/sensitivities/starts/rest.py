@@ -122,17 +122,16 @@ class RestStart(Start):
             dv[k] = rates.slope(moved, parameters.names[k], dq[k])
         return dq, dv
 
-    def again(self, model: Model, numbers: Mapping[str, Any], forces: Forces) -> tuple[Any, Any]:
+    def again(self, model: Model, numbers: Mapping[str, Any], forces: Forces) -> Equilibrium:
         rest = self.rest
         at = {name: numbers[POSITION + name] for name in rest.held}
         names = rest.model.v_names if self.plain_rates else tuple(rest.held_rates)
         rates: dict[str, Any] = {name: numbers[VELOCITY + name] for name in names}
         free: dict[str, Any] = {} if self.plain_rates else {name: None for name in at if name not in rates}
-        found = equilibrium(
+        return equilibrium(
             model, np.asarray(rest.q.real, float), at=at, tau=forces.tau, loads=forces.loads, t=rest.t,
             rates={**free, **rates}, tolerance=TIGHT,
         )  # fmt: skip
-        return found, None
 
     def describe(self) -> str:
         rates = "all of them" if self.plain_rates else ", ".join(self.rest.held_rates)
