@@ -18,7 +18,7 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.sensitivities.integrands import Integrand
-from mechgrad.sensitivities.measures import Measure, Moments
+from mechgrad.sensitivities.measures import Measure, StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.quadrature import weights as quadrature_weights
 from mechgrad.sensitivities.states import StateGradients
@@ -76,13 +76,13 @@ class Objective:
             raise InputError("an objective cannot be divided by 0.")
         return self * (1.0 / _number(divisor))
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         """(k,) of a motion; complex numbers travel through."""
         found = [factor * term.values_at(*term._weighted(at)) for factor, term in self.terms()]
         _check_counts([len(x) for x in found])
         return np.asarray(sum(found))
 
-    def gradients(self, at: Moments, parameters: Parameters) -> ObjectiveGradient:
+    def gradients(self, at: StateSamples, parameters: Parameters) -> ObjectiveGradient:
         """Values and derivatives; by the states of all instants (nt, k, .)."""
         found = []
         for factor, term in self.terms():
@@ -205,20 +205,20 @@ class Term(Objective):
         """Which of the instants count: measures and function are evaluated there only."""
         return slice(None)
 
-    def _weights(self, at: Moments) -> FloatArray:
+    def _weights(self, at: StateSamples) -> FloatArray:
         return self.weights(at.states.t, at.rule)
 
-    def _weighted(self, at: Moments) -> tuple[Moments, FloatArray]:
+    def _weighted(self, at: StateSamples) -> tuple[StateSamples, FloatArray]:
         """What counts, and its weights."""
         which = self.instants(at.states.t)
         return at.rows(which), self._weights(at)[which]
 
-    def values_at(self, at: Moments, w: FloatArray) -> Array:
+    def values_at(self, at: StateSamples, w: FloatArray) -> Array:
         """sum w_i g(y_i, t_i) over given instants, (k,); the function gets all of them at once."""
         y = [np.asarray(x.values(at)) for x in self.measures]
         return np.asarray(w @ self.integrand.values(y, at.states.t))
 
-    def gradients_at(self, at: Moments, parameters: Parameters, w: FloatArray) -> ObjectiveGradient:
+    def gradients_at(self, at: StateSamples, parameters: Parameters, w: FloatArray) -> ObjectiveGradient:
         """The same with its derivatives, by the states of these instants (nt, k, .) and by parameters (k, np)."""
         nt = len(at.states.t)
         y = [np.asarray(x.values(at)) for x in self.measures]
