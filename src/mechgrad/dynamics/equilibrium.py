@@ -190,7 +190,7 @@ def equilibrium(
         raise InputError(f"tolerance = {tolerance}, max_iterations = {max_iterations}; both must be positive.")
     search = _Search(model, at, tau, loads, float(t))
     start = None if guess is None else checked_state(model, "guess", guess, model.n_q)
-    q = assemble(model, at, guess=start, time=search.t).q.real
+    q = assemble(model, at, guess=start, t=search.t).q.real
     here, iterations = search.run(q, tolerance, max_iterations)
     return search.result(here, iterations, rates)
 

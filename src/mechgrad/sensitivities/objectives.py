@@ -304,25 +304,25 @@ class AtEnd(_OneInstant):
 class AtTime(_OneInstant):
     """A function of measures at a reported instant of the motion [s]; it is evaluated there only, on arrays (1, ...).
 
-    >>> mg.AtTime(0.5, mg.measures.JointCoordinate("pin")).time
+    >>> mg.AtTime(0.5, mg.measures.JointCoordinate("pin")).t
     0.5
     """
 
-    time: float = 0.0
+    t: float = 0.0
 
     def __init__(
-        self, time: float, function: Any, *measures: Measure, partials: Callable[..., Any] | None = None
+        self, t: float, function: Any, *measures: Measure, partials: Callable[..., Any] | None = None
     ) -> None:
-        if not isinstance(time, Real) or not np.isfinite(float(time)):
-            raise InputError(f"the time of AtTime is {time!r}; it comes first, one finite number [s].")
+        if not isinstance(t, Real) or not np.isfinite(float(t)):
+            raise InputError(f"the time of AtTime is {t!r}; it comes first, one finite number [s].")
         super().__init__(function, *measures, partials=partials)
-        object.__setattr__(self, "time", float(time))
+        object.__setattr__(self, "t", float(t))
 
     def _position(self, t: FloatArray) -> int:
-        k = int(np.argmin(np.abs(t - self.time)))
-        if abs(t[k] - self.time) > 1e-9 * max(float(t[-1] - t[0]), 1e-9):
+        k = int(np.argmin(np.abs(t - self.t)))
+        if abs(t[k] - self.t) > 1e-9 * max(float(t[-1] - t[0]), 1e-9):
             raise InputError(
-                f"the motion reports no instant t = {self.time:g} s; the nearest is {t[k]:.9g} s. Choose step and "
+                f"the motion reports no instant t = {self.t:g} s; the nearest is {t[k]:.9g} s. Choose step and "
                 "samples of simulate so that it does."
             )
         return k

@@ -33,7 +33,7 @@ def densities(objective: Objective, at: StateSamples, parameters: Parameters) ->
         return _sum([(factor, densities(part, at, parameters)) for factor, part in objective.parts])
     if isinstance(objective, AtTime):
         raise InputError(
-            f"a value at t = {objective.time:g} s makes the continuous adjoint jump there, which it does not follow. "
+            f"a value at t = {objective.t:g} s makes the continuous adjoint jump there, which it does not follow. "
             + INSTEAD
         )
     if not isinstance(objective, Integral | AtEnd):
