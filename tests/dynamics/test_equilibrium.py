@@ -297,7 +297,7 @@ def test_what_cannot_rest_says_so():
         equilibrium(falling)
     assert found.value.q[0] < -1
     with pytest.raises(NoEquilibriumError, match="3 iterations"):
-        equilibrium(falling, most_iterations=3)
+        equilibrium(falling, max_iterations=3)
 
 
 def test_bad_input():
@@ -305,7 +305,7 @@ def test_bad_input():
         ({"guess": [0.0, 1.0]}, mg.InputError, "guess has shape"),
         ({"guess": [np.nan]}, mg.InputError, r"guess\[0\] is nan"),
         ({"tolerance": 0.0}, mg.InputError, "tolerance = 0"),
-        ({"most_iterations": 0}, mg.InputError, "most_iterations = 0"),
+        ({"max_iterations": 0}, mg.InputError, "max_iterations = 0"),
         ({"tau": [1.0, 2.0]}, mg.InputError, "tau has shape"),
         ({"t": np.inf}, mg.InputError, "t is inf"),
         ({"at": {"pin": np.nan}}, mg.InputError, "must be a finite number"),

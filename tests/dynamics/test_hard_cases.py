@@ -328,7 +328,7 @@ def test_a_driver_is_followed(formulation):
     drive = mg.functions.Harmonic(0.2, 1.0, phase=-2 * np.pi * 0.3, offset=away)
     model = mg.Model("driven", bar.bodies, bar.joints, bar.points, gravity=bar.gravity, forces=bar.forces,
                      constraints=[mg.constraints.Driver("drive", "A", drive)])  # fmt: skip
-    start = assemble(model, {"1": float(five_bar_start()[1])}, guess=five_bar_start(), time=0.3)
+    start = assemble(model, {"1": float(five_bar_start()[1])}, guess=five_bar_start(), t=0.3)
     motion = simulate(
         model, start, duration=1.0, t0=0.3, formulation=formulation, scheme="trapezoidal", step=1e-3, samples=11
     )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support import slider_crank_reference as by_hand
 
+import mechgrad as mg
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.errors import InputError
 from mechgrad.gallery.mechanisms import slider_crank

@@ -135,7 +135,7 @@ def test_samples_are_states_of_the_steps(formulation):
 
 
 def test_a_step_that_does_not_converge_keeps_the_motion(monkeypatch):
-    how = {"duration": 5.0, "formulation": ALI3P(most_iterations=1), "scheme": "trapezoidal", "step": 0.05}
+    how = {"duration": 5.0, "formulation": ALI3P(max_iterations=1), "scheme": "trapezoidal", "step": 0.05}
     assert simulate(MODEL, START, **how).cuts  # shorter steps converge
     monkeypatch.setattr(cuts, "FINEST", 2)
     with pytest.raises(StepFailed, match=r"ends at t = .*did not converge. Steps down to 1/1024 of it") as caught:

@@ -81,7 +81,7 @@ def moved_arm(t0: float = T0, **how: Any) -> mg.Trajectory:
 def moved_ram(t0: float = T0, duration: float = DURATION, **how: Any) -> mg.Trajectory:
     model, (angle, rate) = timed.ram(), timed.ram_start(RAM)
     guess = timed.ram_state(RAM, t0, angle, rate).q
-    start = mg.assemble(model, {"A": angle}, {"A": rate}, guess=guess, time=t0)
+    start = mg.assemble(model, {"A": angle}, {"A": rate}, guess=guess, t=t0)
     return mg.simulate(model, start, duration=duration, t0=t0, **({"samples": SAMPLES} | how))
 
 

@@ -53,7 +53,7 @@ def test_the_instants_differ() -> None:
 @pytest.mark.parametrize("t", TIMES)
 def test_assembly(t: float) -> None:
     model, wanted = timed.ram(), timed.ram_state(RAM, t, ANGLE, RATE, SECOND)
-    start = mg.assemble(model, {"A": ANGLE}, {"A": RATE}, guess=[ANGLE, -1.0, 0.9, 1.2], time=t)
+    start = mg.assemble(model, {"A": ANGLE}, {"A": RATE}, guess=[ANGLE, -1.0, 0.9, 1.2], t=t)
     assert start.t == t
     np.testing.assert_allclose(start.q, wanted.q, rtol=0, atol=1e-11)
     np.testing.assert_allclose(start.v, wanted.v, rtol=0, atol=1e-11)
@@ -72,14 +72,14 @@ def test_assembly(t: float) -> None:
 def test_mobility(t: float) -> None:
     """The configuration is checked against the driver at its time, and put together at that time."""
     model, there = timed.ram(), timed.ram_state(RAM, t, ANGLE, RATE).q
-    found = mg.mobility(model, there, time=t)
+    found = mg.mobility(model, there, t=t)
     assert (found.freedoms, found.rank, found.singular) == (1, 3, False)
-    assert mg.kinematics.independent_coordinates(model, there, time=t) == list(found.independent)
+    assert mg.kinematics.independent_coordinates(model, there, t=t) == list(found.independent)
     for wrong in (mg.mobility, mg.kinematics.independent_coordinates):
         with pytest.raises(mg.AssemblyError, match="drive"):
             wrong(model, there)
     length = timed.harmonic(RAM, "drive.function", t)[0]
-    assert mg.mobility(model, time=t).q[2] == pytest.approx(length, abs=1e-12)
+    assert mg.mobility(model, t=t).q[2] == pytest.approx(length, abs=1e-12)
 
 
 @pytest.mark.parametrize("shift", [0.0, -2.0, 1.0])

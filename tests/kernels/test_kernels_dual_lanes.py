@@ -86,9 +86,9 @@ def test_gather_and_scatter_are_inverse_for_all_sizes():
 
 @compiled
 def _copy(x, y):
-    like = dual_zero()
-    for k in range(x.size // width(like)):
-        store(y, k + 1, load(x, k, like))
+    scalar = dual_zero()
+    for k in range(x.size // width(scalar)):
+        store(y, k + 1, load(x, k, scalar))
 
 
 def test_load_and_store():
@@ -124,8 +124,8 @@ def test_extract_and_insert_touch_one_lane(lane):
 # ------------------------------------------------------------------------------------------------- arithmetic
 @compiled
 def _arithmetic(x, y, real, entry, out):
-    like = dual_zero()
-    a, b = load(x, 0, like), load(y, 0, like)
+    scalar = dual_zero()
+    a, b = load(x, 0, scalar), load(y, 0, scalar)
     store(out, 0, a + b)
     store(out, 1, a - b)
     store(out, 2, a * b)
@@ -206,9 +206,9 @@ def test_division_by_zero_stays_in_its_lane():
 # ----------------------------------------------------------------------------------------- elementary functions
 @compiled
 def _functions(x, y, out):
-    like = dual_zero()
-    for k in range(x.size // width(like)):
-        a, b = load(x, k, like), load(y, k, like)
+    scalar = dual_zero()
+    for k in range(x.size // width(scalar)):
+        a, b = load(x, k, scalar), load(y, k, scalar)
         sine, cosine = sincos(a)
         store(out, 5 * k, sine)
         store(out, 5 * k + 1, cosine)
@@ -247,8 +247,8 @@ def test_magnitude_feels_slopes_and_has_none():
 # ------------------------------------------------------------------------------------------------ comparisons
 @compiled
 def _choose(a, b, x, y, out):
-    like = dual_zero()
-    store(out, 0, where_less(load(a, 0, like), load(b, 0, like), load(x, 0, like), load(y, 0, like)))
+    scalar = dual_zero()
+    store(out, 0, where_less(load(a, 0, scalar), load(b, 0, scalar), load(x, 0, scalar), load(y, 0, scalar)))
 
 
 @compiled

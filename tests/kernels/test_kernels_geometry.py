@@ -32,10 +32,10 @@ from mechgrad.kernels.vec3 import (
 TOLERANCE = 16 * np.finfo(float).eps  # sums of three products of numbers of order one
 
 
-def _vectors(like, x, out):
-    a, b, c = get3(x, 0, like), get3(x, 3, like), get3(x, 6, like)
-    S, D = get6(x, 9, like), get9(x, 15, like)
-    s = load(x, 24, like)
+def _vectors(scalar, x, out):
+    a, b, c = get3(x, 0, scalar), get3(x, 3, scalar), get3(x, 6, scalar)
+    S, D = get6(x, 9, scalar), get9(x, 15, scalar)
+    s = load(x, 24, scalar)
     put3(out, 0, add(a, b))
     put3(out, 3, sub(a, b))
     put3(out, 6, scale(s, a))
@@ -44,10 +44,10 @@ def _vectors(like, x, out):
     put3(out, 15, sym_mul(S, a))
     put3(out, 18, mat_mul(D, a))
     put3(out, 21, mat_tmul(D, a))
-    put3(out, 24, zero3(like))
+    put3(out, 24, zero3(scalar))
     store(out, 27, dot(a, b))
     put3(out, 28, a)
-    add3(out, 28, b, like)
+    add3(out, 28, b, scalar)
 
 
 VECTORS = on_every_scalar(_vectors)
@@ -70,8 +70,8 @@ def test_vectors_and_matrices(scalar) -> None:
         np.testing.assert_allclose(sample, np.concatenate(wanted), rtol=0, atol=TOLERANCE * 8)
 
 
-def _clear(like, out, slot, count):
-    clear(out, slot, count, like)
+def _clear(scalar, out, slot, count):
+    clear(out, slot, count, scalar)
 
 
 CLEAR = on_every_scalar(_clear)
@@ -86,17 +86,17 @@ def test_clear_zeroes_its_slots_only(scalar) -> None:
 
 
 # -------------------------------------------------------------------------------------------------- rotations
-def _turn_z(like, axes, angle, out):
-    s, c = sincos(load(angle, 0, like))
-    x, y = turn_z(s, c, get3(axes, 0, like), get3(axes, 3, like))
+def _turn_z(scalar, axes, angle, out):
+    s, c = sincos(load(angle, 0, scalar))
+    x, y = turn_z(s, c, get3(axes, 0, scalar), get3(axes, 3, scalar))
     put3(out, 0, x)
     put3(out, 3, y)
 
 
-def _turn_quaternion(like, axes, e, out):
+def _turn_quaternion(scalar, axes, e, out):
     x, y, z = turn_quaternion(
-        load(e, 0, like), load(e, 1, like), load(e, 2, like), load(e, 3, like),
-        get3(axes, 0, like), get3(axes, 3, like), get3(axes, 6, like),
+        load(e, 0, scalar), load(e, 1, scalar), load(e, 2, scalar), load(e, 3, scalar),
+        get3(axes, 0, scalar), get3(axes, 3, scalar), get3(axes, 6, scalar),
     )  # fmt: skip
     put3(out, 0, x)
     put3(out, 3, y)

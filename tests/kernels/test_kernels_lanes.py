@@ -27,12 +27,12 @@ MARGIN = 3 * LANES  # guard numbers on either side: more than a whole misplaced 
 SIZES = [(nt, m) for nt in range(1, 2 * LANES + 2) for m in range(2 * LANES + 4)]
 
 
-def _gather(like, source, row, scratch, slot):
-    gather(source, row, scratch, slot, like)
+def _gather(scalar, source, row, scratch, slot):
+    gather(source, row, scratch, slot, scalar)
 
 
-def _scatter(like, scratch, slot, target, row):
-    scatter(scratch, slot, target, row, like)
+def _scatter(scalar, scratch, slot, target, row):
+    scatter(scratch, slot, target, row, scalar)
 
 
 GATHER, SCATTER = on_every_scalar(_gather), on_every_scalar(_scatter)
@@ -91,9 +91,9 @@ def test_blocks_may_start_at_any_row(row: int) -> None:
     assert untouched(whole, target.size)
 
 
-def _copy(like, x, y):
-    for k in range(x.size // width(like)):
-        store(y, k + 1, load(x, k, like))
+def _copy(scalar, x, y):
+    for k in range(x.size // width(scalar)):
+        store(y, k + 1, load(x, k, scalar))
 
 
 COPY = on_every_scalar(_copy)
@@ -124,8 +124,8 @@ def test_extract_and_insert_touch_one_lane(lane: int) -> None:
 
 
 # ------------------------------------------------------------------------------------------------- arithmetic
-def _arithmetic(like, x, y, number, out):
-    a, b = load(x, 0, like), load(y, 0, like)
+def _arithmetic(scalar, x, y, number, out):
+    a, b = load(x, 0, scalar), load(y, 0, scalar)
     store(out, 0, a + b)
     store(out, 1, a - b)
     store(out, 2, a * b)
@@ -178,9 +178,9 @@ def test_division_by_zero_stays_in_its_lane() -> None:
     np.testing.assert_array_equal(np.delete(quotient, [1, 2]), 1.0)
 
 
-def _reciprocal(like, x, out):
-    for k in range(x.size // width(like)):
-        store(out, k, reciprocal(load(x, k, like)))
+def _reciprocal(scalar, x, out):
+    for k in range(x.size // width(scalar)):
+        store(out, k, reciprocal(load(x, k, scalar)))
 
 
 RECIPROCAL = on_every_scalar(_reciprocal)
@@ -206,12 +206,12 @@ def test_reciprocal(scalar) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ comparisons
-def _choose(like, a, b, x, y, out):
-    store(out, 0, where_less(load(a, 0, like), load(b, 0, like), load(x, 0, like), load(y, 0, like)))
+def _choose(scalar, a, b, x, y, out):
+    store(out, 0, where_less(load(a, 0, scalar), load(b, 0, scalar), load(x, 0, scalar), load(y, 0, scalar)))
 
 
-def _any_not_less(like, x, bound):
-    return any_not_less(load(x, 0, like), bound)
+def _any_not_less(scalar, x, bound):
+    return any_not_less(load(x, 0, scalar), bound)
 
 
 CHOOSE, ANY_NOT_LESS = on_every_scalar(_choose), on_every_scalar(_any_not_less)

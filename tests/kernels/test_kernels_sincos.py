@@ -21,9 +21,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def _run(like, x, s, c):
-    for k in range(x.size // width(like)):
-        sine, cosine = sincos(load(x, k, like))
+def _run(scalar, x, s, c):
+    for k in range(x.size // width(scalar)):
+        sine, cosine = sincos(load(x, k, scalar))
         store(s, k, sine)
         store(c, k, cosine)
 

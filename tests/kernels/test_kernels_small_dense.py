@@ -12,12 +12,12 @@ from mechgrad.kernels.small_dense import tree_factor, tree_solve
 EPS = np.finfo(float).eps
 
 
-def _factor(like, M, start, parent, scratch, failed):
-    store(failed, 0, tree_factor(M, start, parent, scratch, like))
+def _factor(scalar, M, start, parent, scratch, failed):
+    store(failed, 0, tree_factor(M, start, parent, scratch, scalar))
 
 
-def _tree_solve(like, M, start, parent, x, m):
-    tree_solve(M, start, parent, x, m, like)
+def _tree_solve(scalar, M, start, parent, x, m):
+    tree_solve(M, start, parent, x, m, scalar)
 
 
 FACTOR, TREE_SOLVE = on_every_scalar(_factor), on_every_scalar(_tree_solve)

@@ -145,7 +145,7 @@ def test_held_values_may_be_complex():
 
 def test_driver_and_time():
     model = four_bar(constraints=[mg.constraints.Driver("motor", "crank", mg.functions.Polynomial((0.2, 3.0)))])
-    state = assemble(model, guess=[0.5, 1.5, 0.0], time=0.1)
+    state = assemble(model, guess=[0.5, 1.5, 0.0], t=0.1)
     assert state.q[0] == pytest.approx(0.5, abs=1e-14)
     assert state.q[1] == pytest.approx(four_bar_angles(0.5)[0], abs=1e-12)
     assert state.v[0] == pytest.approx(3.0, abs=1e-13)

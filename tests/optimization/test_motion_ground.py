@@ -26,8 +26,8 @@ from mechgrad.optimization.motion import (
     TorqueSquares,
     ZeroMomentPoint,
 )
+from mechgrad.optimization.motion.ground_constraints import hull_edges
 from mechgrad.optimization.motion.setting import Setting
-from mechgrad.optimization.motion.standing import hull_edges
 
 G = 9.81
 UP = np.array([0.0, 0.0, G])

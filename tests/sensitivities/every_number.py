@@ -70,7 +70,7 @@ def assembled(model: mg.Model, q: np.ndarray, points: list[str], seed: int, t: f
         name: mg.kinematics.marker_motion(model, [name[:-2]], q).position[0, "xyz".index(name[-1])] for name in chosen
     }
     rates = np.random.default_rng(seed).normal(size=len(chosen))
-    return mg.assemble(model, where, dict(zip(chosen, rates, strict=True)), guess=q, time=t)
+    return mg.assemble(model, where, dict(zip(chosen, rates, strict=True)), guess=q, t=t)
 
 
 # ---- trees
@@ -223,7 +223,7 @@ def constraints_assembled() -> Case:
     constraints.append(mg.constraints.FixedDistance("rod rule", "P h", "hook", 1.4))
     model = mg.Model("constrained", bodies, joints, points, vectors, constraints=constraints)
     t0 = 0.07
-    q = mg.assemble(model, time=t0).q
+    q = mg.assemble(model, t=t0).q
     start = assembled(model, q, [x.name for x in (*points, *vectors) if x.body != "ground"], 5, t0)
     still = {"tau.third slide": "a driver moves it, whatever pushes"}
     return Case(model, start, None, of=("constraints", "points", "vectors"), still=still, t0=t0)

@@ -14,10 +14,10 @@ from mechgrad.gallery import double_pendulum, five_bar, five_bar_start, slider_c
 from mechgrad.integrators import dop853
 from mechgrad.model.joints.base import BALL
 from mechgrad.model.tree import KIND, Q_AT, V_AT
+from mechgrad.sensitivities.constraint_correction import turned
 from mechgrad.sensitivities.explicit import ExplicitSteps, report_weights
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
-from mechgrad.sensitivities.settling import turned
 from mechgrad.sensitivities.starts.base import coordinate_names
 from mechgrad.sensitivities.states import StateGradients
 from mechgrad.sensitivities.weights import TableGradient

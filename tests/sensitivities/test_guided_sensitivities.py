@@ -9,7 +9,7 @@ import mechgrad as mg
 from mechgrad.errors import AssemblyError, InputError, UnknownNameError
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
 from mechgrad.sensitivities.guided import GuidedCase, GuidedSteps, guided_gradient
-from mechgrad.sensitivities.measures import Moments
+from mechgrad.sensitivities.measures import StateSamples
 from mechgrad.sensitivities.states import States
 
 STEP = 1e-30
@@ -138,7 +138,7 @@ def test_gradients_are_those_of_complex_steps(case):
     for k in range(len(parameters)):
         again = mg.kinematic_motion(parameters.moved(k), TIMES, at, guess=guess)
         states = States(again.q, again.v, again.a, np.zeros((len(TIMES), 0)), TIMES)
-        moved = Moments(again.model, states, np.zeros(model.n_v), (), (), "trapezoid")
+        moved = StateSamples(again.model, states, np.zeros(model.n_v), (), (), "trapezoid")
         column = np.concatenate([x.values(moved) for x in objectives])
         np.testing.assert_allclose(column.real, values, rtol=1e-9)
         assert np.abs(column.imag).max() / STEP > 1e-3

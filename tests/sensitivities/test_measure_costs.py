@@ -15,7 +15,7 @@ import mechgrad as mg
 from mechgrad.sensitivities.measures import Measure
 from mechgrad.sensitivities.measures.base import product
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.repeat import moments_of
+from mechgrad.sensitivities.repeat import samples_of
 
 MADE = {}
 
@@ -36,7 +36,7 @@ def motion_of(name):
 def compare(motion, measure, wrt=("*",), count=2, influence="qvp"):
     """All of `gradients` against complex steps along every coordinate and by every parameter; rounding of sums of a few
     thousand terms is far below 1e-11."""
-    at, parameters = moments_of(motion), Parameters(motion, list(wrt))
+    at, parameters = samples_of(motion), Parameters(motion, list(wrt))
     W = np.random.default_rng(4).normal(size=(len(motion.t), count, measure.values(at)[0].size))
 
     class Everything(type(measure)):
@@ -136,7 +136,7 @@ def test_knots_of_a_motor_at_once():
 
 
 def test_wrong_names_are_told():
-    at = moments_of(motion_of("five-bar"))
+    at = samples_of(motion_of("five-bar"))
     for measure in (
         mg.measures.JointReaction("C"),
         mg.measures.JointReaction("B", axes="body"),

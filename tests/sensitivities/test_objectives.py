@@ -14,7 +14,7 @@ from mechgrad.gallery import double_pendulum
 from mechgrad.sensitivities.integrands import Integrand
 from mechgrad.sensitivities.objectives import as_objective
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.repeat import moments_of
+from mechgrad.sensitivities.repeat import samples_of
 
 WRT = ["upper.mass", "lower.com.z", "start.velocity.elbow"]
 SPEED = mg.measures.JointVelocity("elbow")
@@ -235,7 +235,7 @@ def test_algebra():
 
 
 def test_sums_have_as_many_numbers():
-    at = moments_of(MOTION)
+    at = samples_of(MOTION)
     goal = mg.AtEnd(mg.measures.PointPosition("tip")) + mg.AtEnd(mg.measures.JointCoordinate("elbow"))
     for ask in (lambda: goal.values(at), lambda: goal.gradients(at, Parameters(MOTION, WRT))):
         with pytest.raises(InputError, match=r"\[3, 1\] numbers"):
@@ -257,7 +257,7 @@ def test_what_is_no_objective_is_told():
 
 def test_terms_add_up_over_any_instants():
     """Weights over the whole motion, values and gradients over parts of it: the parts add up."""
-    at, parameters = moments_of(MOTION), Parameters(MOTION, [*WRT, "elbow.origin.z"])
+    at, parameters = samples_of(MOTION), Parameters(MOTION, [*WRT, "elbow.origin.z"])
     goals = (
         mg.Integral(lambda x, t: np.sum(x * x, -1) * (1.0 + t), mg.measures.PointVelocity("tip")),
         mg.AtEnd(mg.measures.JointVelocity("elbow")),

@@ -237,7 +237,7 @@ def test_starts_of_driven_mechanisms_know_the_time():
     t0 = 0.35
 
     def start(model):
-        return mg.assemble(model, {"e": 0.5}, {"e": 0.4}, time=t0)
+        return mg.assemble(model, {"e": 0.5}, {"e": 0.4}, t=t0)
 
     def value(amplitude):
         model = driven(amplitude)

@@ -35,7 +35,7 @@ def moved_arm(**how: Any) -> mg.Trajectory:
 
 def moved_ram(**how: Any) -> mg.Trajectory:
     model, (angle, rate) = timed.ram(), timed.ram_start(RAM)
-    start = mg.assemble(model, {"A": angle}, {"A": rate}, guess=timed.ram_state(RAM, T0, angle, rate).q, time=T0)
+    start = mg.assemble(model, {"A": angle}, {"A": rate}, guess=timed.ram_state(RAM, T0, angle, rate).q, t=T0)
     return mg.simulate(model, start, duration=DURATION, t0=T0, **how)
 
 

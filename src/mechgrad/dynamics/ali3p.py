@@ -40,7 +40,7 @@ class ALI3P(Formulation):
         Conditional projections: skipped where the norms of rates and second rates are below this.
     tolerance : float
         Of the increments of the coordinates beside how far the step goes, 2-norm; and of constraint values [rad, m].
-    most_iterations : int
+    max_iterations : int
         Of one step; one or two are usual, up to a dozen where constraints lose rank.
     tangent : "exact" or "approximate"
         Newton matrix with all derivatives, or with those of force laws alone.
@@ -61,7 +61,7 @@ class ALI3P(Formulation):
     accelerations: bool = True
     project_above: float = 0.0
     tolerance: float = 1e-10
-    most_iterations: int = 100
+    max_iterations: int = 100
     tangent: str = "exact"
     reuse: bool | None = None
 
@@ -81,7 +81,7 @@ class ALI3P(Formulation):
             project_accelerations=self.accelerations,
             project_above=self.project_above,
             tolerance=self.tolerance,
-            most_iterations=self.most_iterations,
+            max_iterations=self.max_iterations,
             watch=(self.projection != "augmented" or not self.accelerations) and not redundant,
             **newton_numbers(self.tangent, self.reuse, 0),
         )

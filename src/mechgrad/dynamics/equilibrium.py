@@ -145,7 +145,7 @@ def equilibrium(
     t: float = 0.0,
     rates: Mapping[Any, Number | None] | None = None,
     tolerance: float = 1e-10,
-    most_iterations: int = 200,
+    max_iterations: int = 200,
 ) -> Equilibrium:
     """Find a configuration in which a mechanism stays at rest.
 
@@ -167,7 +167,7 @@ def equilibrium(
         constraints allow. They have no part in the equilibrium.
     tolerance : float
         Largest unbalanced generalized force, in parts of the largest force at work.
-    most_iterations : int
+    max_iterations : int
 
     Mechanisms on wheels come to rest by rolling from the guess: constraints at velocity level allow only the steps that
     they would allow as velocities. With complex numbers in the model, tau, loads or `at`, the imaginary parts of q,
@@ -186,12 +186,12 @@ def equilibrium(
     >>> round(equilibrium(model, at={"pin": np.pi / 2}).holding["pin"], 3)
     19.62
     """
-    if not (tolerance > 0 and most_iterations >= 1):
-        raise InputError(f"tolerance = {tolerance}, most_iterations = {most_iterations}; both must be positive.")
+    if not (tolerance > 0 and max_iterations >= 1):
+        raise InputError(f"tolerance = {tolerance}, max_iterations = {max_iterations}; both must be positive.")
     search = _Search(model, at, tau, loads, float(t))
     start = None if guess is None else checked_state(model, "guess", guess, model.n_q)
-    q = assemble(model, at, guess=start, time=search.t).q.real
-    here, iterations = search.run(q, tolerance, most_iterations)
+    q = assemble(model, at, guess=start, t=search.t).q.real
+    here, iterations = search.run(q, tolerance, max_iterations)
     return search.result(here, iterations, rates)
 
 

@@ -60,7 +60,7 @@ def implicit_settings(numbers: tuple[float, float, float, float], **given: Any) 
         "beta": beta, "gamma": gamma, "alpha_m": alpha_m, "alpha_f": alpha_f,
         "weight_0": 1.0, "weight_1": 0.0, "weight_2": 0.0, "alpha": 1e9, "compliant": 0.0, "carry": 1.0,
         "projection": 0.0, "project_accelerations": False, "passes": 1, "enough": PROJECTED, "project_above": 0.0,
-        "tolerance": 1e-10, "most_iterations": 50, "exact": True, "reuse": False, "watch": False,
+        "tolerance": 1e-10, "max_iterations": 50, "exact": True, "reuse": False, "watch": False,
         "scales": np.ones(0),
     }  # fmt: skip
     values |= given

@@ -42,7 +42,7 @@ class Index1(Formulation):
     name: ClassVar[str] = "index-1"
     projection: bool = True
     tolerance: float = 1e-10
-    most_iterations: int = 50
+    max_iterations: int = 50
     tangent: str = "exact"
     reuse: bool | None = None
 
@@ -62,7 +62,7 @@ class Index1(Formulation):
             passes=2,
             project_accelerations=self.projection,
             tolerance=self.tolerance,
-            most_iterations=self.most_iterations,
+            max_iterations=self.max_iterations,
             # rows that always depend on each other differ a little where constraints drift: that is no fold
             watch=not redundant,
             **newton_numbers(self.tangent, self.reuse, 0),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.door import SIGNATURE
+from mechgrad.dynamics.kernels.user_laws import SIGNATURE
 from mechgrad.errors import InputError
 from mechgrad.model.forces.user_force import UserForce
 from mechgrad.typing import Array

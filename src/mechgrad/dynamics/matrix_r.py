@@ -45,7 +45,7 @@ class MatrixR(Formulation):
     for_trees: ClassVar[bool] = False
     independent: Sequence[str] | None = None
     tolerance: float = 1e-10
-    most_iterations: int = 50
+    max_iterations: int = 50
     tangent: str = "exact"
     reuse: bool | None = None
 
@@ -59,7 +59,7 @@ class MatrixR(Formulation):
         return implicit_settings(
             numbers,
             tolerance=self.tolerance,
-            most_iterations=self.most_iterations,
+            max_iterations=self.max_iterations,
             **newton_numbers(self.tangent, self.reuse, size),
         )
 

@@ -31,7 +31,7 @@ class SemiRecursive(Formulation):
     name: ClassVar[str] = "semi-recursive"
     for_loops: ClassVar[bool] = False
     tolerance: float = 1e-10
-    most_iterations: int = 50
+    max_iterations: int = 50
     tangent: str = "exact"
     reuse: bool | None = None
 
@@ -43,7 +43,7 @@ class SemiRecursive(Formulation):
         return implicit_settings(
             numbers,
             tolerance=self.tolerance,
-            most_iterations=self.most_iterations,
+            max_iterations=self.max_iterations,
             **newton_numbers(self.tangent, self.reuse, size),
         )
 
@@ -69,13 +69,13 @@ class FullyRecursive(Formulation):
     for_loops: ClassVar[bool] = False
     fixed_point: ClassVar[bool] = True
     tolerance: float = 1e-13
-    most_iterations: int = 100
+    max_iterations: int = 100
 
     def __post_init__(self) -> None:
         check_positive(self, tolerance=self.tolerance)
 
     def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings:
-        return implicit_settings(numbers, tolerance=self.tolerance, most_iterations=self.most_iterations)
+        return implicit_settings(numbers, tolerance=self.tolerance, max_iterations=self.max_iterations)
 
     def explicit(self) -> Explicit:
         return Explicit(0.0, 0.0, 0.0, 0.0, 0)

@@ -39,7 +39,7 @@ class Penalty(Formulation):
     frequency: float = 10.0
     damping: float = 1.0
     tolerance: float = 1e-10
-    most_iterations: int = 50
+    max_iterations: int = 50
     tangent: str = "exact"
     reuse: bool | None = None
 
@@ -56,7 +56,7 @@ class Penalty(Formulation):
             alpha=self.penalty,
             compliant=1.0,
             tolerance=self.tolerance,
-            most_iterations=self.most_iterations,
+            max_iterations=self.max_iterations,
             # rows that always depend on each other differ a little where constraints drift: that is no fold
             watch=not redundant,
             **newton_numbers(self.tangent, self.reuse, 0),

@@ -16,7 +16,7 @@ def row_forces(
 ) -> tuple[Array, Array]:
     """Multipliers of all rows, and what bodies feel from them.
 
-        wrench of a body = -sum over rows k of  y_k (g, x cross g)          over the feet of row k on the body
+        wrench of a body = -sum over rows k of  y_k (g, x cross g)          over the attachments of row k on the body
 
     y: the multipliers lam of constraints as given, then the forces of laws (unless they are left out).
 

@@ -41,8 +41,8 @@ from mechgrad.optimization.motion import (
     TorqueSquares,
     ZeroMomentPoint,
 )
+from mechgrad.optimization.motion.ground_constraints import hull_edges
 from mechgrad.optimization.motion.measures.ground import JUST_BEFORE
-from mechgrad.optimization.motion.standing import hull_edges
 
 __all__ = ["Gait", "GaitCheck", "gait"]
 

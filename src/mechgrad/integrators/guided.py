@@ -138,7 +138,7 @@ Drive = Callable[[float], tuple[Any, Any, Any]]
 
 def kinematic_motion(
     model: Model,
-    times: ArrayLike,
+    t: ArrayLike,
     at: Mapping[Any, Any] | None = None,
     *,
     guess: ArrayLike | None = None,
@@ -150,7 +150,7 @@ def kinematic_motion(
 
     Parameters
     ----------
-    times : (nt,)
+    t : (nt,)
         Increasing [s].
     at : mapping from names (as in `assemble`) to how they move, besides `Driver` and `GuidedPoint` of the model
         A `Function`; a number; (nt,) values at the times, joined by a cubic spline; or a callable of the time that
@@ -172,15 +172,15 @@ def kinematic_motion(
     >>> kinematic_motion(driven, [0.0, 0.25]).q.ravel()
     array([0. , 0.5])
     """
-    t = np.array(times, float)
+    t = np.array(t, float)
     if t.ndim != 1 or not len(t) or not np.isfinite(t).all() or (np.diff(t) <= 0.0).any():
-        raise InputError(f"times has shape {t.shape}; give increasing, finite instants, at least one.")
+        raise InputError(f"t has shape {t.shape}; give increasing, finite instants, at least one.")
     held = find_values(model, at)
     drives = [_as_drive(given, t, name) for name, (_, given) in held.items()]
     values = {name: drive(float(t[0]))[0] for name, drive in zip(held, drives, strict=True)}
     equations = Equations.of(model, (quantity for quantity, _ in held.values()), *values.values())
     guide = _Guide(model, drives, equations, tolerance)
-    start = assemble(model, values, guess=guess, time=float(t[0]), tolerance=tolerance)
+    start = assemble(model, values, guess=guess, t=float(t[0]), tolerance=tolerance)
     guide.check_determined(start.q, float(t[0]))
     instants = [guide.rates(start.q, float(t[0]), start.position_error)]
     for instant in t[1:]:

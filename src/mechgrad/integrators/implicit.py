@@ -228,7 +228,7 @@ def controlled(job: Job) -> Trajectory:
     run.settings = run.settings._replace(enough=ENOUGH)
     t = job.t0 + np.linspace(0.0, job.duration, samples)
     T, arrays = job.system.T, run.arrays
-    room = _controlled.controlled_room(T, *arrays[:5])
+    room = _controlled.controlled_workspace(T, *arrays[:5])
     now = np.array([job.t0, job.t0, first_step(job, INDEX_1), 0.0, 0.0, 0.0, _controlled.GROW, 0.0, *[np.nan] * 3])
     limits = job.t0 + job.duration, job.rtol, job.atol, MOST_STEPS
     for first, last in job.parts(samples):

@@ -1,9 +1,9 @@
 """What every joint transmits, in trees and in closed loops, and what forces deliver along a motion.
 
-Cut joints transmit what the multipliers of their closure rows say, at the feet of those rows; tree joints what
+Cut joints transmit what the multipliers of their closure rows say, at the attachments of those rows; tree joints what
 everything beyond them needs, with the forces of all rows (closures, constraints, force elements) as loads on bodies:
 
-    cut joint     (f, m) = -sum over its rows of  lam (g, x cross g)      feet on the child
+    cut joint     (f, m) = -sum over its rows of  lam (g, x cross g)      attachments on the child
     tree joint    `joint_reactions` with the loads  -y (g, x cross g)     of all rows y on all bodies beyond
 """
 

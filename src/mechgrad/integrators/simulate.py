@@ -176,7 +176,7 @@ def _simulated(
     like: Trajectory | None = None,
 ) -> Trajectory:
     if isinstance(start, Mapping):
-        start = assemble(model, start, time=0.0 if t0 is None else t0)
+        start = assemble(model, start, t=0.0 if t0 is None else t0)
     elif not isinstance(start, State | Equilibrium):
         start = state(model, start, t=0.0 if t0 is None else t0)
     _check_state(model, start, t0)

@@ -20,18 +20,18 @@ def padded(count: int) -> int:
 
 
 @intrinsic
-def load_at(typingctx, X, at, like):
-    """The scalar of the type of `like` that begins at element `at`."""
-    if not isinstance(like, LaneType):
-        return X.dtype(X, types.intp, like), lambda context, builder, signature, args: context.unpack_value(
+def load_at(typingctx, X, at, scalar):
+    """The scalar of the type of `scalar` that begins at element `at`."""
+    if not isinstance(scalar, LaneType):
+        return X.dtype(X, types.intp, scalar), lambda context, builder, signature, args: context.unpack_value(
             builder, X.dtype, element_address(context, builder, X, args[0], args[1])
         )
 
     def codegen(context, builder, signature, args):
-        (address,) = part_addresses(context, builder, X, args[0], args[1], like)
+        (address,) = part_addresses(context, builder, X, args[0], args[1], scalar)
         return builder.load(address, align=8)
 
-    return like(X, types.intp, like), codegen
+    return scalar(X, types.intp, scalar), codegen
 
 
 @intrinsic
@@ -59,64 +59,64 @@ def put_row(table, row, x):
 # Each of the following works on one block of columns, or one column, that begins at column k: sums run in a register,
 # since adding to memory again and again would wait for it every time.
 @inlined
-def _add_product(A, rows, n, X, out, first, factor, k, like):
+def _add_product(A, rows, n, X, out, first, factor, k, scalar):
     count = X.shape[1]
     for i in range(rows):
         at = (first + i) * count + k
-        total = load_at(out, at, like)
+        total = load_at(out, at, scalar)
         for j in range(n):
-            total = total + load_at(X, j * count + k, like) * (factor * A[i * n + j])
+            total = total + load_at(X, j * count + k, scalar) * (factor * A[i * n + j])
         store_at(out, at, total)
 
 
 @inlined
-def _add_transposed(A, rows, n, X, first, out, factor, k, like):
+def _add_transposed(A, rows, n, X, first, out, factor, k, scalar):
     count = X.shape[1]
     for j in range(n):
-        total = load_at(out, j * count + k, like)
+        total = load_at(out, j * count + k, scalar)
         for i in range(rows):
-            total = total + load_at(X, (first + i) * count + k, like) * (factor * A[i * n + j])
+            total = total + load_at(X, (first + i) * count + k, scalar) * (factor * A[i * n + j])
         store_at(out, j * count + k, total)
 
 
 @inlined
-def _solve(A, pivots, X, n, k, like):
+def _solve(A, pivots, X, n, k, scalar):
     count = X.shape[1]
     for i in range(n):
         row = pivots[i]
         if row != i:
-            x, y = load_at(X, i * count + k, like), load_at(X, row * count + k, like)
+            x, y = load_at(X, i * count + k, scalar), load_at(X, row * count + k, scalar)
             store_at(X, i * count + k, y)
             store_at(X, row * count + k, x)
     for i in range(1, n):
-        total = load_at(X, i * count + k, like)
+        total = load_at(X, i * count + k, scalar)
         for j in range(i):
-            total = total - load_at(X, j * count + k, like) * A[i * n + j]
+            total = total - load_at(X, j * count + k, scalar) * A[i * n + j]
         store_at(X, i * count + k, total)
     for i in range(n - 1, -1, -1):
-        total = load_at(X, i * count + k, like)
+        total = load_at(X, i * count + k, scalar)
         for j in range(i + 1, n):
-            total = total - load_at(X, j * count + k, like) * A[i * n + j]
+            total = total - load_at(X, j * count + k, scalar) * A[i * n + j]
         store_at(X, i * count + k, total * (1.0 / A[i * n + i]))
 
 
 @inlined
-def _solve_transposed(A, pivots, X, n, k, like):
+def _solve_transposed(A, pivots, X, n, k, scalar):
     count = X.shape[1]
     for i in range(n):
-        total = load_at(X, i * count + k, like)
+        total = load_at(X, i * count + k, scalar)
         for j in range(i):
-            total = total - load_at(X, j * count + k, like) * A[j * n + i]
+            total = total - load_at(X, j * count + k, scalar) * A[j * n + i]
         store_at(X, i * count + k, total * (1.0 / A[i * n + i]))
     for i in range(n - 2, -1, -1):
-        total = load_at(X, i * count + k, like)
+        total = load_at(X, i * count + k, scalar)
         for j in range(i + 1, n):
-            total = total - load_at(X, j * count + k, like) * A[j * n + i]
+            total = total - load_at(X, j * count + k, scalar) * A[j * n + i]
         store_at(X, i * count + k, total)
     for i in range(n - 1, -1, -1):
         row = pivots[i]
         if row != i:
-            x, y = load_at(X, i * count + k, like), load_at(X, row * count + k, like)
+            x, y = load_at(X, i * count + k, scalar), load_at(X, row * count + k, scalar)
             store_at(X, i * count + k, y)
             store_at(X, row * count + k, x)
 

@@ -74,7 +74,7 @@ class _DualLaneModel(models.PrimitiveModel):  # type: ignore[misc]
 
 @intrinsic
 def dual_zero(typingctx):
-    """The dual lanes 0 with slope 0: pass it as `like` to run a kernel on dual lanes."""
+    """The dual lanes 0 with slope 0: pass it as `scalar` to run a kernel on dual lanes."""
     return zero_of(DualLaneType(LANES))
 
 

@@ -125,7 +125,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _kept(function, **_OWNLESS)
 
 
-def caller(function: Callable[..., Any]) -> Any:
+def wrapper(function: Callable[..., Any]) -> Any:
     """Mark Python that makes room for a kernel and calls it; like kernels it goes without annotations."""
     return function
 
@@ -151,6 +151,6 @@ def allocating(function: Callable[..., Any]) -> Any:
 
 
 @inlined
-def plain(number: int) -> int:
+def runtime_int(number: int) -> int:
     """The number, no longer as the literal, for which a pass would be compiled once more."""
     return number + 0

@@ -1,7 +1,7 @@
 """The lane scalar: L doubles in one SIMD register that behave like one number, so that one kernel source serves
 a single state (float64), a batch over time samples (lanes) and the complex step (complex128).
 
-A kernel receives a value `like` whose *type* says which scalar it runs on:
+A kernel receives a value `scalar` whose *type* says which scalar it runs on:
 
     like = 0.0             float64       width 1
     like = lane_zero()     lanes         width 1, 4 or 8 (`kernels.host`)
@@ -160,7 +160,7 @@ def _negate(x):
 # ----------------------------------------------------------------------------------------- making and measuring
 @intrinsic
 def lane_zero(typingctx):
-    """The lane scalar 0: pass it as `like` to run a kernel on lanes."""
+    """The lane scalar 0: pass it as `scalar` to run a kernel on lanes."""
     return zero_of(LaneType(LANES))
 
 
@@ -170,10 +170,10 @@ def zero_of(lane):
 
 
 @intrinsic
-def width(typingctx, like):
+def width(typingctx, scalar):
     """How many samples one scalar of this type carries (a compile-time constant)."""
-    n = like.n if isinstance(like, LaneType) else 1
-    return types.intp(like), lambda context, builder, signature, args: ir.Constant(_INT, n)
+    n = scalar.n if isinstance(scalar, LaneType) else 1
+    return types.intp(scalar), lambda context, builder, signature, args: ir.Constant(_INT, n)
 
 
 @intrinsic
@@ -219,29 +219,29 @@ def _slot_addresses(context, builder, array_type, array, slot, lane):
     return part_addresses(context, builder, array_type, array, builder.mul(slot, ir.Constant(_INT, lane.n)), lane)
 
 
-def _must_hold(like, *arrays):
+def _must_hold(scalar, *arrays):
     for array in arrays:
-        if isinstance(like, LaneType) and array.dtype != like.number:
-            raise TypingError(f"{like} lives in arrays of {like.number}, not of {array.dtype}")
+        if isinstance(scalar, LaneType) and array.dtype != scalar.number:
+            raise TypingError(f"{scalar} lives in arrays of {scalar.number}, not of {array.dtype}")
 
 
 @intrinsic
-def load(typingctx, array, slot, like):
+def load(typingctx, array, slot, scalar):
     """Scalar in slot `slot` of a one-dimensional scratch array. No bounds check, no negative index."""
-    if isinstance(like, LaneType):
-        _must_hold(like, array)
+    if isinstance(scalar, LaneType):
+        _must_hold(scalar, array)
 
         def codegen(context, builder, signature, args):
-            addresses = _slot_addresses(context, builder, signature.args[0], args[0], args[1], like)
-            return to_scalar(builder, like, [builder.load(address, align=8) for address in addresses])
+            addresses = _slot_addresses(context, builder, signature.args[0], args[0], args[1], scalar)
+            return to_scalar(builder, scalar, [builder.load(address, align=8) for address in addresses])
 
-        return like(array, types.intp, like), codegen
+        return scalar(array, types.intp, scalar), codegen
 
     def codegen_one(context, builder, signature, args):
         address = element_address(context, builder, signature.args[0], args[0], args[1])
         return context.unpack_value(builder, array.dtype, address)
 
-    return array.dtype(array, types.intp, like), codegen_one
+    return array.dtype(array, types.intp, scalar), codegen_one
 
 
 @intrinsic
@@ -272,36 +272,36 @@ def _sample_addresses(context, builder, array_type, array, slot, sample, lane):
 
 
 @intrinsic
-def put_sample(typingctx, array, slot, sample, number, like):
+def put_sample(typingctx, array, slot, sample, number, scalar):
     """Put a number into one sample of the scalar in a slot of a scratch array."""
-    _must_hold(like, array)
+    _must_hold(scalar, array)
 
     def codegen(context, builder, signature, args):
         array_, slot_, sample_, number_, _ = args
-        if isinstance(like, LaneType):
-            addresses = _sample_addresses(context, builder, array, array_, slot_, sample_, like)
-            for part, address in zip(_to_doubles(context, builder, like.number, number_), addresses, strict=True):
+        if isinstance(scalar, LaneType):
+            addresses = _sample_addresses(context, builder, array, array_, slot_, sample_, scalar)
+            for part, address in zip(_to_doubles(context, builder, scalar.number, number_), addresses, strict=True):
                 builder.store(part, address)
         else:
             context.pack_value(builder, array.dtype, number_, element_address(context, builder, array, array_, slot_))
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, types.intp, array.dtype, like), codegen
+    return types.void(array, types.intp, types.intp, array.dtype, scalar), codegen
 
 
 @intrinsic
-def get_sample(typingctx, array, slot, sample, like):
+def get_sample(typingctx, array, slot, sample, scalar):
     """One sample of the scalar in a slot of a scratch array."""
-    _must_hold(like, array)
+    _must_hold(scalar, array)
 
     def codegen(context, builder, signature, args):
         array_, slot_, sample_, _ = args
-        if isinstance(like, LaneType):
-            addresses = _sample_addresses(context, builder, array, array_, slot_, sample_, like)
-            return _to_number(context, builder, like.number, [builder.load(address) for address in addresses])
+        if isinstance(scalar, LaneType):
+            addresses = _sample_addresses(context, builder, array, array_, slot_, sample_, scalar)
+            return _to_number(context, builder, scalar.number, [builder.load(address) for address in addresses])
         return context.unpack_value(builder, array.dtype, element_address(context, builder, array, array_, slot_))
 
-    return array.dtype(array, types.intp, types.intp, like), codegen
+    return array.dtype(array, types.intp, types.intp, scalar), codegen
 
 
 def _transpose(builder, rows):
@@ -322,86 +322,86 @@ def _transpose(builder, rows):
 
 
 @intrinsic
-def _load_square(typingctx, source, element, row_stride, scratch, slot, like):
+def _load_square(typingctx, source, element, row_stride, scratch, slot, scalar):
     """scratch[slot + k] = (source[element + l*row_stride + k], l = lane), for k = 0 .. L-1; only for lanes."""
-    _must_hold(like, source, scratch)
+    _must_hold(scalar, source, scratch)
 
     def codegen(context, builder, signature, args):
         src, element, stride, dst, slot, _ = args
-        if not isinstance(like, LaneType):
+        if not isinstance(scalar, LaneType):
             return context.get_dummy_value()
         rows = []
-        for lane in range(like.n):
+        for lane in range(scalar.n):
             at = builder.add(element, builder.mul(stride, ir.Constant(_INT, lane)))
-            addresses = part_addresses(context, builder, signature.args[0], src, at, like)
-            rows.append(like.apart(builder, [builder.load(address, align=8) for address in addresses]))
+            addresses = part_addresses(context, builder, signature.args[0], src, at, scalar)
+            rows.append(scalar.apart(builder, [builder.load(address, align=8) for address in addresses]))
         columns = [_transpose(builder, part) for part in zip(*rows, strict=True)]
-        for k in range(like.n):
+        for k in range(scalar.n):
             at = builder.add(slot, ir.Constant(_INT, k))
-            addresses = _slot_addresses(context, builder, signature.args[3], dst, at, like)
+            addresses = _slot_addresses(context, builder, signature.args[3], dst, at, scalar)
             for part, address in zip(columns, addresses, strict=True):
                 builder.store(part[k], address, align=8)
         return context.get_dummy_value()
 
-    return types.void(source, types.intp, types.intp, scratch, types.intp, like), codegen
+    return types.void(source, types.intp, types.intp, scratch, types.intp, scalar), codegen
 
 
 @intrinsic
-def _store_square(typingctx, scratch, slot, target, element, row_stride, like):
+def _store_square(typingctx, scratch, slot, target, element, row_stride, scalar):
     """target[element + l*row_stride + k] = lane l of scratch[slot + k], for k = 0 .. L-1; only for lanes."""
-    _must_hold(like, scratch, target)
+    _must_hold(scalar, scratch, target)
 
     def codegen(context, builder, signature, args):
         src, slot, dst, element, stride, _ = args
-        if not isinstance(like, LaneType):
+        if not isinstance(scalar, LaneType):
             return context.get_dummy_value()
         columns = []
-        for k in range(like.n):
+        for k in range(scalar.n):
             at = builder.add(slot, ir.Constant(_INT, k))
-            addresses = _slot_addresses(context, builder, signature.args[0], src, at, like)
+            addresses = _slot_addresses(context, builder, signature.args[0], src, at, scalar)
             columns.append([builder.load(address, align=8) for address in addresses])
         rows = [_transpose(builder, part) for part in zip(*columns, strict=True)]
-        for lane in range(like.n):
+        for lane in range(scalar.n):
             at = builder.add(element, builder.mul(stride, ir.Constant(_INT, lane)))
-            addresses = part_addresses(context, builder, signature.args[2], dst, at, like)
-            for vector, address in zip(like.together(builder, [part[lane] for part in rows]), addresses, strict=True):
+            addresses = part_addresses(context, builder, signature.args[2], dst, at, scalar)
+            for vector, address in zip(scalar.together(builder, [part[lane] for part in rows]), addresses, strict=True):
                 builder.store(vector, address, align=8)
         return context.get_dummy_value()
 
-    return types.void(scratch, types.intp, target, types.intp, types.intp, like), codegen
+    return types.void(scratch, types.intp, target, types.intp, types.intp, scalar), codegen
 
 
 @inner
-def gather(source, row, scratch, slot, like):
+def gather(source, row, scratch, slot, scalar):
     """Rows row .. row+L-1 of a C-contiguous (nt, m) array become m scalars in scratch; past the end the last row
     repeats."""
     nt, m = source.shape
-    n = width(like)
+    n = width(scalar)
     k = 0
     if n > 1 and row + n <= nt:
         while k + n <= m:
-            _load_square(source, row * m + k, m, scratch, slot + k, like)
+            _load_square(source, row * m + k, m, scratch, slot + k, scalar)
             k += n
     for lane in range(n):
         r = min(row + lane, nt - 1)
         for j in range(k, m):
-            put_sample(scratch, slot + j, lane, source[r, j], like)
+            put_sample(scratch, slot + j, lane, source[r, j], scalar)
 
 
 @inner
-def scatter(scratch, slot, target, row, like):
+def scatter(scratch, slot, target, row, scalar):
     """m scalars of scratch become rows row .. row+L-1 of a C-contiguous (nt, m) array; lanes past the end are
     dropped."""
     nt, m = target.shape
-    n = width(like)
+    n = width(scalar)
     k = 0
     if n > 1 and row + n <= nt:
         while k + n <= m:
-            _store_square(scratch, slot + k, target, row * m + k, m, like)
+            _store_square(scratch, slot + k, target, row * m + k, m, scalar)
             k += n
     for lane in range(min(n, nt - row)):
         for j in range(k, m):
-            target[row + lane, j] = get_sample(scratch, slot + j, lane, like)
+            target[row + lane, j] = get_sample(scratch, slot + j, lane, scalar)
 
 
 # ------------------------------------------------------------------------------------------------ comparisons

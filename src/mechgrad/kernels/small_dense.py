@@ -12,26 +12,26 @@ PIVOT_TOLERANCE = 1.0e-13  # a smaller pivot, relative to its diagonal entry, ha
 
 
 @inner
-def tree_factor(M, start, parent, diagonal, like):
+def tree_factor(M, start, parent, diagonal, scalar):
     """M = L^T D L in place, L unit lower triangular; returns 1 in samples where M is singular. `diagonal`: n slots
     of scratch.
 
     The pivots are the inertia a joint feels with all joints beyond it free; one of them vanishes when M is singular.
     """
-    one = 1.0 + 0.0 * like
-    failed = 0.0 * like
+    one = 1.0 + 0.0 * scalar
+    failed = 0.0 * scalar
     n = parent.size
     for k in range(n):
-        store(diagonal, k, PIVOT_TOLERANCE * load(M, start[k], like))
+        store(diagonal, k, PIVOT_TOLERANCE * load(M, start[k], scalar))
     for k in range(n - 1, -1, -1):
-        failed = where_less(load(diagonal, k, like), load(M, start[k], like), failed, one)
-        inverse = reciprocal(load(M, start[k], like))
+        failed = where_less(load(diagonal, k, scalar), load(M, start[k], scalar), failed, one)
+        inverse = reciprocal(load(M, start[k], scalar))
         i, ki = parent[k], start[k] + 1
         while i >= 0:
-            factor = load(M, ki, like) * inverse
+            factor = load(M, ki, scalar) * inverse
             j, kj, ij = i, ki, start[i]
             while j >= 0:
-                store(M, ij, load(M, ij, like) - factor * load(M, kj, like))
+                store(M, ij, load(M, ij, scalar) - factor * load(M, kj, scalar))
                 j = parent[j]
                 kj += 1
                 ij += 1
@@ -42,25 +42,25 @@ def tree_factor(M, start, parent, diagonal, like):
 
 
 @inner
-def tree_solve(M, start, parent, x, m, like):
+def tree_solve(M, start, parent, x, m, scalar):
     """Solve L^T D L Y = X in place with the factors of `tree_factor`; X is (n, m) in slots, row by row."""
     n = parent.size
     for k in range(n - 1, -1, -1):
         i, ki = parent[k], start[k] + 1
         while i >= 0:
-            factor = load(M, ki, like)
+            factor = load(M, ki, scalar)
             for c in range(m):
-                store(x, i * m + c, load(x, i * m + c, like) - factor * load(x, k * m + c, like))
+                store(x, i * m + c, load(x, i * m + c, scalar) - factor * load(x, k * m + c, scalar))
             i = parent[i]
             ki += 1
     for k in range(n):
-        inverse = reciprocal(load(M, start[k], like))
+        inverse = reciprocal(load(M, start[k], scalar))
         for c in range(m):
-            store(x, k * m + c, load(x, k * m + c, like) * inverse)
+            store(x, k * m + c, load(x, k * m + c, scalar) * inverse)
         i, ki = parent[k], start[k] + 1
         while i >= 0:
-            factor = load(M, ki, like)
+            factor = load(M, ki, scalar)
             for c in range(m):
-                store(x, k * m + c, load(x, k * m + c, like) - factor * load(x, i * m + c, like))
+                store(x, k * m + c, load(x, k * m + c, scalar) - factor * load(x, i * m + c, scalar))
             i = parent[i]
             ki += 1

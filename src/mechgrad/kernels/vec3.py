@@ -80,9 +80,9 @@ def mat_tmul(D, y):
 
 
 @inlined
-def get3(A, slot, like):
+def get3(A, slot, scalar):
     """The vector in slots slot .. slot+2."""
-    return load(A, slot, like), load(A, slot + 1, like), load(A, slot + 2, like)
+    return load(A, slot, scalar), load(A, slot + 1, scalar), load(A, slot + 2, scalar)
 
 
 @inlined
@@ -94,50 +94,50 @@ def put3(A, slot, x):
 
 
 @inlined
-def add3(A, slot, x, like):
+def add3(A, slot, x, scalar):
     """Add the vector x to slots slot .. slot+2."""
-    put3(A, slot, add(get3(A, slot, like), x))
+    put3(A, slot, add(get3(A, slot, scalar), x))
 
 
 @inlined
-def get6(A, slot, like):
+def get6(A, slot, scalar):
     """Six scalars from slot on (a symmetric matrix)."""
     return (
-        load(A, slot, like),
-        load(A, slot + 1, like),
-        load(A, slot + 2, like),
-        load(A, slot + 3, like),
-        load(A, slot + 4, like),
-        load(A, slot + 5, like),
+        load(A, slot, scalar),
+        load(A, slot + 1, scalar),
+        load(A, slot + 2, scalar),
+        load(A, slot + 3, scalar),
+        load(A, slot + 4, scalar),
+        load(A, slot + 5, scalar),
     )
 
 
 @inlined
-def get9(A, slot, like):
+def get9(A, slot, scalar):
     """Nine scalars from slot on (a matrix, row by row)."""
     return (
-        load(A, slot, like),
-        load(A, slot + 1, like),
-        load(A, slot + 2, like),
-        load(A, slot + 3, like),
-        load(A, slot + 4, like),
-        load(A, slot + 5, like),
-        load(A, slot + 6, like),
-        load(A, slot + 7, like),
-        load(A, slot + 8, like),
+        load(A, slot, scalar),
+        load(A, slot + 1, scalar),
+        load(A, slot + 2, scalar),
+        load(A, slot + 3, scalar),
+        load(A, slot + 4, scalar),
+        load(A, slot + 5, scalar),
+        load(A, slot + 6, scalar),
+        load(A, slot + 7, scalar),
+        load(A, slot + 8, scalar),
     )
 
 
 @inlined
-def zero3(like):
+def zero3(scalar):
     """The zero vector of the kernel's scalar."""
-    zero = like * 0.0
+    zero = scalar * 0.0
     return zero, zero, zero
 
 
 @inlined
-def clear(A, slot, count, like):
+def clear(A, slot, count, scalar):
     """Zero `count` slots from `slot` on."""
-    zero = like * 0.0
+    zero = scalar * 0.0
     for k in range(count):
         store(A, slot + k, zero)

@@ -134,7 +134,7 @@ def assemble(
     rates: Mapping[Any, Number | None] | None = None,
     *,
     guess: ArrayLike | None = None,
-    time: float = 0.0,
+    t: float = 0.0,
     tolerance: float = 1e-12,
 ) -> State:
     """Find a configuration and velocities that meet all constraints and have some quantities as given.
@@ -154,7 +154,7 @@ def assemble(
         Where the search starts, `model.neutral()` if left out; coordinates in `at` start with their value. Of
         several ways to put the mechanism together it decides which one is found. Euler parameters may have any length
         but zero, and are given length one.
-    time : float
+    t : float
         [s], for drivers.
     tolerance : float
         Largest miss of a row [m or 1], for lengths up to a metre; it grows with them.
@@ -182,26 +182,26 @@ def assemble(
     start = unit(model._layout, start)
     equations = Equations.of(model, (quantity for quantity, _ in held.values()), start, *values)
     target: Array = np.array(values, equations.dtype)
-    attempt = find_positions(equations, target, start, time, tolerance, STARTS)
+    attempt = find_positions(equations, target, start, t, tolerance, STARTS)
     if not attempt.closed:
-        raise _not_assembled(equations, attempt, time)
-    _check_followed(equations, target, attempt, time)
-    moving = held_rates(model, attempt.q, held, rates, time)
-    v, miss = find_velocities(model, attempt.q, moving, time)
-    return State(model, attempt.q, v, time, given_values(held), given_values(moving), attempt.size, miss)
+        raise _not_assembled(equations, attempt, t)
+    _check_followed(equations, target, attempt, t)
+    moving = held_rates(model, attempt.q, held, rates, t)
+    v, miss = find_velocities(model, attempt.q, moving, t)
+    return State(model, attempt.q, v, t, given_values(held), given_values(moving), attempt.size, miss)
 
 
 Held = dict[str, tuple[Quantity, Any]]
 """Quantities that are held, by name, with their values."""
 
 
-def held_rates(model: Model, q: Array, held: Held, rates: Mapping[Any, Any] | None, time: float) -> Held:
+def held_rates(model: Model, q: Array, held: Held, rates: Mapping[Any, Any] | None, t: float) -> Held:
     """What is held at velocity level, where `held` is at position level and `rates` are given (None: left free)."""
     given = find_values(model, rates, rate=True)
     moving = {name: found for name, found in given.items() if found[1] is not None}
     still = {name: (quantity, 0.0) for name, (quantity, _) in held.items() if name not in given}
     if moving and still:
-        J = Equations.of(model, (quantity for quantity, _ in moving.values()), q).at(q, None, time).J
+        J = Equations.of(model, (quantity for quantity, _ in moving.values()), q).at(q, None, t).J
         if least_squares(J, np.zeros(len(J)))[1] == model.n_v:
             return moving
     both = {**still, **moving}
@@ -213,7 +213,7 @@ def given_values(held: Held) -> dict[str, Any]:
     return {name: value for name, (_, value) in held.items()}
 
 
-def solve_velocities(model: Model, q: ArrayLike, rates: Mapping[Any, Number] | None = None, time: float = 0.0) -> Array:
+def solve_velocities(model: Model, q: ArrayLike, rates: Mapping[Any, Number] | None = None, t: float = 0.0) -> Array:
     """Velocities v (n_v,) that the constraints allow at q, with some rates as given; the smallest if some are free.
 
         Gamma(q) v = -Phi_t,    H v = rates
@@ -223,9 +223,7 @@ def solve_velocities(model: Model, q: ArrayLike, rates: Mapping[Any, Number] | N
     >>> solve_velocities(double_pendulum(), [0.0, 0.0], {"tip.x": 4.0}).round(9)
     array([-1.6, -0.8])
     """
-    return find_velocities(model, checked_state(model, "q", q, model.n_q), find_values(model, rates, rate=True), time)[
-        0
-    ]
+    return find_velocities(model, checked_state(model, "q", q, model.n_q), find_values(model, rates, rate=True), t)[0]
 
 
 def solve_accelerations(
@@ -233,7 +231,7 @@ def solve_accelerations(
     q: ArrayLike,
     v: ArrayLike,
     accelerations: Mapping[Any, Number] | None = None,
-    time: float = 0.0,
+    t: float = 0.0,
 ) -> Array:
     """Accelerations a (n_v,) that the constraints allow at (q, v), with some second rates as given.
 
@@ -249,15 +247,15 @@ def solve_accelerations(
     held = find_values(model, accelerations, rate=True)
     values = [finite_number(value, f"{name!r}: acceleration") for name, (_, value) in held.items()]
     equations = Equations.of(model, (quantity for quantity, _ in held.values()), q, v, *values)
-    a, _ = linear_rates(equations, q, v, time, np.array(values, equations.dtype))
+    a, _ = linear_rates(equations, q, v, t, np.array(values, equations.dtype))
     return a
 
 
-def find_velocities(model: Model, q: Array, held: Held, time: float) -> tuple[Array, float]:
+def find_velocities(model: Model, q: Array, held: Held, t: float) -> tuple[Array, float]:
     """Velocities that the constraints and held rates allow, and their largest miss."""
     values = [finite_number(value, f"rates[{name!r}]") for name, (_, value) in held.items()]
     equations = Equations.of(model, (quantity for quantity, _ in held.values()), q, *values)
-    return linear_rates(equations, q, None, time, np.array(values, equations.dtype))
+    return linear_rates(equations, q, None, t, np.array(values, equations.dtype))
 
 
 # ---- positions
@@ -274,7 +272,7 @@ class Attempt(NamedTuple):
 
 
 def find_positions(
-    equations: Equations, target: Array, guess: Array, time: float, tolerance: float, starts: int
+    equations: Equations, target: Array, guess: Array, t: float, tolerance: float, starts: int
 ) -> Attempt:
     """The best of several searches from a guess and around it, the first that succeeds."""
     model, reach = equations.model, equations.reach(target)
@@ -289,7 +287,7 @@ def find_positions(
         for i, quantity in enumerate(equations.held):
             if quantity.q_at >= 0:
                 q[quantity.q_at] = target[i]
-        attempt = newton(equations, target, q, time, tolerance * reach)
+        attempt = newton(equations, target, q, t, tolerance * reach)
         if best is None or attempt.closed or attempt.size < best.size:
             best = attempt
         if attempt.closed:
@@ -299,14 +297,14 @@ def find_positions(
     return best._replace(starts=k + 1)
 
 
-def newton(equations: Equations, target: Array, q: Array, time: float, tolerance: float) -> Attempt:
+def newton(equations: Equations, target: Array, q: Array, t: float, tolerance: float) -> Attempt:
     """One damped search from q; it also ends where no step makes the misses smaller, with the least squares."""
     model, rows = equations.model, equations.finite_rows
     turns = _turning(model)
     wanted = np.concatenate([np.zeros(equations.n_holonomic), target])
 
     def misses(q: Array) -> tuple[Array, Array]:
-        at = equations.at(q, None, time)
+        at = equations.at(q, None, t)
         return at.values[rows] - wanted, at.J[rows]
 
     r, J = misses(q)
@@ -368,9 +366,9 @@ def _squares(r: Array) -> float:
 # ---- velocities and accelerations
 
 
-def linear_rates(equations: Equations, q: Array, v: Array | None, time: float, target: Array) -> tuple[Array, float]:
+def linear_rates(equations: Equations, q: Array, v: Array | None, t: float, target: Array) -> tuple[Array, float]:
     """Velocities (v is None) or accelerations that meet all rows, and their largest miss."""
-    at = equations.at(q.astype(equations.dtype), None if v is None else v.astype(equations.dtype), time)
+    at = equations.at(q.astype(equations.dtype), None if v is None else v.astype(equations.dtype), t)
     b = -(at.rates if v is None else at.seconds)
     b[equations.n_constraints :] += target
     x, _ = least_squares(at.J, b)
@@ -380,38 +378,36 @@ def linear_rates(equations: Equations, q: Array, v: Array | None, time: float, t
     if _largest(miss) > LINEAR_MISS * scale:
         level, unit = ("velocities", "m/s or 1/s") if v is None else ("accelerations", "m/s^2 or 1/s^2")
         raise AssemblyError(
-            f"no {level} of model {equations.model.name!r} meet all constraints and held rates at t = {time:g} s: the "
+            f"no {level} of model {equations.model.name!r} meet all constraints and held rates at t = {t:g} s: the "
             f"nearest miss {worst_rows(equations.names, miss)} [{unit}]. Hold fewer quantities or give other values; "
             "at a dead point, hold another coordinate."
         )
     if np.iscomplexobj(misses):
         terms = (at.J @ x.real - b).imag
         size = float(np.abs(terms).max(initial=0.0))
-        _check_imaginary(equations, misses.imag, size, list(equations.names), time, q, target)
+        _check_imaginary(equations, misses.imag, size, list(equations.names), t, q, target)
     return x, _largest(miss)
 
 
-def _check_followed(equations: Equations, target: Array, attempt: Attempt, time: float) -> None:
+def _check_followed(equations: Equations, target: Array, attempt: Attempt, t: float) -> None:
     """Raise where a complex step changes constraints and positions cannot follow."""
     if equations.dtype is not complex:
         return
     rows = equations.finite_rows
     wanted = np.concatenate([np.zeros(equations.n_holonomic), target])
-    torn = (equations.at(attempt.q.real.astype(complex), None, time).values[rows] - wanted).imag
+    torn = (equations.at(attempt.q.real.astype(complex), None, t).values[rows] - wanted).imag
     names = [equations.names[k] for k in rows]
-    _check_imaginary(equations, attempt.miss.imag, float(np.abs(torn).max(initial=0.0)), names, time, target)
+    _check_imaginary(equations, attempt.miss.imag, float(np.abs(torn).max(initial=0.0)), names, t, target)
 
 
-def _check_imaginary(
-    equations: Equations, miss: Array, size: float, names: list[str], time: float, *given: Array
-) -> None:
+def _check_imaginary(equations: Equations, miss: Array, size: float, names: list[str], t: float, *given: Array) -> None:
     """Raise where imaginary parts, changes of size `size`, leave more than rounding in some row; `given`: what they may
     come from besides the model."""
     tables = (equations.T.atoms_f, equations.T.markers_f, equations.T.numbers, *given)
     step = max(float(np.abs(x.imag).max(initial=0.0)) for x in tables)
     if float(np.abs(miss).max(initial=0.0)) > max(IMAGINARY_MISS * size, IMAGINARY_ROUNDING * step):
         raise AssemblyError(
-            f"the complex step in the numbers of model {equations.model.name!r} tears its loops apart at t = {time:g} "
+            f"the complex step in the numbers of model {equations.model.name!r} tears its loops apart at t = {t:g} "
             f"s: constraints and held quantities cannot follow it together, {worst_rows(names, miss / size)} of what "
             "changes is left."
         )
@@ -427,13 +423,13 @@ def worst_rows(names: tuple[str, ...] | list[str], miss: Array, count: int = 3) 
     return ", ".join(f"{names[k]!r} by {miss.real[k]:.3g}" for k in order)
 
 
-def _not_assembled(equations: Equations, attempt: Attempt, time: float) -> AssemblyError:
+def _not_assembled(equations: Equations, attempt: Attempt, t: float) -> AssemblyError:
     model, n = equations.model, equations.n_holonomic
     names = [equations.names[k] for k in equations.finite_rows]
-    J = equations.at(attempt.q, None, time).J.real[:n]
+    J = equations.at(attempt.q, None, t).J.real[:n]
     freedoms = model.n_v - least_squares(J, np.zeros(n))[1]
     text = (
-        f"model {model.name!r} cannot be put together at t = {time:g} s: the nearest of {attempt.starts} attempts "
+        f"model {model.name!r} cannot be put together at t = {t:g} s: the nearest of {attempt.starts} attempts "
         f"misses {worst_rows(names, attempt.miss)} [m or 1]."
     )
     if not equations.held:

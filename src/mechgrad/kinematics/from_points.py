@@ -85,7 +85,7 @@ def coordinates_from_points(
     return q
 
 
-def velocities_from_points(model: Model, q: ArrayLike, velocities: Mapping[str, ArrayLike], time: float = 0.0) -> Array:
+def velocities_from_points(model: Model, q: ArrayLike, velocities: Mapping[str, ArrayLike], t: float = 0.0) -> Array:
     """Velocities v (n_v,) at which points and vectors of the model move as they are said to.
 
         J v = velocities,    Gamma v = -Phi_t
@@ -105,8 +105,8 @@ def velocities_from_points(model: Model, q: ArrayLike, velocities: Mapping[str, 
     q = checked_state(model, "q", q, model.n_q)
     rates = {(name, axis): x[k] for name, x in given.items() for k, axis in enumerate("xyz")}
     equations = Equations.of(model, (find_quantity(model, name) for name in rates))
-    _check_determined(model, equations.at(q.real.astype(equations.dtype), None, time).J)
-    return solve_velocities(model, q, rates, time)
+    _check_determined(model, equations.at(q.real.astype(equations.dtype), None, t).J)
+    return solve_velocities(model, q, rates, t)
 
 
 def _given(model: Model, positions: Mapping[str, Any]) -> dict[str, FloatArray]:

@@ -92,7 +92,7 @@ class Mobility:
         return "\n".join([f"mobility of {self.model.name!r}", *(f"  {what:<24}{text}" for what, text in lines)])
 
 
-def mobility(model: Model, q: ArrayLike | None = None, *, time: float = 0.0) -> Mobility:
+def mobility(model: Model, q: ArrayLike | None = None, *, t: float = 0.0) -> Mobility:
     """Count and name what is free and what is too much at a configuration.
 
         freedoms = n_v - rank(Gamma(q))
@@ -101,7 +101,7 @@ def mobility(model: Model, q: ArrayLike | None = None, *, time: float = 0.0) -> 
     ----------
     q : (n_q,), optional
         A configuration that meets the constraints; `assemble(model)` if left out.
-    time : float
+    t : float
         [s], for drivers.
 
     Redundant rows are found by QR decomposition of Gamma^T with pivots; a configuration counts as singular if the
@@ -115,13 +115,13 @@ def mobility(model: Model, q: ArrayLike | None = None, *, time: float = 0.0) -> 
     >>> found.freedoms, found.idle
     (1, ('lower: point x', 'lower: point y', 'lower: point z', 'lower: axis 1', 'lower: axis 2'))
     """
-    q = assemble(model, time=time).q.real if q is None else checked_state(model, "q", q, model.n_q).real
+    q = assemble(model, t=t).q.real if q is None else checked_state(model, "q", q, model.n_q).real
     equations = Equations.of(model, ())
-    Gamma = _checked_rows(equations, q, time)
+    Gamma = _checked_rows(equations, q, t)
     rank, condition = _rank(Gamma)
     redundant, dependent = _dependencies(equations.names, Gamma, rank)
     finite = Gamma[: equations.n_holonomic]
-    generic = max([rank, *(_rank(rows)[0] for rows in _nearby(model, equations, q, time))])
+    generic = max([rank, *(_rank(rows)[0] for rows in _nearby(model, equations, q, t))])
     return Mobility(
         model=model,
         q=q,
@@ -134,11 +134,11 @@ def mobility(model: Model, q: ArrayLike | None = None, *, time: float = 0.0) -> 
         redundant=redundant,
         dependent=dependent,
         idle=row_report(model).idle,
-        independent=tuple(independent_quantities(model, q, null_space(finite), time)),
+        independent=tuple(independent_quantities(model, q, null_space(finite), t)),
     )
 
 
-def independent_coordinates(model: Model, q: ArrayLike, *, time: float = 0.0) -> list[str]:
+def independent_coordinates(model: Model, q: ArrayLike, *, t: float = 0.0) -> list[str]:
     """Names of coordinates of hinges and sliders that fix all finite degrees of freedom at q, well conditioned.
 
     N[chosen] is regular where N spans the allowed velocities. Raises AssemblyError where freedoms of balls have no
@@ -149,8 +149,8 @@ def independent_coordinates(model: Model, q: ArrayLike, *, time: float = 0.0) ->
     """
     q = checked_state(model, "q", q, model.n_q).real
     equations = Equations.of(model, ())
-    N = null_space(_checked_rows(equations, q, time)[: equations.n_holonomic])
-    names = independent_quantities(model, q, N, time)
+    N = null_space(_checked_rows(equations, q, t)[: equations.n_holonomic])
+    names = independent_quantities(model, q, N, t)
     if others := [name for name in names if name not in model.q_names]:
         raise AssemblyError(
             f"model {model.name!r} has {N.shape[1]} degrees of freedom, of which coordinates of hinges and sliders fix "
@@ -172,7 +172,7 @@ def null_space(A: Array) -> FloatArray:
     return np.asarray(Vt[int((s > RANK * s[0]).sum()) :].T, float)
 
 
-def independent_quantities(model: Model, q: Array, N: FloatArray, time: float = 0.0) -> list[str]:
+def independent_quantities(model: Model, q: Array, N: FloatArray, t: float = 0.0) -> list[str]:
     """Names of quantities that fix the velocities N u: plain coordinates first, then coordinates of points."""
     layout = model._layout
     plain = [find_quantity(model, model.q_names[i]) for i in layout.plain_q]
@@ -180,7 +180,7 @@ def independent_quantities(model: Model, q: Array, N: FloatArray, time: float = 
     if left.shape[1]:
         points = point_quantities(model)
         equations = Equations.of(model, points)
-        J = equations.at(q.astype(equations.dtype), None, time).J.real[equations.n_constraints :]
+        J = equations.at(q.astype(equations.dtype), None, t).J.real[equations.n_constraints :]
         names += _chosen(points, J @ N @ left, left.shape[1])[0]
     order = {name: k for k, name in enumerate(model.q_names)}
     return sorted(names, key=lambda name: order.get(name, len(order)))
@@ -197,8 +197,8 @@ def _chosen(candidates: list[Quantity], H: FloatArray, freedoms: int) -> tuple[l
     return [candidates[k].name for k in rows], null_space(H[rows]) if count else np.eye(freedoms)
 
 
-def _checked_rows(equations: Equations, q: FloatArray, time: float) -> FloatArray:
-    at = equations.at(q.astype(equations.dtype), None, time)
+def _checked_rows(equations: Equations, q: FloatArray, t: float) -> FloatArray:
+    at = equations.at(q.astype(equations.dtype), None, t)
     n = equations.n_holonomic
     miss = at.values[:n]
     if np.abs(miss.real).max(initial=0.0) > OPEN * equations.reach():
@@ -234,7 +234,7 @@ def _dependencies(
     return tuple(names[0] for names in ordered), tuple(ordered)
 
 
-def _nearby(model: Model, equations: Equations, q: FloatArray, time: float) -> list[FloatArray]:
+def _nearby(model: Model, equations: Equations, q: FloatArray, t: float) -> list[FloatArray]:
     """Constraint rows at assembled configurations around q."""
     if not equations.n_constraints:
         return []
@@ -243,7 +243,7 @@ def _nearby(model: Model, equations: Equations, q: FloatArray, time: float) -> l
     found = []
     for _ in range(NEIGHBOURS):
         start = model.integrate(q, NEARBY * rng.uniform(-1.0, 1.0, model.n_v))
-        attempt = find_positions(moving, np.zeros(0), start, time, 1e-9, 1)
+        attempt = find_positions(moving, np.zeros(0), start, t, 1e-9, 1)
         if attempt.closed:
-            found.append(np.asarray(equations.at(attempt.q, None, time).J.real, float))
+            found.append(np.asarray(equations.at(attempt.q, None, t).J.real, float))
     return found

@@ -24,11 +24,11 @@ from mechgrad.sensitivities.guided import (
     repeated_guided,
 )
 from mechgrad.sensitivities.implicit import ImplicitSteps
-from mechgrad.sensitivities.measures import Moments
+from mechgrad.sensitivities.measures import StateSamples
 from mechgrad.sensitivities.objectives import Integral, Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.rank import check_rank_of_motion
-from mechgrad.sensitivities.repeat import moments_of, refined, repeated
+from mechgrad.sensitivities.repeat import refined, repeated, samples_of
 from mechgrad.sensitivities.states import StateSlopes
 from mechgrad.sensitivities.static import AssembledCase, StaticCase, collected, repeated_state
 from mechgrad.sensitivities.steps import Steps, steps_of
@@ -66,7 +66,7 @@ class Case(ABC):
         """What it is differentiated by, checked: raises for parameters that it cannot follow."""
 
     @abstractmethod
-    def moments(self, terms: Sequence[Objective]) -> Moments:
+    def samples(self, terms: Sequence[Objective]) -> StateSamples:
         """Its states, to be measured."""
 
     @abstractmethod
@@ -99,7 +99,7 @@ class Case(ABC):
 
     def values(self, terms: Sequence[Objective]) -> list[Array]:
         """What each objective is."""
-        at = self.moments(terms)
+        at = self.samples(terms)
         return [np.atleast_1d(term.values(at)) for term in terms]
 
     def check_followed(self, parameters: Parameters) -> None:
@@ -143,10 +143,10 @@ class MotionCase(Case):
             if self._seen is not self.motion:
                 try:
                     for term in terms:
-                        term.values(moments_of(self._seen))
+                        term.values(samples_of(self._seen))
                 except ValueError:  # every InputError is one
                     for term in terms:
-                        term.values(moments_of(self.motion))
+                        term.values(samples_of(self.motion))
                     self._seen = self.motion
                     self.note = (
                         f"Integrals see the {len(self.motion.t)} reported instants only, since a function knows no "
@@ -166,11 +166,11 @@ class MotionCase(Case):
         if np.iscomplexobj(motion.q):
             raise InputError("the motion is complex already; gradients belong to real motions.")
         parameters = Parameters(motion, wrt)
-        check_idle_rows(parameters, moments_of(motion).states)
+        check_idle_rows(parameters, samples_of(motion).states)
         return parameters
 
-    def moments(self, terms: Sequence[Objective]) -> Moments:
-        return moments_of(self.seen(terms))
+    def samples(self, terms: Sequence[Objective]) -> StateSamples:
+        return samples_of(self.seen(terms))
 
     def check_method(self, method: str) -> None:
         if method not in ("direct", "adjoint"):
@@ -188,7 +188,7 @@ class MotionCase(Case):
             reported_only = self.seen(terms) is self.motion and self.note
             motion = self.motion if reported_only else refined(self.motion, ADJOINT_INSTANTS)
             return continuous_gradient(motion, terms, parameters, CONTINUOUS[method])
-        by_states, explicit = collected(terms, self.moments(terms), parameters)
+        by_states, explicit = collected(terms, self.samples(terms), parameters)
         steps = self.steps(self.seen(terms), threads)
         dq, dv = parameters.start.slopes(parameters)
         if method == "direct":
@@ -231,11 +231,11 @@ class _Guided(Case):
 
     def parameters(self, wrt: str | Sequence[str]) -> Parameters:
         parameters = self.case.parameters(wrt)
-        check_idle_rows(parameters, self.case.moments().states)
+        check_idle_rows(parameters, self.case.samples().states)
         return parameters
 
-    def moments(self, terms: Sequence[Objective]) -> Moments:
-        return self.case.moments()
+    def samples(self, terms: Sequence[Objective]) -> StateSamples:
+        return self.case.samples()
 
     def held(self, parameters: Parameters) -> str:
         driven = ", ".join(self.motion.held)
@@ -262,11 +262,11 @@ class _OneState(Case):
         if np.iscomplexobj(self.case.q):
             raise InputError("the state is complex already; gradients belong to real ones.")
         parameters = Parameters(self.case, wrt)  # type: ignore[arg-type]
-        check_idle_rows(parameters, self.moments(()).states)
+        check_idle_rows(parameters, self.samples(()).states)
         return parameters
 
-    def moments(self, terms: Sequence[Objective]) -> Moments:
-        return self.case.moments(terms)
+    def samples(self, terms: Sequence[Objective]) -> StateSamples:
+        return self.case.samples(terms)
 
     def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
         return self.case.gradient(terms, parameters, method)

@@ -313,9 +313,9 @@ def judge(
     whole = _whole(numeric, numbers)
     floor = max(WEAK * tolerance, 100 * EPS) * whole
     doubt = np.zeros(n) if not reason or uncertainty is None else SAFETY * np.fmax.reduce(uncertainty)
-    felt = np.maximum(floor, doubt)
+    depends_on = np.maximum(floor, doubt)
     influence, claimed = _largest(numbers), _largest(analytic)
-    alive = influence > felt
+    alive = influence > depends_on
     size = np.where(alive, influence, np.maximum(claimed, floor / tolerance))
     size = np.where(size > 0.0, size, 1.0)
     limit = np.maximum(doubt if reason else tolerance * size, floor)
@@ -324,8 +324,8 @@ def judge(
         excess = difference / np.where(limit > 0.0, limit, np.finfo(float).tiny)
         excess = np.where(alive | ~(difference <= limit), excess, 0.0)  # rounding of nothing is not worth a mention
     # Differences must determine a column to fd_tolerance; one that seems dead, to fd_tolerance of the largest effect.
-    vague = felt > np.maximum(fd_tolerance * influence, floor)
-    vague &= alive | (claimed > floor) | (felt > fd_tolerance * whole)
+    vague = depends_on > np.maximum(fd_tolerance * influence, floor)
+    vague &= alive | (claimed > floor) | (depends_on > fd_tolerance * whole)
 
     notes = [f"{reason}. Central differences judge."] if reason else []
     if not np.all(difference <= limit):  # a NaN compares false

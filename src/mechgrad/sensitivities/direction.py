@@ -75,8 +75,8 @@ def along_random_direction(
     largest = effects.max(axis=1, keepdims=True)
     effects /= np.where(largest > FLOOR * largest.max(initial=0.0), largest, np.inf)  # rows of rounding say nothing
     strength = effects.max(axis=0)
-    felt = strength[strength > 0.0]
-    goal = max(float(felt.min(initial=1.0)), FAINT)
+    depends_on = strength[strength > 0.0]
+    goal = max(float(depends_on.min(initial=1.0)), FAINT)
     rng = np.random.default_rng(seed)
     signs = rng.choice([-1.0, 1.0], len(x)) * rng.uniform(0.5, 1.0, len(x))
     # a column that is given as zero is stepped in full: if it is not zero, it shows

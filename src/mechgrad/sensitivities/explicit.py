@@ -23,10 +23,10 @@ from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.sensitivities.accelerations import Mechanics, StateAccelerations
 from mechgrad.sensitivities.child_axes import to_child, to_parent
+from mechgrad.sensitivities.constraint_correction import ConstraintCorrection
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.settling import Settling
 from mechgrad.sensitivities.states import StateGradients, States, StateSlopes
-from mechgrad.sensitivities.weights import Keep
+from mechgrad.sensitivities.weights import WeightSink
 from mechgrad.typing import FloatArray, IntArray
 
 CHUNK_BYTES = 2**25  # of linearised equations kept at a time
@@ -52,9 +52,9 @@ class _Prepared(NamedTuple):
 
     blocks: RungeKuttaBlocks
     stages: StateAccelerations
-    corrected: Settling | None
-    settled: Settling | None
-    reported: Settling | None
+    corrected: ConstraintCorrection | None
+    settled: ConstraintCorrection | None
+    reported: ConstraintCorrection | None
 
 
 def report_weights(shares: FloatArray) -> FloatArray:
@@ -188,7 +188,7 @@ class ExplicitSteps:
             here_q, here_v = self._split(at)
             before[rows, i], raw_v[rows, i] = here_q, here_v
             if picks is not None:
-                there = Settling(self.mechanics, here_q, here_v, times[rows, i], picks[rows], derive=False)
+                there = ConstraintCorrection(self.mechanics, here_q, here_v, times[rows, i], picks[rows], derive=False)
                 here_q, here_v = there.q, there.v
             q[rows, i], v[rows, i] = here_q, here_v
             a[rows, i], lam[rows, i], _, _ = self.system.accelerations(here_q, here_v, times[rows, i], self.f)
@@ -197,17 +197,17 @@ class ExplicitSteps:
         corrected = None
         if picks is not None:
             of_stages = np.repeat(picks, taken.sum(axis=1), axis=0)
-            corrected = Settling(self.mechanics, before[taken], raw_v[taken], times[taken], of_stages)
+            corrected = ConstraintCorrection(self.mechanics, before[taken], raw_v[taken], times[taken], of_stages)
         end_q, end_v = self._split(y + span.h[:, None] * np.einsum("m,tmj->tj", self.B, k[:, :made]))
         settles = self.kind.settles is not None
-        settled = Settling(self.mechanics, end_q, end_v, span.t + span.h, picks) if settles else None
+        settled = ConstraintCorrection(self.mechanics, end_q, end_v, span.t + span.h, picks) if settles else None
         owner = span.within[:, 0]
         weights = report_weights(span.shares) if self.adaptive else np.zeros((0, S))
         out_q, out_v = self._split(y[owner] + span.h[owner, None] * np.einsum("om,omj->oj", weights, k[owner]))
         reported = None
         if settles and len(owner):
             of_reports = None if picks is None else picks[owner]
-            reported = Settling(self.mechanics, out_q, out_v, self.motion.t[span.within[:, 1]], of_reports)
+            reported = ConstraintCorrection(self.mechanics, out_q, out_v, self.motion.t[span.within[:, 1]], of_reports)
         first = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])
         out_first = np.searchsorted(owner, np.arange(N + 1))
         F_q, F_v = (np.ascontiguousarray(x[:, :n].reshape(len(x), -1)) for x in (stages.by_q, stages.by_v))
@@ -254,15 +254,15 @@ class ExplicitSteps:
 
     # ---- adjoint
 
-    def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
-        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
+    def adjoint(self, g: StateGradients, sink: WeightSink) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `sink`."""
         count, n = g.q.shape[1], self.model.n_v
         pull_q, pull_v = np.array(g.q, float), np.array(g.v, float)
         for here, found in self._reports():
             pulls = np.concatenate([g.a[here], g.lam[here]], axis=2)
             pull_q[here] += pulls @ found.by_q
             pull_v[here] += pulls @ found.by_v
-            keep(found.weights(pulls.swapaxes(0, 1)))
+            sink(found.weights(pulls.swapaxes(0, 1)))
         yq, yv = np.zeros((count, n)), np.zeros((count, n))
         for span in self._spans(backwards=True):
             ready = self._prepared(span)
@@ -273,11 +273,11 @@ class ExplicitSteps:
             _kernels.adjoint_march(self.system.T.atoms_i, self.balls, ready.blocks, *pulls_in, yq, yv, *weights)
             alpha = np.zeros((count, len(ready.blocks.q), n + self.system.n_constraints))
             alpha[:, :, :n] = weights[0]
-            keep(ready.stages.weights(alpha))
+            sink(ready.stages.weights(alpha))
             for k, settling in enumerate((ready.corrected, ready.settled, ready.reported)):
                 if settling is not None:
                     for each in settling.weights(weights[1 + 2 * k], weights[2 + 2 * k]):
-                        keep(each)
+                        sink(each)
         return yq + pull_q[0], yv + pull_v[0]
 
     @staticmethod
@@ -292,7 +292,7 @@ def _rows(x: FloatArray) -> FloatArray:
     return np.array(x, order="C")
 
 
-def _matrices(settling: Settling | None, n: int) -> Settled:
+def _matrices(settling: ConstraintCorrection | None, n: int) -> Settled:
     if settling is None:
         return Settled(*(np.zeros((0, n * n)) for _ in range(3)))
     return settling.matrices()

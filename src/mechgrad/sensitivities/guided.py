@@ -22,7 +22,7 @@ from mechgrad.integrators.independent import named_rows
 from mechgrad.inverse.loads import Load
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.measures import JointReaction, Moments, Multiplier
+from mechgrad.sensitivities.measures import JointReaction, Multiplier, StateSamples
 from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.starts.base import MISS, torn
@@ -84,10 +84,10 @@ class GuidedCase:
             )
         return Parameters(cast(Any, self), names)
 
-    def moments(self) -> Moments:
+    def samples(self) -> StateSamples:
         """Its states, to be measured."""
         states = States(self.q, self.v, self.a, self.multipliers, self.t)
-        return Moments(self.model, states, self.tau, self.loads, self.constraint_names, "trapezoid")
+        return StateSamples(self.model, states, self.tau, self.loads, self.constraint_names, "trapezoid")
 
 
 @final
@@ -199,7 +199,7 @@ def guided_gradient(
         raise InputError("the motion is complex already; gradients belong to real motions.")
     _check_measures(objectives)
     case = GuidedCase.of(motion)
-    parameters, at = case.parameters(wrt), case.moments()
+    parameters, at = case.parameters(wrt), case.samples()
     found = [objective.gradients(at, parameters) for objective in objectives]
     values, explicit = (np.concatenate([getattr(x, name) for x in found]) for name in ("values", "by_parameters"))
     g = StateGradients(*(np.concatenate(x, axis=1) for x in zip(*(x.by_states for x in found), strict=True)))

@@ -13,7 +13,7 @@ from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.sensitivities.guided import GuidedCase, check_measure
 from mechgrad.sensitivities.measures import Measure
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.repeat import moments_of
+from mechgrad.sensitivities.repeat import samples_of
 from mechgrad.typing import FloatArray
 
 
@@ -38,9 +38,9 @@ def measure_histories(
     if isinstance(motion, GuidedMotion):
         check_measure(measure)
         case = GuidedCase.of(motion)
-        parameters, at = case.parameters(names), case.moments()
+        parameters, at = case.parameters(names), case.samples()
     else:
-        parameters, at = Parameters(motion, names), moments_of(motion)
+        parameters, at = Parameters(motion, names), samples_of(motion)
     shape = np.shape(measure.values(at))
     found = measure.partials(at, parameters)
     total = np.zeros((shape[0], int(np.prod(shape[1:])), len(parameters)))

@@ -16,7 +16,7 @@ from mechgrad.integrators.job import taken_again
 from mechgrad.integrators.kernels import implicit as _marches
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kernels.columns import padded
-from mechgrad.sensitivities.crew import Crew
+from mechgrad.sensitivities.chunk_pool import ChunkPool
 from mechgrad.sensitivities.initial import InitialAccelerations
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.rank import check_rank
@@ -33,7 +33,7 @@ from mechgrad.sensitivities.states import (
     unforced,
     velocity_slopes,
 )
-from mechgrad.sensitivities.weights import Keep, Weights
+from mechgrad.sensitivities.weights import Weights, WeightSink
 from mechgrad.typing import Array, FloatArray
 
 CHUNK_BYTES = 2**25  # of linearised equations kept at a time, by all threads together
@@ -114,9 +114,9 @@ class ImplicitSteps:
         self.holonomic = not late.any()
         self.rated = bool(np.any(self.w1) or np.any(self.w2))
         size = 8 * (6 * n * n + 8 * m * n + 10 * n)
-        self.crew = Crew(threads)
-        share = -(-motion.steps // (2 * self.crew.size)) if self.crew.size > 1 else MOST_STEPS
-        fits = CHUNK_BYTES // (max(size, 1) * self.crew.size)  # every thread has a chunk of its own
+        self.pool = ChunkPool(threads)
+        share = -(-motion.steps // (2 * self.pool.size)) if self.pool.size > 1 else MOST_STEPS
+        fits = CHUNK_BYTES // (max(size, 1) * self.pool.size)  # every thread has a chunk of its own
         self.chunk = int(np.clip(fits, 8, np.clip(share, FEWEST_STEPS, MOST_STEPS)))
 
     # ---- the steps, a chunk at a time
@@ -264,8 +264,8 @@ class ImplicitSteps:
             return steps, blocks, stages, self._parameter_terms(parameters, stages, len(blocks.d))
 
         ranks: list[tuple[FloatArray, FloatArray]] = []
-        with self.crew as crew:
-            for steps, blocks, stages, terms in crew.ahead(linearise, self._chunks()):
+        with self.pool as pool:
+            for steps, blocks, stages, terms in pool.ahead(linearise, self._chunks()):
                 N = len(blocks.d)
                 after, rank = [np.empty((N, k, padded(count))) for k in (n, n, n, m)], np.empty(N)
                 bad = _kernels.tangent_steps(
@@ -282,11 +282,11 @@ class ImplicitSteps:
         count, n, m = len(parameters), self.model.n_v, self.system.n_constraints
         r_p, s_p, k_p = (np.zeros((N, n, padded(count))) for _ in range(3))
         c_p, rate_p, second_p = (np.zeros((N, m, padded(count))) for _ in range(3))
-        alone = [k for k in parameters.acting if parameters.acts_alone(k)]
+        alone = [k for k in parameters.acting if parameters.keeps_geometry(k)]
         impulsive = [(x, out) for x, out in ((stages.impulses, s_p), (stages.accelerations, k_p)) if x is not None]
         if alone:
             put_force_slopes(self.T, [parameters.record(k) for k in alone], stages.newton, alone, r_p)
-        if heavy := [k for k in alone if parameters.weighs(k)]:
+        if heavy := [k for k in alone if parameters.changes_mass(k)]:
             for states, out in impulsive:
                 put_force_slopes(self.free, [parameters.unforced_record(k) for k in heavy], states, heavy, out)
         newton = stages.newton.complex()
@@ -304,8 +304,8 @@ class ImplicitSteps:
 
     # ---- adjoint
 
-    def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
-        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
+    def adjoint(self, g: StateGradients, sink: WeightSink) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `sink`."""
         count, n, m = g.q.shape[1], self.model.n_v, self.system.n_constraints
         y = [np.zeros((n, padded(count))) for _ in range(4)]
 
@@ -314,8 +314,8 @@ class ImplicitSteps:
             return steps, *self._blocks(steps)
 
         ranks: list[tuple[FloatArray, FloatArray]] = []
-        with self.crew as crew:
-            for steps, blocks, stages in crew.ahead(linearise, reversed(self._chunks())):
+        with self.pool as pool:
+            for steps, blocks, stages in pool.ahead(linearise, reversed(self._chunks())):
                 N = len(blocks.d)
                 pulls = []
                 for whole in g:
@@ -329,11 +329,11 @@ class ImplicitSteps:
                 self._check(bad, stages)
                 ranks.insert(0, (stages.newton.t, rank))
                 for some in self._weights(stages, weights):
-                    crew.later(keep, some)
+                    pool.later(sink, some)
         self._check_rank(ranks)
         yq, yv, ya, yx = (x[:, :count].T.copy() for x in y)
         yq, yv = yq + g.q[0], yv + g.v[0]
-        keep(InitialAccelerations(self.motion).adjoint(yq, yv, ya + yx + g.a[0], g.lam[0]))
+        sink(InitialAccelerations(self.motion).adjoint(yq, yv, ya + yx + g.a[0], g.lam[0]))
         return yq, yv
 
     def _weights(self, stages: _Stages, weights: list[FloatArray]) -> list[Weights]:

@@ -32,7 +32,7 @@ from mechgrad.sensitivities.states import (
     slopes,
     velocity_slopes,
 )
-from mechgrad.sensitivities.weights import Keep, Weights
+from mechgrad.sensitivities.weights import Weights, WeightSink
 from mechgrad.typing import Array, FloatArray, IntArray
 
 
@@ -257,8 +257,8 @@ class IndependentSteps:
 
     # ---- adjoint
 
-    def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
-        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
+    def adjoint(self, g: StateGradients, sink: WeightSink) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `sink`."""
         count, n, rank = g.q.shape[1], self.n, self.rank
         y = [np.zeros((self.freedom, count)) for _ in range(4)]
         # what coordinates that were chosen anew pull at the state before
@@ -293,16 +293,16 @@ class IndependentSteps:
                     y = [np.zeros((self.freedom, count)) for _ in range(4)]
             mu, *levels = weights
             w0, w1, w2 = (self._spread(x, picks) for x in levels)
-            keep(Weights(states, mu, w0, w1, w2))
+            sink(Weights(states, mu, w0, w1, w2))
         yz, yzd, yzdd, yx = (x.T for x in y)
         yzdd = yzdd + yx
         B, rate_q, second_q, second_v = self._first_rows()
         yq = g.q[0] + yz @ B + yzd @ rate_q + yzdd @ second_q
         yv = g.v[0] + yzd @ B + yzdd @ second_v
         w0, w1, w2 = (self._spread(x[:, None], self.start[None, rank:]) for x in (yz, yzd, yzdd))
-        keep(Weights(self._reported(slice(0, 1)), None, w0, w1, w2))
+        sink(Weights(self._reported(slice(0, 1)), None, w0, w1, w2))
         first_accelerations = InitialAccelerations(self.motion, self.start[:rank])
-        keep(first_accelerations.adjoint(yq, yv, g.a[0] + yzdd @ B, g.lam[0]))
+        sink(first_accelerations.adjoint(yq, yv, g.a[0] + yzdd @ B, g.lam[0]))
         return yq, yv
 
     def _spread(self, weights: FloatArray, picks: IntArray) -> FloatArray:

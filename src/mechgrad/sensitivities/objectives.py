@@ -18,7 +18,7 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.sensitivities.integrands import Integrand
-from mechgrad.sensitivities.measures import Measure, Moments
+from mechgrad.sensitivities.measures import Measure, StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.quadrature import weights as quadrature_weights
 from mechgrad.sensitivities.states import StateGradients
@@ -76,13 +76,13 @@ class Objective:
             raise InputError("an objective cannot be divided by 0.")
         return self * (1.0 / _number(divisor))
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         """(k,) of a motion; complex numbers travel through."""
         found = [factor * term.values_at(*term._weighted(at)) for factor, term in self.terms()]
         _check_counts([len(x) for x in found])
         return np.asarray(sum(found))
 
-    def gradients(self, at: Moments, parameters: Parameters) -> ObjectiveGradient:
+    def gradients(self, at: StateSamples, parameters: Parameters) -> ObjectiveGradient:
         """Values and derivatives; by the states of all instants (nt, k, .)."""
         found = []
         for factor, term in self.terms():
@@ -205,20 +205,20 @@ class Term(Objective):
         """Which of the instants count: measures and function are evaluated there only."""
         return slice(None)
 
-    def _weights(self, at: Moments) -> FloatArray:
+    def _weights(self, at: StateSamples) -> FloatArray:
         return self.weights(at.states.t, at.rule)
 
-    def _weighted(self, at: Moments) -> tuple[Moments, FloatArray]:
+    def _weighted(self, at: StateSamples) -> tuple[StateSamples, FloatArray]:
         """What counts, and its weights."""
         which = self.instants(at.states.t)
         return at.rows(which), self._weights(at)[which]
 
-    def values_at(self, at: Moments, w: FloatArray) -> Array:
+    def values_at(self, at: StateSamples, w: FloatArray) -> Array:
         """sum w_i g(y_i, t_i) over given instants, (k,); the function gets all of them at once."""
         y = [np.asarray(x.values(at)) for x in self.measures]
         return np.asarray(w @ self.integrand.values(y, at.states.t))
 
-    def gradients_at(self, at: Moments, parameters: Parameters, w: FloatArray) -> ObjectiveGradient:
+    def gradients_at(self, at: StateSamples, parameters: Parameters, w: FloatArray) -> ObjectiveGradient:
         """The same with its derivatives, by the states of these instants (nt, k, .) and by parameters (k, np)."""
         nt = len(at.states.t)
         y = [np.asarray(x.values(at)) for x in self.measures]
@@ -304,25 +304,25 @@ class AtEnd(_OneInstant):
 class AtTime(_OneInstant):
     """A function of measures at a reported instant of the motion [s]; it is evaluated there only, on arrays (1, ...).
 
-    >>> mg.AtTime(0.5, mg.measures.JointCoordinate("pin")).time
+    >>> mg.AtTime(0.5, mg.measures.JointCoordinate("pin")).t
     0.5
     """
 
-    time: float = 0.0
+    t: float = 0.0
 
     def __init__(
-        self, time: float, function: Any, *measures: Measure, partials: Callable[..., Any] | None = None
+        self, t: float, function: Any, *measures: Measure, partials: Callable[..., Any] | None = None
     ) -> None:
-        if not isinstance(time, Real) or not np.isfinite(float(time)):
-            raise InputError(f"the time of AtTime is {time!r}; it comes first, one finite number [s].")
+        if not isinstance(t, Real) or not np.isfinite(float(t)):
+            raise InputError(f"the time of AtTime is {t!r}; it comes first, one finite number [s].")
         super().__init__(function, *measures, partials=partials)
-        object.__setattr__(self, "time", float(time))
+        object.__setattr__(self, "t", float(t))
 
     def _position(self, t: FloatArray) -> int:
-        k = int(np.argmin(np.abs(t - self.time)))
-        if abs(t[k] - self.time) > 1e-9 * max(float(t[-1] - t[0]), 1e-9):
+        k = int(np.argmin(np.abs(t - self.t)))
+        if abs(t[k] - self.t) > 1e-9 * max(float(t[-1] - t[0]), 1e-9):
             raise InputError(
-                f"the motion reports no instant t = {self.time:g} s; the nearest is {t[k]:.9g} s. Choose step and "
+                f"the motion reports no instant t = {self.t:g} s; the nearest is {t[k]:.9g} s. Choose step and "
                 "samples of simulate so that it does."
             )
         return k

@@ -307,11 +307,11 @@ class Parameters:
         numbers[laws] = 0.0
         return bool(T.atoms_f[:-1, :MASS].imag.any() or T.markers_f.imag.any() or T.loads_f.imag.any() or numbers.any())
 
-    def acts_alone(self, k: int) -> bool:
+    def keeps_geometry(self, k: int) -> bool:
         """Whether parameter k changes masses or laws and nothing else: neither placements nor gravity."""
         return not self.by_user(k) and not self.shapes(k) and not self.record(k).atoms_f[-1].imag.any()
 
-    def weighs(self, k: int) -> bool:
+    def changes_mass(self, k: int) -> bool:
         """Whether parameter k changes masses."""
         return bool(self.record(k).atoms_f[:-1, MASS:].imag.any())
 

@@ -20,8 +20,8 @@ def _gregory_ends() -> FloatArray:
     By the sum formula of Euler and Maclaurin the integral differs from the sum by -f/2 + f_x/12 - f_xxx/720 at the
     lower end; five corrections d_j do the same to polynomials up to degree 4.
     """
-    moments = np.array([-1 / 2, 1 / 12, 0.0, -1 / 120, 0.0])  # of 1, x, x^2, x^3, x^4
-    return np.linalg.solve(np.vander(np.arange(5.0), increasing=True).T, moments)
+    samples = np.array([-1 / 2, 1 / 12, 0.0, -1 / 120, 0.0])  # of 1, x, x^2, x^3, x^4
+    return np.linalg.solve(np.vander(np.arange(5.0), increasing=True).T, samples)
 
 
 def weights(t: FloatArray, rule: str) -> FloatArray:

@@ -26,7 +26,7 @@ from mechgrad.sensitivities.child_axes import to_child, to_parent
 from mechgrad.sensitivities.explicit import ExplicitSteps
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import StateGradients, States, StateSlopes, as_complex, slopes
-from mechgrad.sensitivities.weights import Keep
+from mechgrad.sensitivities.weights import WeightSink
 from mechgrad.typing import Array, FloatArray
 
 CHUNK_BYTES = 2**26  # of direct effects kept at a time
@@ -76,9 +76,9 @@ class RecursiveSteps:
             by_a[:, k] = self._accelerated(motion.q, slopes(T, at).r)
         return StateSlopes(by_q, by_v, by_a, np.zeros((nt, count, 0)))
 
-    def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
-        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
-        return self.steps.adjoint(g, keep)
+    def adjoint(self, g: StateGradients, sink: WeightSink) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `sink`."""
+        return self.steps.adjoint(g, sink)
 
     def _pushes(self, parameters: Parameters, first: int, N: int) -> Array:
         """What parameters do to accelerations directly, in all stages of N steps from report `first` on."""

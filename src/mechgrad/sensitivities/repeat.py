@@ -7,19 +7,19 @@ from mechgrad.integrators.schemes import DOP853, NewmarkFamily
 from mechgrad.integrators.simulate import simulate_again
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.assembly import state
-from mechgrad.sensitivities.measures import Moments
+from mechgrad.sensitivities.measures import StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import States
 from mechgrad.typing import Array
 
 
-def moments_of(motion: Trajectory) -> Moments:
+def samples_of(motion: Trajectory) -> StateSamples:
     """The reported states of a motion, to be measured."""
     states = States(motion.q, motion.v, motion.a, motion.multipliers, motion.t)
     rule = "trapezoid"
     if not isinstance(motion.scheme, NewmarkFamily) and len(motion.t) >= 10:
         rule = "gregory"
-    return Moments(motion.model, states, motion.tau, motion.loads, motion.constraint_names, rule)
+    return StateSamples(motion.model, states, motion.tau, motion.loads, motion.constraint_names, rule)
 
 
 def refined(motion: Trajectory, per_step: int) -> Trajectory:

@@ -17,7 +17,7 @@ from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.kinematics.assembly import State
-from mechgrad.sensitivities.measures import JointReaction, Measure, Moments
+from mechgrad.sensitivities.measures import JointReaction, Measure, StateSamples
 from mechgrad.sensitivities.objectives import Integral, Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.starts.base import MOTION, POSITION
@@ -57,7 +57,7 @@ class StaticCase(_OneState):
         self.rest = rest
         self.forced = True
 
-    def moments(self, objectives: Sequence[Objective]) -> Moments:
+    def samples(self, objectives: Sequence[Objective]) -> StateSamples:
         """Its one state, to be measured; multipliers of held coordinates come after those of constraints."""
         rest = self.rest
         if rest.held and any(isinstance(x, JointReaction) for x in self.measures(objectives)):
@@ -68,11 +68,13 @@ class StaticCase(_OneState):
         still = np.zeros((1, self.model.n_v), self.q.dtype)
         lam = np.concatenate([rest.multipliers, [-x for x in rest.holding.values()]])[None]
         names = (*rest.constraint_names, *rest.held)
-        return Moments(self.model, States(self.q, still, still, lam, self.t), self.tau, self.loads, names, "trapezoid")
+        return StateSamples(
+            self.model, States(self.q, still, still, lam, self.t), self.tau, self.loads, names, "trapezoid"
+        )
 
     def gradient(self, objectives: Sequence[Objective], parameters: Parameters, method: str) -> FloatArray:
         """Derivatives (no, np)."""
-        g, explicit = collected(objectives, self.moments(objectives), parameters)
+        g, explicit = collected(objectives, self.samples(objectives), parameters)
         equations = StaticEquations(self.rest, self.system, MOTION)
         if method == "direct":
             dq, dy = equations.direct(parameters)
@@ -99,7 +101,7 @@ class AssembledCase(_OneState):
     def __init__(self, state: State) -> None:
         super().__init__(state, None, None)
 
-    def moments(self, objectives: Sequence[Objective]) -> Moments:
+    def samples(self, objectives: Sequence[Objective]) -> StateSamples:
         """Its one state, to be measured; geometry alone has no accelerations, multipliers and forces."""
         for measure in self.measures(objectives):
             if {"a", "lam"} & set(measure.uses.split()) or isinstance(measure, JointReaction):
@@ -109,17 +111,17 @@ class AssembledCase(_OneState):
                 )
         nothing = np.zeros((1, self.system.n_constraints), self.q.dtype)
         states = States(self.q, self.v, np.zeros_like(self.v), nothing, self.t)
-        return Moments(self.model, states, self.tau, self.loads, self.system.names, "trapezoid")
+        return StateSamples(self.model, states, self.tau, self.loads, self.system.names, "trapezoid")
 
     def gradient(self, objectives: Sequence[Objective], parameters: Parameters, method: str) -> FloatArray:
         """Derivatives (no, np); direct and adjoint are the same here."""
-        g, explicit = collected(objectives, self.moments(objectives), parameters)
+        g, explicit = collected(objectives, self.samples(objectives), parameters)
         dq, dv = parameters.start.slopes(parameters)
         return np.asarray(explicit + g.q[0] @ dq.T + g.v[0] @ dv.T)
 
 
 def collected(
-    objectives: Sequence[Objective], at: Moments, parameters: Parameters
+    objectives: Sequence[Objective], at: StateSamples, parameters: Parameters
 ) -> tuple[StateGradients, FloatArray]:
     """Gradients of some objectives by the states, side by side, and what parameters do besides (no, np)."""
     found = [objective.gradients(at, parameters) for objective in objectives]

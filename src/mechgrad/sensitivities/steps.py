@@ -14,7 +14,7 @@ from mechgrad.sensitivities.independent import IndependentSteps
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.recursive import RecursiveSteps
 from mechgrad.sensitivities.states import StateGradients, StateSlopes
-from mechgrad.sensitivities.weights import Keep
+from mechgrad.sensitivities.weights import WeightSink
 from mechgrad.typing import FloatArray
 
 
@@ -24,8 +24,8 @@ class Steps(Protocol):
     def direct(self, parameters: Parameters, dq: FloatArray, dv: FloatArray) -> StateSlopes:
         """Derivatives of all reported states, from those of the start (np, n_v)."""
 
-    def adjoint(self, g: StateGradients, keep: Keep) -> tuple[FloatArray, FloatArray]:
-        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `keep`."""
+    def adjoint(self, g: StateGradients, sink: WeightSink) -> tuple[FloatArray, FloatArray]:
+        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `sink`."""
 
 
 def steps_of(motion: Trajectory, threads: int = 1) -> Steps:

@@ -40,7 +40,7 @@ class Weights(NamedTuple):
     forced: bool = True
 
 
-Keep: TypeAlias = Callable[[Weights], None]
+WeightSink: TypeAlias = Callable[[Weights], None]
 """Where an adjoint sweep leaves its weights, chunk by chunk."""
 
 

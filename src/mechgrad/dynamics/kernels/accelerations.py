@@ -14,7 +14,7 @@ from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor, saddle_ref
 from mechgrad.dynamics.kernels.system import forces, mass, place, push_coordinates, push_rows, residual
 from mechgrad.inverse.kernels.articulated import articulated_accelerations, body_wrenches_and_inertias
 from mechgrad.inverse.kernels.wrenches import apply_loads
-from mechgrad.kernels.jit import inner, plain, spliced
+from mechgrad.kernels.jit import inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less, load, store, width
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.vec3 import clear
@@ -29,47 +29,60 @@ REFINEMENTS = 4
 
 
 @inner
-def tree_accelerations(T, w, q, v, t, a, like):
+def tree_accelerations(T, w, q, v, t, a, scalar):
     """a of a mechanism without constraints. Returns a reason to end, or DONE."""
     ints, atoms_i, atoms_f = T.ints, T.atoms_i, T.atoms_f
-    first, last, n_v = ints[N_CONSTRAINTS], ints[N_ROWS], v.size // width(like)
-    check = outward(atoms_i, atoms_f, q, v, w.zero, w.frames, w.twists, like)
+    first, last, n_v = ints[N_CONSTRAINTS], ints[N_ROWS], v.size // width(scalar)
+    check = outward(atoms_i, atoms_f, q, v, w.zero, w.frames, w.twists, scalar)
     if last > first:
-        marker_motion_block(T.markers_i, T.markers_f, w.frames, w.motion, like)
+        marker_motion_block(T.markers_i, T.markers_f, w.frames, w.motion, scalar)
         place_rows(
-            ints, T.numbers, w.motion, w.frames, q, v, w.zero, t, first, last, w.values, w.rates, w.seconds, w.feet,
-            like,
-        )  # fmt: skip
+            ints,
+            T.numbers,
+            w.motion,
+            w.frames,
+            q,
+            v,
+            w.zero,
+            t,
+            first,
+            last,
+            w.values,
+            w.rates,
+            w.seconds,
+            w.attachments,
+            scalar,
+        )
     if any_not_less(check, 1.0):
         return BAD_NUMBER
-    forces(T, w, t, like)
-    body_wrenches_and_inertias(atoms_i, atoms_f, w.frames, w.wrenches, w.inertia, like)
+    forces(T, w, t, scalar)
+    body_wrenches_and_inertias(atoms_i, atoms_f, w.frames, w.wrenches, w.inertia, scalar)
     if T.loads_i.shape[0]:
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
-    push_rows(ints, w.feet, w.y, w.wrenches, first, like)
+        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
+    push_rows(ints, w.attachments, w.y, w.wrenches, first, scalar)
     # what tau and LINEAR rows do, as generalized forces
     r = w.r
-    clear(r, 0, n_v, like)
-    push_coordinates(ints, T.numbers, w.y, r, first, like)
+    clear(r, 0, n_v, scalar)
+    push_coordinates(ints, T.numbers, w.y, r, first, scalar)
     for j in range(n_v):
-        store(r, j, load(r, j, like) * -1.0)
-    failed = articulated_accelerations(atoms_i, atoms_f, w.twists, w.wrenches, r, w.inertia, a, like)
+        store(r, j, load(r, j, scalar) * -1.0)
+    failed = articulated_accelerations(atoms_i, atoms_f, w.twists, w.wrenches, r, w.inertia, a, scalar)
     return SINGULAR if any_not_less(failed, 0.5) else DONE
 
 
 @spliced
-def saddle_accelerations(T, w, s, q, v, t, a, lam, like):
+def saddle_accelerations(T, w, s, q, v, t, a, lam, scalar):
     """s: a `Solver` record (`dynamics.kernels.solver`)."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
-    check = place(T, w, q, v, w.zero, t, T.ints[N_ROWS], like)
+    check = place(T, w, q, v, w.zero, t, T.ints[N_ROWS], scalar)
     if any_not_less(check, 1.0):
         return BAD_NUMBER
-    forces(T, w, t, like)
+    forces(T, w, t, scalar)
     for k in range(m):
         w.y[k] = 0.0
-    residual(T, w, q, v, w.zero, s.r, like)
-    mass(T, w, q, v, w.zero, s.M, like)
-    row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
+    residual(T, w, q, v, w.zero, s.r, scalar)
+    mass(T, w, q, v, w.zero, s.M, scalar)
+    row_columns(T.ints, T.numbers, w.twists, w.attachments, runtime_int(0), m, w.J, scalar)
     if not saddle_factor(s.M, w.J, w.J, s.eps, n, m, s.P, s.pivots_P):
         return SINGULAR
     for j in range(n):

@@ -10,13 +10,13 @@ from mechgrad.kernels.jit import spliced
 
 
 @spliced
-def fixed_point_step(T, w, p, h, t, q0, v0, a0, x0, q, v, a, x, d, new, solved, like):
+def fixed_point_step(T, w, p, h, t, q0, v0, a0, x0, q, v, a, x, d, new, solved, scalar):
     """As `implicit_step`, without constraints; `new`: room for accelerations. Returns (reason, iterations)."""
     n = v.size
     scale = p.beta * h * h
-    for iteration in range(1, p.most_iterations + 1):
+    for iteration in range(1, p.max_iterations + 1):
         scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
-        reason = tree_accelerations(T, w, q, v, like * 0.0 + t, new, like)
+        reason = tree_accelerations(T, w, q, v, scalar * 0.0 + t, new, scalar)
         if reason != DONE:
             return reason, iteration
         size = 0.0
@@ -29,4 +29,4 @@ def fixed_point_step(T, w, p, h, t, q0, v0, a0, x0, q, v, a, x, d, new, solved, 
             for j in range(n):
                 solved[j] = x[j]
             return DONE, iteration
-    return NOT_CONVERGED, p.most_iterations
+    return NOT_CONVERGED, p.max_iterations

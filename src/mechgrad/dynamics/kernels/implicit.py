@@ -31,7 +31,7 @@ from mechgrad.dynamics.kernels.laws import law_int
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.system import forces, linearise, mass, place, residual, residual_about_com
-from mechgrad.kernels.jit import inlined, inner, plain, spliced
+from mechgrad.kernels.jit import inlined, inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kinematics.kernels.rows import row_columns, row_rate_columns
@@ -42,7 +42,7 @@ from mechgrad.model.tree import KIND, V_AT
 # A kept Newton matrix is renewed when increments shrink by less than this. With it, or with an approximate one,
 # convergence is linear: iteration ends when the increment still to come is far below the tolerance. With an exact new
 # matrix it is quadratic: an increment well below the root of the tolerance is the last that matters.
-SHRINKS_ENOUGH, BELOW, BELOW_ROOT = 0.05, 1e-4, 1e-3
+SHRINKS_ENOUGH, LINEAR_TOLERANCE, QUADRATIC_TOLERANCE = 0.05, 1e-4, 1e-3
 ROUNDING = 1e-16  # increments below this, beside the coordinates, change nothing
 STALLS, NOISE = 0.5, 30.0  # increments that shrink by no more are noise if they are no larger than that
 TURNS = 0.5  # share of the largest turn of a step below which singular values of rows are left to the motion
@@ -84,24 +84,26 @@ def scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d):
 
 
 @inner
-def newton_matrix(T, w, s, p, h, q, v, a, loose, like):
+def newton_matrix(T, w, s, p, h, q, v, a, loose, scalar):
     """Factors of the Newton matrix in the placed state; fills s.r too. Returns False where it is singular."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     scale = p.beta * h * h
     cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
     A, K, C, M, J, J_rate, low = s.A, s.K, s.C, s.M, w.J, w.J_rate, s.J
     if p.exact:
-        linearise(T, w, s.r, s.K, s.C, s.M, like)
+        linearise(T, w, s.r, s.K, s.C, s.M, scalar)
         if T.ints[REFERENCE]:
-            residual_about_com(T, w, q, v, a, s.r, like)
+            residual_about_com(T, w, q, v, a, s.r, scalar)
         for i in range(n * n):
             A[i] = scale * (K[i] + cv * C[i] + ca * M[i])
     else:
-        approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like)
-    row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
+        approximate_matrix(T, w, s, scale, cv, ca, q, v, a, scalar)
+    row_columns(T.ints, T.numbers, w.twists, w.attachments, runtime_int(0), m, w.J, scalar)
     rated = p.weight_1 != 0.0 or p.weight_2 != 0.0 or T.ints[N_HOLONOMIC] < m
     if rated and p.exact:
-        row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, plain(0), m, w.J_rate, like)
+        row_rate_columns(
+            T.ints, T.numbers, w.motion, w.frames, w.twists, w.attachments, runtime_int(0), m, w.J_rate, scalar
+        )
     for k in range(m):
         w0, w1, w2 = weights(T.ints, p, k)
         total = w0 + w1 * cv + w2 * ca
@@ -125,22 +127,31 @@ def why_singular(r):
 
 
 @inner
-def approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like):
+def approximate_matrix(T, w, s, scale, cv, ca, q, v, a, scalar):
     """The Newton matrix with stiffness and damping of laws alone: derivatives of inertia and gradients left out."""
     n, most = T.columns_i.shape[0], T.ints[LAW_WIDTH]
-    residual(T, w, q, v, a, s.r, like)
-    mass(T, w, q, v, a, s.M, like)
+    residual(T, w, q, v, a, s.r, scalar)
+    mass(T, w, q, v, a, s.M, scalar)
     for i in range(n * n):
         s.K[i] = 0.0
-    row_columns(T.ints, T.numbers, w.twists, w.feet, T.ints[N_CONSTRAINTS], T.ints[N_ROWS], w.J, like)
+    row_columns(T.ints, T.numbers, w.twists, w.attachments, T.ints[N_CONSTRAINTS], T.ints[N_ROWS], w.J, scalar)
     row_rate_columns(
-        T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, T.ints[N_CONSTRAINTS], T.ints[N_ROWS], w.J_rate, like
+        T.ints,
+        T.numbers,
+        w.motion,
+        w.frames,
+        w.twists,
+        w.attachments,
+        T.ints[N_CONSTRAINTS],
+        T.ints[N_ROWS],
+        w.J_rate,
+        scalar,
     )
     for k in range(T.ints[N_LAWS]):
         first, rows = law_int(T.ints, k, L_FIRST), law_int(T.ints, k, L_ROWS)
         for i in range(first, first + rows):
             for c in range(n):
-                slope = 0.0 * like
+                slope = 0.0 * scalar
                 for j in range(rows):
                     gamma = w.J[(first + j) * n + c]
                     slope += w.y_g[i * most + j] * gamma
@@ -152,7 +163,7 @@ def approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like):
 
 
 @spliced
-def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, norms, factored, like):
+def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, norms, factored, scalar):
     """From (q0, v0, a0, x0) to q, v, a, x, lam at time t; x and lam enter as first guesses.
 
     Returns (reason, iterations, 1 if the factors in s serve the next step, else 0). norms: of constraint values, rates
@@ -171,20 +182,20 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     loose = 1.0 / p.alpha if p.watch else max(1.0 / p.alpha, (TURNS * largest_turn(T.atoms_i, d)) ** 2)
     before, converged, quadratic, fresh, iterations, passes = math.inf, False, False, False, 0, 0
     while not converged:
-        if iterations >= p.most_iterations:
+        if iterations >= p.max_iterations:
             return NOT_CONVERGED, iterations, 0
-        check = place(T, w, q, v, a, like * 0.0 + t, T.ints[N_ROWS], like)
+        check = place(T, w, q, v, a, scalar * 0.0 + t, T.ints[N_ROWS], scalar)
         if any_not_less(check, 1.0):
             return BAD_NUMBER, iterations, 0
-        forces(T, w, like * 0.0 + t, like)
+        forces(T, w, scalar * 0.0 + t, scalar)
         for k in range(m):
             w.y[k] = lam[k]
         fresh = p.exact and factored == 0
         quadratic = fresh and p.weight_2 == 0.0  # what positions do to second rates is left out of the matrix
         if factored != 0:
-            residual(T, w, q, v, a, s.r, like)
+            residual(T, w, q, v, a, s.r, scalar)
         else:
-            if not newton_matrix(T, w, s, p, h, q, v, a, loose, like):
+            if not newton_matrix(T, w, s, p, h, q, v, a, loose, scalar):
                 return why_singular(s.r), iterations, 0
             factored = 1 if p.reuse else 0
         for j in range(n):
@@ -211,9 +222,9 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
             return NOT_CONVERGED, iterations, 0
         shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
         if quadratic:
-            converged = size < BELOW_ROOT * math.sqrt(p.tolerance * moved)
+            converged = size < QUADRATIC_TOLERANCE * math.sqrt(p.tolerance * moved)
         else:
-            converged = size * shrinks < BELOW * p.tolerance * moved
+            converged = size * shrinks < LINEAR_TOLERANCE * p.tolerance * moved
         if not converged:
             # what rounding leaves is not taken away by going on
             floor = ROUNDING * (1.0 + _norm(q, q.size))
@@ -235,7 +246,7 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
     reason = DONE
     if m:
         # the mass matrix of a fresh linearisation is that of this state but for the last increment: a good metric
-        reason = project(T, w, s, p, t, q, v, a, norms, fresh, loose, like)
+        reason = project(T, w, s, p, t, q, v, a, norms, fresh, loose, scalar)
     if p.alpha_m == 0.0 and p.alpha_f == 0.0:
         for j in range(n):
             x[j] = a[j]
@@ -246,24 +257,24 @@ def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, 
 
 
 @inner
-def project(T, w, s, p, t, q, v, a, norms, has_mass, loose, like):
+def project(T, w, s, p, t, q, v, a, norms, has_mass, loose, scalar):
     """Project velocities, then accelerations; note the norms that remain. Returns DONE or SINGULAR."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
-    place(T, w, q, v, a, like * 0.0 + t, m, like)
+    place(T, w, q, v, a, scalar * 0.0 + t, m, scalar)
     norms[0] = _norm(w.values, T.ints[N_HOLONOMIC])
     norms[1], norms[2], norms[3], norms[4], norms[5] = _norm(w.rates, m), _norm(w.seconds, m), 0.0, 0.0, loose
     if p.projection == 0.0 or max(norms[1], norms[2] if p.project_accelerations else 0.0) <= p.project_above:
         return DONE
-    row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
+    row_columns(T.ints, T.numbers, w.twists, w.attachments, runtime_int(0), m, w.J, scalar)
     if not has_mass:
-        mass(T, w, q, v, a, s.M, like)
+        mass(T, w, q, v, a, s.M, scalar)
     for k in range(m):
         s.eps_newton[k] = p.scales[k] * (loose if p.passes > 0 else 1.0 / p.projection)
     if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):
         return SINGULAR
     before = norms[1]
     norms[4] = _left(_nearest(T, w, s, p, w.rates, v), before, p.enough)
-    place(T, w, q, v, a, like * 0.0 + t, m, like)
+    place(T, w, q, v, a, scalar * 0.0 + t, m, scalar)
     norms[1], norms[2], norms[3] = _norm(w.rates, m), _norm(w.seconds, m), 1.0
     if p.project_accelerations:
         before = norms[2]

@@ -26,7 +26,7 @@ import numpy as np
 from mechgrad.dynamics.kernels.saddle import log_root_det, saddle_factor
 from mechgrad.dynamics.kernels.turning import carry, spread, spread_matrix
 from mechgrad.kernels.columns import add_product, add_transposed, refined_columns
-from mechgrad.kernels.jit import caller, inner, kernel, plain
+from mechgrad.kernels.jit import inner, kernel, runtime_int, wrapper
 from mechgrad.kernels.records import refer
 
 # Of the second block where rows depend on each other: it only keeps them regular, and repetitions (a few, PASSES at
@@ -121,7 +121,7 @@ class _Room(NamedTuple):
     loose: np.ndarray
 
 
-def _make_room(n, m, count, eps_projection):
+def _make_workspace(n, m, count, eps_projection):
     size = n + m
     return _Room(
         np.empty(n * n), np.empty(m * n), np.empty(size * size), np.empty(size * size), np.empty(size, np.int64),
@@ -227,14 +227,14 @@ def _tangent_steps(atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq
     return -1
 
 
-@caller
+@wrapper
 def tangent_steps(atoms_i, p, s, B, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv, da, dx, DQ, DV, DA, DL, rank):
     """Changes (n, np) of state and memory through N steps, in place; those after each step into DQ .. DL (N, ., np).
 
     r_p, s_p, k_p: (N, n, np); c_p, rate_p, second_p: (N, m, np), np best `padded`. rank: (N,), how far constraints are
     from losing theirs (`sensitivities.rank`). Returns the first step with a singular matrix, or -1.
     """
-    o = _make_room(B.d.shape[1], B.total.size, dq.shape[1], s.eps_projection)
+    o = _make_workspace(B.d.shape[1], B.total.size, dq.shape[1], s.eps_projection)
     return _tangent_steps(
         atoms_i, p, s, B, o, r_p, c_p, s_p, rate_p, k_p, second_p, dq, dv, da, dx, DQ, DV, DA, DL, rank
     )
@@ -275,7 +275,7 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
                 for r in range(m):
                     for k in range(count):
                         x[n + r, k] = 0.0
-                refined_columns(P, pivots_P, B.gamma[i], x, n, m, plain(1), s.passes_projection, c, work)
+                refined_columns(P, pivots_P, B.gamma[i], x, n, m, runtime_int(1), s.passes_projection, c, work)
                 _keep(x, n, m, eta3, theta3, i)
                 add_transposed(B.M[i], n, n, x, 0, a, 1.0)
                 add_transposed(B.K3[i], n, n, x, 0, q, -1.0)
@@ -287,7 +287,7 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
             for r in range(m):
                 for k in range(count):
                     x[n + r, k] = 0.0
-            refined_columns(P, pivots_P, B.gamma[i], x, n, m, plain(1), s.passes_projection, c, work)
+            refined_columns(P, pivots_P, B.gamma[i], x, n, m, runtime_int(1), s.passes_projection, c, work)
             _keep(x, n, m, eta2, theta2, i)
             add_transposed(B.M[i], n, n, x, 0, v, 1.0)
             add_transposed(B.K2[i], n, n, x, 0, q, -1.0)
@@ -302,7 +302,7 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
         for r in range(m):
             for k in range(count):
                 x[n + r, k] = GL[i, r, k] / scale
-        refined_columns(S, pivots_S, B.gamma[i], x, n, m, plain(1), s.passes, c, work)
+        refined_columns(S, pivots_S, B.gamma[i], x, n, m, runtime_int(1), s.passes, c, work)
         for j in range(n):
             for k in range(count):
                 x[j, k] *= scale
@@ -336,7 +336,7 @@ def _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, 
     return -1
 
 
-@caller
+@wrapper
 def adjoint_steps(atoms_i, p, s, B, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2, theta2, eta3, theta3, rank):
     """The transpose of `tangent_steps`, from the last step to the first.
 
@@ -346,7 +346,7 @@ def adjoint_steps(atoms_i, p, s, B, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2
     (objectives, N, .), so that the gradient is their sum over steps; rank as there. Returns the first step with a
     singular matrix, or -1.
     """
-    o = _make_room(B.d.shape[1], B.total.size, yq.shape[1], s.eps_projection)
+    o = _make_workspace(B.d.shape[1], B.total.size, yq.shape[1], s.eps_projection)
     return _adjoint_steps(atoms_i, p, s, B, o, GQ, GV, GA, GL, yq, yv, ya, yx, mu, nu, eta2, theta2, eta3, theta3, rank)
 
 
@@ -379,7 +379,7 @@ def _impulses(M, gamma, w, y, passes, sigma, kappa, P, pivots, x, c, work, loose
     return -1
 
 
-@caller
+@wrapper
 def impulses(M, gamma, w, y, eps, passes, sigma, kappa):
     """sigma and kappa with M w + Gamma^T sigma = 0 and M y + Gamma^T kappa = 0, for all lines; w and y do belong to
     such impulses. Returns the first line with a singular matrix, or -1."""

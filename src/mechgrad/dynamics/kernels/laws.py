@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.door import call_law
+from mechgrad.dynamics.kernels.user_laws import call_law
 from mechgrad.kernels.elementary import tanh_of
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import extract, insert, load, store, width
@@ -128,7 +128,7 @@ def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd):
 
 
 @inner
-def apply_laws(ints, numbers, t, values, rates, y, y_g, y_gd, g, gd, F, F_g, F_gd, like):
+def apply_laws(ints, numbers, t, values, rates, y, y_g, y_gd, g, gd, F, F_g, F_gd, scalar):
     """Forces of all laws into the slots of their rows in y; partials into slots (row, row within the law).
 
     g .. F_gd: scratch for one law and one sample.
@@ -138,18 +138,21 @@ def apply_laws(ints, numbers, t, values, rates, y, y_g, y_gd, g, gd, F, F_g, F_g
         first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         if law_int(ints, k, L_KIND) == SPRING:  # the commonest law, without a detour through samples
             stiffness, damping = law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1)
-            stretch = load(values, first, like) - law_number(ints, numbers, k, 2)
-            store(y, first, stretch * stiffness + load(rates, first, like) * damping)
-            store(y_g, first * most, like * 0.0 + stiffness)
-            store(y_gd, first * most, like * 0.0 + damping)
+            stretch = load(values, first, scalar) - law_number(ints, numbers, k, 2)
+            store(y, first, stretch * stiffness + load(rates, first, scalar) * damping)
+            store(y_g, first * most, scalar * 0.0 + stiffness)
+            store(y_gd, first * most, scalar * 0.0 + damping)
             continue
-        for lane in range(width(like)):
+        for lane in range(width(scalar)):
             for i in range(rows):
-                g[i], gd[i] = extract(load(values, first + i, like), lane), extract(load(rates, first + i, like), lane)
+                g[i], gd[i] = (
+                    extract(load(values, first + i, scalar), lane),
+                    extract(load(rates, first + i, scalar), lane),
+                )
             one_law(ints, numbers, k, extract(t, lane).real, rows, g, gd, F, F_g, F_gd)
             for i in range(rows):
-                store(y, first + i, insert(load(y, first + i, like), lane, F[i]))
+                store(y, first + i, insert(load(y, first + i, scalar), lane, F[i]))
                 for j in range(rows):
                     at = (first + i) * most + j
-                    store(y_g, at, insert(load(y_g, at, like), lane, F_g[i * rows + j]))
-                    store(y_gd, at, insert(load(y_gd, at, like), lane, F_gd[i * rows + j]))
+                    store(y_g, at, insert(load(y_g, at, scalar), lane, F_g[i * rows + j]))
+                    store(y_gd, at, insert(load(y_gd, at, scalar), lane, F_gd[i * rows + j]))

@@ -33,10 +33,10 @@ from mechgrad.dynamics.kernels.choice import (
     spread,
     swap,
 )
-from mechgrad.dynamics.kernels.implicit import BELOW, SHRINKS_ENOUGH, approximate_matrix, why_singular
+from mechgrad.dynamics.kernels.implicit import LINEAR_TOLERANCE, SHRINKS_ENOUGH, approximate_matrix, why_singular
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.system import forces, linearise, place, residual
-from mechgrad.kernels.jit import inner, plain, spliced
+from mechgrad.kernels.jit import inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_factor, lu_solve, lu_solve_transposed
 from mechgrad.kinematics.kernels.rows import place_rows, row_columns
@@ -46,38 +46,51 @@ POSITION_PASSES = 30
 
 
 @inner
-def place_free(T, w, q, v, a, t, like):
+def place_free(T, w, q, v, a, t, scalar):
     """`place` of all rows, the free ones too."""
-    check = place(T, w, q, v, a, like * 0.0 + t, T.ints[N_ROWS], like)
+    check = place(T, w, q, v, a, scalar * 0.0 + t, T.ints[N_ROWS], scalar)
     place_rows(
-        T.ints, T.numbers, w.motion, w.frames, q, v, a, like * 0.0 + t, T.ints[N_ROWS], T.ints[N_ALL], w.values,
-        w.rates, w.seconds, w.feet, like,
+        T.ints, T.numbers, w.motion, w.frames, q, v, a, scalar * 0.0 + t, T.ints[N_ROWS], T.ints[N_ALL], w.values,
+        w.rates, w.seconds, w.attachments, scalar,
     )  # fmt: skip
     return check
 
 
 @inner
-def place_chosen(T, w, c, q, v, a, t, like):
+def place_chosen(T, w, c, q, v, a, t, scalar):
     """`place` of all rows that act and of the free ones that are chosen."""
-    check = place(T, w, q, v, a, like * 0.0 + t, T.ints[N_ROWS], like)
+    check = place(T, w, q, v, a, scalar * 0.0 + t, T.ints[N_ROWS], scalar)
     for k in range(c.counts[RANK], c.pick.size):
         row = c.pick[k]
         place_rows(
-            T.ints, T.numbers, w.motion, w.frames, q, v, a, like * 0.0 + t, row, row + 1, w.values, w.rates, w.seconds,
-            w.feet, like,
-        )  # fmt: skip
+            T.ints,
+            T.numbers,
+            w.motion,
+            w.frames,
+            q,
+            v,
+            a,
+            scalar * 0.0 + t,
+            row,
+            row + 1,
+            w.values,
+            w.rates,
+            w.seconds,
+            w.attachments,
+            scalar,
+        )
     return check
 
 
 @inner
-def factor_W(T, w, s, c, like):
+def factor_W(T, w, s, c, scalar):
     """Factors of W = [Gamma; B] in the placed state, into s.P; all rows of Gamma and those of B into w.J."""
     n, pick, J, P = T.columns_i.shape[0], c.pick, w.J, s.P
-    row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), T.ints[N_CONSTRAINTS], J, like)
+    row_columns(T.ints, T.numbers, w.twists, w.attachments, runtime_int(0), T.ints[N_CONSTRAINTS], J, scalar)
     for k in range(n):
         row = pick[k]
         if k >= c.counts[RANK]:
-            row_columns(T.ints, T.numbers, w.twists, w.feet, row, row + 1, J, like)
+            row_columns(T.ints, T.numbers, w.twists, w.attachments, row, row + 1, J, scalar)
         for j in range(n):
             P[k * n + j] = J[row * n + j]
     return lu_factor(s.P, s.pivots_P, n)
@@ -95,14 +108,14 @@ def orientation(P, pivots, n):
 
 
 @inner
-def independent(T, w, s, c, q, v, t, z, zd, tolerance, like):
+def independent(T, w, s, c, q, v, t, z, zd, tolerance, scalar):
     """Correct q and v in place so that constraints hold and the free rows are z, with rates zd. Returns a reason."""
     n, rank, pick = T.columns_i.shape[0], c.counts[RANK], c.pick
     for _ in range(POSITION_PASSES):
-        check = place_chosen(T, w, c, q, v, w.zero, t, like)
+        check = place_chosen(T, w, c, q, v, w.zero, t, scalar)
         if any_not_less(check, 1.0):
             return BAD_NUMBER
-        if not factor_W(T, w, s, c, like):
+        if not factor_W(T, w, s, c, scalar):
             return SINGULAR
         for k in range(rank):
             s.x[k] = -w.values[pick[k]]
@@ -116,18 +129,18 @@ def independent(T, w, s, c, q, v, t, z, zd, tolerance, like):
         for j in range(q.size):
             q[j] = s.work[j]
         if math.sqrt(size) < tolerance:
-            return correct_velocities(T, w, s, c, q, v, t, zd, like)
+            return correct_velocities(T, w, s, c, q, v, t, zd, scalar)
         if not size < 1.0e12:
             break
     return NOT_CONVERGED
 
 
 @inner
-def correct_velocities(T, w, s, c, q, v, t, zd, like):
+def correct_velocities(T, w, s, c, q, v, t, zd, scalar):
     """v := the velocities with rates of constraints 0 and of the free rows zd, at q. Returns a reason."""
     n, rank, pick = T.columns_i.shape[0], c.counts[RANK], c.pick
-    place_chosen(T, w, c, q, w.zero, w.zero, t, like)  # rates at v = 0: what time alone does
-    if not factor_W(T, w, s, c, like):
+    place_chosen(T, w, c, q, w.zero, w.zero, t, scalar)  # rates at v = 0: what time alone does
+    if not factor_W(T, w, s, c, scalar):
         return SINGULAR
     for k in range(rank):
         s.x[k] = -w.rates[pick[k]]
@@ -140,19 +153,19 @@ def correct_velocities(T, w, s, c, q, v, t, zd, like):
 
 
 @inner
-def free_state(T, w, c, q, v, a, t, z, zd, zdd, like):
+def free_state(T, w, c, q, v, a, t, z, zd, zdd, scalar):
     """Values, rates and second rates of the free rows that are chosen."""
-    place_chosen(T, w, c, q, v, a, t, like)
+    place_chosen(T, w, c, q, v, a, t, scalar)
     for k in range(z.size):
         row = c.pick[c.counts[RANK] + k]
         z[k], zd[k], zdd[k] = w.values[row], w.rates[row], w.seconds[row]
 
 
 @inner
-def begin_choice(T, w, s, c, q, v, t, like):
+def begin_choice(T, w, s, c, q, v, t, scalar):
     """Measure the choice in the state that a march begins with. Returns the orientation of W."""
-    place_chosen(T, w, c, q, v, w.zero, t, like)
-    if not factor_W(T, w, s, c, like):
+    place_chosen(T, w, c, q, v, w.zero, t, scalar)
+    if not factor_W(T, w, s, c, scalar):
         return 0.0
     c.sizes[NOW] = spread(s, c)
     if not c.sizes[LIMIT] > 0.0:
@@ -161,19 +174,19 @@ def begin_choice(T, w, s, c, q, v, t, like):
 
 
 @inner
-def choose_again(T, w, s, c, q, v, t, better, like):
+def choose_again(T, w, s, c, q, v, t, better, scalar):
     """Take the best rows in this state, if the measure becomes smaller than `better` times what it is. Returns 1 if
     others are chosen now, else 0."""
     before, changed = c.sizes[NOW], 0
-    place_chosen(T, w, c, q, v, w.zero, t, like)
-    factor_W(T, w, s, c, like)
+    place_chosen(T, w, c, q, v, w.zero, t, scalar)
+    factor_W(T, w, s, c, scalar)
     if best_rows(T, w, c):
         for j in range(c.pick.size):
             if c.pick[j] != c.other[j]:
                 changed = 1
     if changed:
         swap(c)
-        size = spread(s, c) if factor_W(T, w, s, c, like) else math.inf
+        size = spread(s, c) if factor_W(T, w, s, c, scalar) else math.inf
         if size < better * before:
             c.sizes[NOW] = size
             c.sizes[LIMIT] = max(LEAST_LIMIT, GROWTH * size)
@@ -185,7 +198,7 @@ def choose_again(T, w, s, c, q, v, t, better, like):
 
 
 @inner
-def look(T, w, s, c, q, v, t, like):
+def look(T, w, s, c, q, v, t, scalar):
     """What is to be chosen for the step that begins with this state: others where W gets badly conditioned, or those
     that are held for this step. Returns 1 if others are chosen now, else 0."""
     changed = 0
@@ -196,12 +209,12 @@ def look(T, w, s, c, q, v, t, like):
             c.counts[NEXT] += 1
             changed = 1
     elif c.sizes[NOW] > c.sizes[LIMIT]:
-        changed = choose_again(T, w, s, c, q, v, t, BETTER, like)
+        changed = choose_again(T, w, s, c, q, v, t, BETTER, scalar)
     return changed
 
 
 @spliced
-def independent_step(T, w, s, c, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, solved, norms, factored, like):
+def independent_step(T, w, s, c, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z, solved, norms, factored, scalar):
     """As `implicit_step`, for Matrix R. z: room for 6 x (free rows). x0, x: memory of z in their first slots."""
     n, m, rank, pick = T.columns_i.shape[0], T.ints[N_CONSTRAINTS], c.counts[RANK], c.pick
     free = n - rank
@@ -209,7 +222,7 @@ def independent_step(T, w, s, c, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z,
     z1, zd1, zdd1 = z[3 * free : 4 * free], z[4 * free : 5 * free], z[5 * free : 6 * free]
     scale = p.beta * h * h
     cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
-    free_state(T, w, c, q0, v0, a0, t - h, z0, zd0, zdd0, like)
+    free_state(T, w, c, q0, v0, a0, t - h, z0, zd0, zdd0, scalar)
     for j in range(n):
         d[j] = h * v0[j] + 0.5 * h * h * a0[j]
     displace(T.atoms_i, q0, d, q)
@@ -219,11 +232,11 @@ def independent_step(T, w, s, c, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z,
             z1[k] = z0[k] + h * zd0[k] + h * h * ((0.5 - p.beta) * x0[k] + p.beta * x[k])
             zd1[k] = zd0[k] + h * ((1.0 - p.gamma) * x0[k] + p.gamma * x[k])
             zdd1[k] = ((1.0 - p.alpha_m) * x[k] + p.alpha_m * x0[k] - p.alpha_f * zdd0[k]) / (1.0 - p.alpha_f)
-        reason = independent(T, w, s, c, q, v, t, z1, zd1, p.tolerance, like)
+        reason = independent(T, w, s, c, q, v, t, z1, zd1, p.tolerance, scalar)
         if reason != DONE:
             return reason, iterations, 0
         # accelerations from the factors of W at q; second rates at a = 0 are what velocities and time do
-        place_chosen(T, w, c, q, v, w.zero, t, like)
+        place_chosen(T, w, c, q, v, w.zero, t, scalar)
         for k in range(rank):
             s.x[k] = -w.seconds[pick[k]]
         for k in range(free):
@@ -231,28 +244,28 @@ def independent_step(T, w, s, c, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z,
         lu_solve(s.P, s.pivots_P, s.x, n)
         for j in range(n):
             a[j] = s.x[j]
-        place_chosen(T, w, c, q, v, a, t, like)
-        forces(T, w, like * 0.0 + t, like)
+        place_chosen(T, w, c, q, v, a, t, scalar)
+        forces(T, w, scalar * 0.0 + t, scalar)
         for k in range(m):
             w.y[k] = 0.0
-        residual(T, w, q, v, a, s.r, like)
+        residual(T, w, q, v, a, s.r, scalar)
         for j in range(n):
             s.x[j] = -s.r[j]
         lu_solve_transposed(s.P, s.pivots_P, s.x, n)
         for k in range(m):
-            lam[k] = 0.0 * like
+            lam[k] = 0.0 * scalar
         for k in range(rank):
             lam[pick[k]] = s.x[k]
         for k in range(free):
             s.work[k] = scale * s.x[rank + k]
         if converged:  # only now are q, v, a and lam those of the last x
             break
-        if iterations >= p.most_iterations:
+        if iterations >= p.max_iterations:
             return NOT_CONVERGED, iterations, 0
         if factored == 0:
             for k in range(m):
                 w.y[k] = lam[k]
-            if not _reduced_matrix(T, w, s, c, p, scale, cv, ca, q, v, a, like):
+            if not _reduced_matrix(T, w, s, c, p, scale, cv, ca, q, v, a, scalar):
                 return why_singular(s.r), iterations, 0
             factored = 1 if p.reuse else 0
         lu_solve(s.S, s.pivots_S, s.work, free)
@@ -266,7 +279,7 @@ def independent_step(T, w, s, c, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z,
             return NOT_CONVERGED, iterations, 0
         # the matrix leaves out how R turns: convergence is linear
         shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
-        converged = size * shrinks < BELOW * p.tolerance
+        converged = size * shrinks < LINEAR_TOLERANCE * p.tolerance
         if iterations > 1 and shrinks > SHRINKS_ENOUGH:
             factored = 0
         before = size
@@ -284,16 +297,16 @@ def independent_step(T, w, s, c, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, z,
 
 
 @inner
-def _reduced_matrix(T, w, s, c, p, scale, cv, ca, q, v, a, like):
+def _reduced_matrix(T, w, s, c, p, scale, cv, ca, q, v, a, scalar):
     """Factors of bh2 R^T (r_q + cv r_v + ca M) R into s.S; R is kept in s.C."""
     n, rank = T.columns_i.shape[0], c.counts[RANK]
     free = n - rank
     if p.exact:
-        linearise(T, w, s.r, s.K, s.C, s.M, like)
+        linearise(T, w, s.r, s.K, s.C, s.M, scalar)
         for i in range(n * n):
             s.A[i] = scale * (s.K[i] + cv * s.C[i] + ca * s.M[i])
     else:
-        approximate_matrix(T, w, s, scale, cv, ca, q, v, a, like)
+        approximate_matrix(T, w, s, scale, cv, ca, q, v, a, scalar)
     for k in range(free):  # columns of R as rows of s.C
         for j in range(n):
             s.x[j] = 0.0
@@ -303,12 +316,12 @@ def _reduced_matrix(T, w, s, c, p, scale, cv, ca, q, v, a, like):
             s.C[k * n + j] = s.x[j]
     for k in range(free):
         for j in range(n):
-            total = 0.0 * like
+            total = 0.0 * scalar
             for i in range(n):
                 total += s.A[j * n + i] * s.C[k * n + i]
             s.x[j] = total
         for i in range(free):
-            total = 0.0 * like
+            total = 0.0 * scalar
             for j in range(n):
                 total += s.C[i * n + j] * s.x[j]
             s.S[i * free + k] = total

@@ -12,7 +12,7 @@ from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVER
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.system import mass, place
-from mechgrad.kernels.jit import inner, plain
+from mechgrad.kernels.jit import inner, runtime_int
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kinematics.kernels.rows import row_columns
@@ -24,16 +24,16 @@ HELD = 1e-12  # values that count as zero after all passes
 
 
 @inner
-def project_state(T, w, s, q, v, t, like):
+def project_state(T, w, s, q, v, t, scalar):
     """Correct q and v in place. Returns DONE or a reason to end."""
     n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
     size, passes = math.inf, 0
     while size > CLOSE_ENOUGH:
-        check = place(T, w, q, v, w.zero, like * 0.0 + t, m, like)
+        check = place(T, w, q, v, w.zero, scalar * 0.0 + t, m, scalar)
         if any_not_less(check, 1.0):
             return BAD_NUMBER
-        mass(T, w, q, v, w.zero, s.M, like)
-        row_columns(T.ints, T.numbers, w.twists, w.feet, plain(0), m, w.J, like)
+        mass(T, w, q, v, w.zero, s.M, scalar)
+        row_columns(T.ints, T.numbers, w.twists, w.attachments, runtime_int(0), m, w.J, scalar)
         if not saddle_factor(s.M, w.J, w.J, s.eps, n, m, s.P, s.pivots_P):
             return SINGULAR
         for k in range(m):
@@ -51,7 +51,7 @@ def project_state(T, w, s, q, v, t, like):
         displace(T.atoms_i, q, s.x, s.work)
         for j in range(q.size):
             q[j] = s.work[j]
-    place(T, w, q, v, w.zero, like * 0.0 + t, m, like)
+    place(T, w, q, v, w.zero, scalar * 0.0 + t, m, scalar)
     for k in range(m):
         s.c[k] = -w.rates[k]
     _solved(w, s, n, m)

@@ -25,7 +25,7 @@ import numpy as np
 from mechgrad.dynamics.kernels.implicit_tangent import PASSES
 from mechgrad.dynamics.kernels.saddle import saddle_factor
 from mechgrad.kernels.columns import refined_columns, solve_columns, solve_columns_transposed
-from mechgrad.kernels.jit import entry, inner, plain
+from mechgrad.kernels.jit import entry, inner, runtime_int
 from mechgrad.kernels.lu import lu_factor
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.tree import KIND, Q_AT, V_AT
@@ -417,7 +417,7 @@ def solve_saddles(M, gamma, eps, compliant, X, transposed):
             return i
         x[:] = X[i].T
         if transposed:
-            refined_columns(P, pivots, gamma[i], x, n, m, plain(1), passes, c, work)
+            refined_columns(P, pivots, gamma[i], x, n, m, runtime_int(1), passes, c, work)
         else:
             refined_columns(P, pivots, gamma[i], x, n, m, None, passes, c, work)
         X[i] = x.T

@@ -19,7 +19,7 @@ from mechgrad.inverse.kernels.torques import project
 from mechgrad.inverse.kernels.wrenches import apply_loads, body_wrenches
 from mechgrad.kernels.dual_lanes import dual_of, dual_zero
 from mechgrad.kernels.host import LANES
-from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
+from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, wrapper
 from mechgrad.kernels.lanes import any_not_less, extract, gather, get_sample, insert, lane_zero, load, store, width
 from mechgrad.kernels.records import refer
 from mechgrad.model.columns import STEP
@@ -29,63 +29,63 @@ PER_STEP = 1.0 / STEP
 
 
 @inlined
-def _instants(t, row, like):
+def _instants(t, row, scalar):
     """The scalar of the times row .. row+L-1; past the end the last one repeats."""
-    now = like
-    for lane in range(width(like)):
+    now = scalar
+    for lane in range(width(scalar)):
         now = insert(now, lane, complex(t[min(row + lane, t.size - 1)], 0.0))
     return now
 
 
 @inlined
-def _first_bad(check, row, like):
+def _first_bad(check, row, scalar):
     """The first of the samples row .. row+L-1 whose checksum is not 0."""
-    for lane in range(width(like)):
+    for lane in range(width(scalar)):
         if any_not_less(extract(check, lane), 1.0):
             return row + lane
     return -1
 
 
 @inner
-def _put_slopes(scratch, target, row, column, like):
+def _put_slopes(scratch, target, row, column, scalar):
     """Slopes of the slots of scratch into rows row .. row+L-1 of a column of target (nt, m, columns); lanes past the
     end are dropped. A target without rows is left out."""
-    for lane in range(min(width(like), target.shape[0] - row)):
+    for lane in range(min(width(scalar), target.shape[0] - row)):
         for j in range(target.shape[1]):
-            target[row + lane, j, column] = get_sample(scratch, j, lane, like).imag * PER_STEP
+            target[row + lane, j, column] = get_sample(scratch, j, lane, scalar).imag * PER_STEP
 
 
 @kernel
 def _slopes(T, w, Q, V, A, L, t, r, values, rates, seconds, column, q, v, a):
-    like = dual_zero()
+    scalar = dual_zero()
     T, w = refer(T), refer(w)
-    begin(T, w, like)
-    for row in range(0, Q.shape[0], width(like)):
-        gather(Q, row, q, 0, like)
-        gather(V, row, v, 0, like)
-        gather(A, row, a, 0, like)
-        now = _instants(t, row, like)
-        check = place(T, w, q, v, a, now, T.ints[N_ALL], like)
+    begin(T, w, scalar)
+    for row in range(0, Q.shape[0], width(scalar)):
+        gather(Q, row, q, 0, scalar)
+        gather(V, row, v, 0, scalar)
+        gather(A, row, a, 0, scalar)
+        now = _instants(t, row, scalar)
+        check = place(T, w, q, v, a, now, T.ints[N_ALL], scalar)
         if any_not_less(check, 1.0):
-            return _first_bad(check, row, like)
-        _put_slopes(w.values, values, row, column, like)
-        _put_slopes(w.rates, rates, row, column, like)
-        _put_slopes(w.seconds, seconds, row, column, like)
+            return _first_bad(check, row, scalar)
+        _put_slopes(w.values, values, row, column, scalar)
+        _put_slopes(w.rates, rates, row, column, scalar)
+        _put_slopes(w.seconds, seconds, row, column, scalar)
         if r.shape[0] == 0:
             continue
-        gather(L, row, w.y, 0, like)
-        forces(T, w, now, like)
-        body_wrenches(T.atoms_i, T.atoms_f, w.frames, w.wrenches, like)
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
-        push_rows(T.ints, w.feet, w.y, w.wrenches, plain(0), like)
-        project(T.atoms_i, w.twists, w.wrenches, w.r, like)
-        push_coordinates(T.ints, T.numbers, w.y, w.r, plain(0), like)
-        _put_slopes(w.r, r, row, column, like)
+        gather(L, row, w.y, 0, scalar)
+        forces(T, w, now, scalar)
+        body_wrenches(T.atoms_i, T.atoms_f, w.frames, w.wrenches, scalar)
+        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
+        push_rows(T.ints, w.attachments, w.y, w.wrenches, runtime_int(0), scalar)
+        project(T.atoms_i, w.twists, w.wrenches, w.r, scalar)
+        push_coordinates(T.ints, T.numbers, w.y, w.r, runtime_int(0), scalar)
+        _put_slopes(w.r, r, row, column, scalar)
     return -1
 
 
 @inner
-def _lift(values, dual, zero, like):
+def _lift(values, dual, zero, scalar):
     """Numbers in lanes as dual lanes without slopes."""
     for slot in range(values.size // width(zero)):
         store(dual, slot, dual_of(load(values, slot, zero), zero))
@@ -93,11 +93,11 @@ def _lift(values, dual, zero, like):
 
 @kernel
 def _force_slopes(T, w, D, atoms, numbers, columns, Q, V, A, L, t, r, q, v, a, lam, time):
-    like, real = dual_zero(), lane_zero()
+    scalar, real = dual_zero(), lane_zero()
     T, w, D = refer(T), refer(w), refer(D)
     begin(T, w, real)
-    _lift(w.loads, D.loads, real, like)
-    for row in range(0, Q.shape[0], width(like)):
+    _lift(w.loads, D.loads, real, scalar)
+    for row in range(0, Q.shape[0], width(scalar)):
         gather(Q, row, q, 0, real)
         gather(V, row, v, 0, real)
         gather(A, row, a, 0, real)
@@ -106,28 +106,28 @@ def _force_slopes(T, w, D, atoms, numbers, columns, Q, V, A, L, t, r, q, v, a, l
         now = load(time, 0, real)
         if any_not_less(place(T, w, q, v, a, now, T.ints[N_ROWS], real), 1.0):
             return row
-        _lift(w.frames, D.frames, real, like)
-        _lift(w.twists, D.twists, real, like)
-        _lift(w.feet, D.feet, real, like)
-        _lift(w.values, D.values, real, like)
-        _lift(w.rates, D.rates, real, like)
-        _lift(lam, D.y, real, like)
+        _lift(w.frames, D.frames, real, scalar)
+        _lift(w.twists, D.twists, real, scalar)
+        _lift(w.attachments, D.attachments, real, scalar)
+        _lift(w.values, D.values, real, scalar)
+        _lift(w.rates, D.rates, real, scalar)
+        _lift(lam, D.y, real, scalar)
         for k in range(columns.size):
             if T.ints[N_LAWS]:
                 apply_laws(
                     T.ints, numbers[k], dual_of(now, real), D.values, D.rates, D.y, D.y_g, D.y_gd, D.law_g, D.law_gd,
-                    D.law_F, D.law_F_g, D.law_F_gd, like,
+                    D.law_F, D.law_F_g, D.law_F_gd, scalar,
                 )  # fmt: skip
-            body_wrenches(T.atoms_i, atoms[k], D.frames, D.wrenches, like)
-            apply_loads(T.loads_i, D.loads, D.frames, D.wrenches, like)
-            push_rows(T.ints, D.feet, D.y, D.wrenches, plain(0), like)
-            project(T.atoms_i, D.twists, D.wrenches, D.r, like)
-            push_coordinates(T.ints, numbers[k], D.y, D.r, plain(0), like)
-            _put_slopes(D.r, r, row, columns[k], like)
+            body_wrenches(T.atoms_i, atoms[k], D.frames, D.wrenches, scalar)
+            apply_loads(T.loads_i, D.loads, D.frames, D.wrenches, scalar)
+            push_rows(T.ints, D.attachments, D.y, D.wrenches, runtime_int(0), scalar)
+            project(T.atoms_i, D.twists, D.wrenches, D.r, scalar)
+            push_coordinates(T.ints, numbers[k], D.y, D.r, runtime_int(0), scalar)
+            _put_slopes(D.r, r, row, columns[k], scalar)
     return -1
 
 
-@caller
+@wrapper
 def force_slopes(T, atoms, numbers, columns, Q, V, A, L, t, r):
     """`slopes` of the residuals alone, for directions that change masses and laws only: no frame, marker or row has a
     slope, and all directions share them.
@@ -141,7 +141,7 @@ def force_slopes(T, atoms, numbers, columns, Q, V, A, L, t, r):
     return _force_slopes(T, w, D, atoms, numbers, columns, Q, V, A, L, t, r, q, v, a, lam, np.empty(LANES))
 
 
-@caller
+@wrapper
 def slopes(T, Q, V, A, L, t, r, values, rates, seconds, column):
     """Slopes of residuals (nt, n_v, columns), and of values, rates and second rates (nt, N_ALL, columns) of all rows,
     into one column of the outputs, at states Q, V, A with multipliers L (nt, n_constraints) of the constraints at times

@@ -31,7 +31,7 @@ class Settings(NamedTuple):
     enough: float  # share of defects that a projection may leave
     project_above: float  # conditional projection: only where a rate exceeds this
     tolerance: float
-    most_iterations: int
+    max_iterations: int
     exact: bool  # derivatives of inertia and gradients in the Newton matrix
     reuse: bool  # keep the factors while they serve
     watch: bool  # end where rows lose their rank: the formulation cannot tell how the motion goes on

@@ -44,11 +44,11 @@ from mechgrad.inverse.kernels.wrenches import (
 )
 from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.interrupt import listener
-from mechgrad.kernels.jit import inner, plain
+from mechgrad.kernels.jit import inner, runtime_int
 from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
 from mechgrad.kinematics.kernels.markers import MOTION, marker_motion_block
-from mechgrad.kinematics.kernels.measures import feet_of_kind
+from mechgrad.kinematics.kernels.measures import attachments_of_kind
 from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward, place_world
 from mechgrad.kinematics.kernels.rows import (
     F_G,
@@ -103,7 +103,7 @@ class Work(NamedTuple):
     values: np.ndarray  # of rows, their rates and second rates
     rates: np.ndarray
     seconds: np.ndarray
-    feet: np.ndarray
+    attachments: np.ndarray
     y: np.ndarray  # multipliers of all rows
     y_g: np.ndarray
     y_gd: np.ndarray
@@ -164,96 +164,109 @@ def make_work(T: Mechanism, lanes: int = 1) -> Work:
 
 
 @inner
-def begin(T, w, like):
+def begin(T, w, scalar):
     """Place the world and the loads."""
     n_atoms = T.atoms_i.shape[0]
-    place_world(w.frames, n_atoms, T.atoms_f[n_atoms, 0], T.atoms_f[n_atoms, 1], T.atoms_f[n_atoms, 2], like)
+    place_world(w.frames, n_atoms, T.atoms_f[n_atoms, 0], T.atoms_f[n_atoms, 1], T.atoms_f[n_atoms, 2], scalar)
     if T.loads_i.shape[0]:
-        gather_loads(T.loads_f, 0, w.loads, like)
+        gather_loads(T.loads_f, 0, w.loads, scalar)
 
 
 @inner
-def place(T, w, q, v, a, t, last, like):
+def place(T, w, q, v, a, t, last, scalar):
     """Frames, markers and the rows 0 .. last - 1 of a state. Returns 0, or NaN where a number is bad."""
-    check = outward(T.atoms_i, T.atoms_f, q, v, a, w.frames, w.twists, like)
+    check = outward(T.atoms_i, T.atoms_f, q, v, a, w.frames, w.twists, scalar)
     if last:
-        marker_motion_block(T.markers_i, T.markers_f, w.frames, w.motion, like)
+        marker_motion_block(T.markers_i, T.markers_f, w.frames, w.motion, scalar)
         place_rows(
-            T.ints, T.numbers, w.motion, w.frames, q, v, a, t, plain(0), last, w.values, w.rates, w.seconds, w.feet,
-            like,
-        )  # fmt: skip
+            T.ints,
+            T.numbers,
+            w.motion,
+            w.frames,
+            q,
+            v,
+            a,
+            t,
+            runtime_int(0),
+            last,
+            w.values,
+            w.rates,
+            w.seconds,
+            w.attachments,
+            scalar,
+        )
     return check
 
 
 @inner
-def forces(T, w, t, like):
+def forces(T, w, t, scalar):
     """Multipliers y of the rows of laws, with partials."""
     if T.ints[N_LAWS]:
         apply_laws(
             T.ints, T.numbers, t, w.values, w.rates, w.y, w.y_g, w.y_gd, w.law_g, w.law_gd, w.law_F, w.law_F_g,
-            w.law_F_gd, like,
+            w.law_F_gd, scalar,
         )  # fmt: skip
 
 
 @inner
-def push_rows(ints, feet, y, wrenches, first, like):
+def push_rows(ints, attachments, y, wrenches, first, scalar):
     """Add what the rows from `first` on, times y, do to the wrenches that bodies need."""
     n_atoms = ints[N_ATOMS]
     for k in range(first, ints[N_ROWS]):
-        multiplier = load(y, k, like)
-        for f in range(feet_of_kind(row_int(ints, k, R_KIND))):
+        multiplier = load(y, k, scalar)
+        for f in range(attachments_of_kind(row_int(ints, k, R_KIND))):
             atom, o = foot_atom(ints, k, f), k * FEET + f * FOOT
             if atom < n_atoms:
-                force = scale(multiplier, get3(feet, o + F_G, like))
-                add3(wrenches, atom * WRENCH + MOMENT, cross(get3(feet, o + F_X, like), force), like)
+                force = scale(multiplier, get3(attachments, o + F_G, scalar))
+                add3(wrenches, atom * WRENCH + MOMENT, cross(get3(attachments, o + F_X, scalar), force), scalar)
                 if foot_is_point(ints, k, f):
-                    add3(wrenches, atom * WRENCH + FORCE, force, like)
+                    add3(wrenches, atom * WRENCH + FORCE, force, scalar)
 
 
 @inner
-def push_coordinates(ints, numbers, y, r, first, like):
+def push_coordinates(ints, numbers, y, r, first, scalar):
     """r += y times the factors of LINEAR rows from `first` on, and -= tau."""
     for j in range(ints[N_V]):
-        store(r, j, load(r, j, like) - numbers[ints[AT_TAU] + j])
+        store(r, j, load(r, j, scalar) - numbers[ints[AT_TAU] + j])
     for k in range(first, ints[N_ROWS]):
         if row_int(ints, k, R_KIND) == LINEAR:
             start = row_int(ints, k, R_FIRST)
             for c in range(start, start + row_int(ints, k, R_COUNT)):
                 j = ints[ints[AT_COORDS] + 2 * c + 1]
-                store(r, j, load(r, j, like) + load(y, k, like) * numbers[ints[AT_FACTORS] + c])
+                store(r, j, load(r, j, scalar) + load(y, k, scalar) * numbers[ints[AT_FACTORS] + c])
 
 
 @inner
-def residual(T, w, q, v, a, r, like):
+def residual(T, w, q, v, a, r, scalar):
     """r of the placed state with the multipliers in w.y."""
     if T.ints[REFERENCE]:
-        residual_about_com(T, w, q, v, a, r, like)
+        residual_about_com(T, w, q, v, a, r, scalar)
         return
-    body_wrenches(T.atoms_i, T.atoms_f, w.frames, w.wrenches, like)
+    body_wrenches(T.atoms_i, T.atoms_f, w.frames, w.wrenches, scalar)
     if T.loads_i.shape[0]:
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
-    push_rows(T.ints, w.feet, w.y, w.wrenches, plain(0), like)
-    project(T.atoms_i, w.twists, w.wrenches, r, like)
-    push_coordinates(T.ints, T.numbers, w.y, r, plain(0), like)
+        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
+    push_rows(T.ints, w.attachments, w.y, w.wrenches, runtime_int(0), scalar)
+    project(T.atoms_i, w.twists, w.wrenches, r, scalar)
+    push_coordinates(T.ints, T.numbers, w.y, r, runtime_int(0), scalar)
 
 
 @inner
-def residual_about_com(T, w, q, v, a, r, like):
+def residual_about_com(T, w, q, v, a, r, scalar):
     """`residual` with velocities and wrenches about the centres of mass (RTdyn0)."""
-    recursion_outward(T.atoms_i, T.atoms_f, q, v, a, ABOUT_COM, w.frames, w.twists, w.references, like)
-    clear(w.wrenches, 0, T.atoms_i.shape[0] * WRENCH, like)
+    recursion_outward(T.atoms_i, T.atoms_f, q, v, a, ABOUT_COM, w.frames, w.twists, w.references, scalar)
+    clear(w.wrenches, 0, T.atoms_i.shape[0] * WRENCH, scalar)
     if T.loads_i.shape[0]:
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
-    push_rows(T.ints, w.feet, w.y, w.wrenches, plain(0), like)
-    accumulated_residual(T.atoms_i, T.atoms_f, w.frames, w.twists, w.references, w.wrenches, r, like)
-    push_coordinates(T.ints, T.numbers, w.y, r, plain(0), like)
+        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
+    push_rows(T.ints, w.attachments, w.y, w.wrenches, runtime_int(0), scalar)
+    accumulated_residual(T.atoms_i, T.atoms_f, w.frames, w.twists, w.references, w.wrenches, r, scalar)
+    push_coordinates(T.ints, T.numbers, w.y, r, runtime_int(0), scalar)
 
 
 @inner
-def mass(T, w, q, v, a, M, like):
+def mass(T, w, q, v, a, M, scalar):
     """Dense M of the placed state."""
     if T.ints[REFERENCE]:
-        recursion_outward(T.atoms_i, T.atoms_f, q, v, a, ABOUT_COM, w.frames, w.twists, w.references, like)
+        recursion_outward(T.atoms_i, T.atoms_f, q, v, a, ABOUT_COM, w.frames, w.twists, w.references, scalar)
         accumulated_mass(
             T.atoms_i,
             T.atoms_f,
@@ -264,24 +277,26 @@ def mass(T, w, q, v, a, M, like):
             w.references,
             w.inertia,
             w.chains,
-            like,
+            scalar,
         )
     else:
-        mass_by_chains(T.atoms_i, T.atoms_f, T.columns_i, T.chain_start, w.frames, w.twists, w.inertia, w.chains, like)
-    dense_mass(T.columns_i, T.chain_start, w.chains, M, like)
+        mass_by_chains(
+            T.atoms_i, T.atoms_f, T.columns_i, T.chain_start, w.frames, w.twists, w.inertia, w.chains, scalar
+        )
+    dense_mass(T.columns_i, T.chain_start, w.chains, M, scalar)
 
 
 @inner
-def dense_mass(columns_i, chain_start, chains, M, like):
+def dense_mass(columns_i, chain_start, chains, M, scalar):
     """M stored by chains, as a dense matrix."""
     n_v = columns_i.shape[0]
-    zero = like * 0.0
+    zero = scalar * 0.0
     for i in range(n_v * n_v):
         store(M, i, zero)
     for j in range(n_v):
         slot, c = chain_start[j], j
         while c >= 0:
-            value = load(chains, slot, like)
+            value = load(chains, slot, scalar)
             store(M, j * n_v + c, value)
             store(M, c * n_v + j, value)
             c = columns_i[c, C_PARENT]
@@ -289,99 +304,101 @@ def dense_mass(columns_i, chain_start, chains, M, like):
 
 
 @inner
-def rows_as_loads(ints, feet, y, world, like):
+def rows_as_loads(ints, attachments, y, world, scalar):
     """Add the rows, times y, to the loads of constant direction (opposite sign: y resists)."""
     n_atoms = ints[N_ATOMS]
     for k in range(ints[N_ROWS]):
-        multiplier = load(y, k, like) * -1.0
-        for f in range(feet_of_kind(row_int(ints, k, R_KIND))):
+        multiplier = load(y, k, scalar) * -1.0
+        for f in range(attachments_of_kind(row_int(ints, k, R_KIND))):
             atom, o = foot_atom(ints, k, f), k * FEET + f * FOOT
             if atom < n_atoms:
-                x, force = get3(feet, o + F_X, like), scale(multiplier, get3(feet, o + F_G, like))
+                x, force = get3(attachments, o + F_X, scalar), scale(multiplier, get3(attachments, o + F_G, scalar))
                 at = atom * WORLD_LOAD
                 if foot_is_point(ints, k, f):
-                    add3(world, at + L_FORCE, force, like)
-                add3(world, at + L_DYAD, scale(force[0], x), like)
-                add3(world, at + L_DYAD + 3, scale(force[1], x), like)
-                add3(world, at + L_DYAD + 6, scale(force[2], x), like)
+                    add3(world, at + L_FORCE, force, scalar)
+                add3(world, at + L_DYAD, scale(force[0], x), scalar)
+                add3(world, at + L_DYAD + 3, scale(force[1], x), scalar)
+                add3(world, at + L_DYAD + 6, scale(force[2], x), scalar)
 
 
 @inner
-def linearise(T, w, r, K, C, M, like):
+def linearise(T, w, r, K, C, M, scalar):
     """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in w.y; about the world's
     origin, whatever the reference points, on which none of them depends."""
-    column_rates(T.atoms_i, T.columns_i, w.frames, w.twists, w.column_rates, like)
-    body_wrenches_and_moments(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, like)
+    column_rates(T.atoms_i, T.columns_i, w.frames, w.twists, w.column_rates, scalar)
+    body_wrenches_and_moments(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, scalar)
     if T.loads_i.shape[0]:
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
-    push_rows(T.ints, w.feet, w.y, w.wrenches, plain(0), like)
+        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
+    push_rows(T.ints, w.attachments, w.y, w.wrenches, runtime_int(0), scalar)
     inward(
         T.atoms_i, T.atoms_f, T.columns_i, T.pairs, w.twists, w.column_rates, w.wrenches, w.inertia, w.duals, r,
-        w.packed_q, w.packed_v, w.packed_a, like,
+        w.packed_q, w.packed_v, w.packed_a, scalar,
     )  # fmt: skip
-    push_coordinates(T.ints, T.numbers, w.y, r, plain(0), like)
+    push_coordinates(T.ints, T.numbers, w.y, r, runtime_int(0), scalar)
     if T.loads_i.shape[0] or T.ints[N_ROWS]:
-        collect_world_loads(T.loads_i, w.loads, w.frames, w.world, T.atoms_i.shape[0], like)
-        rows_as_loads(T.ints, w.feet, w.y, w.world, like)
-        inward_world_loads(T.atoms_i, T.columns_i, T.pairs, w.twists, w.world, w.duals, w.packed_q, like)
-    unpack(T.pattern_rows, T.pattern_cols, w.packed_q, w.packed_v, w.packed_a, K, C, M, T.columns_i.shape[0], like)
+        collect_world_loads(T.loads_i, w.loads, w.frames, w.world, T.atoms_i.shape[0], scalar)
+        rows_as_loads(T.ints, w.attachments, w.y, w.world, scalar)
+        inward_world_loads(T.atoms_i, T.columns_i, T.pairs, w.twists, w.world, w.duals, w.packed_q, scalar)
+    unpack(T.pattern_rows, T.pattern_cols, w.packed_q, w.packed_v, w.packed_a, K, C, M, T.columns_i.shape[0], scalar)
     if T.ints[N_ROWS]:
-        add_row_curvature(T.ints, T.numbers, w.motion, w.twists, w.feet, w.y, K, like)
-        law_columns(T, w, like)
-        add_law_partials(T.ints, w.J, w.J_rate, w.y_g, w.y_gd, K, C, like)
+        add_row_curvature(T.ints, T.numbers, w.motion, w.twists, w.attachments, w.y, K, scalar)
+        law_columns(T, w, scalar)
+        add_law_partials(T.ints, w.J, w.J_rate, w.y_g, w.y_gd, K, C, scalar)
 
 
 @inner
-def unpack(rows, cols, packed_q, packed_v, packed_a, K, C, M, n_v, like):
+def unpack(rows, cols, packed_q, packed_v, packed_a, K, C, M, n_v, scalar):
     """Packed derivatives as dense matrices."""
-    zero = like * 0.0
+    zero = scalar * 0.0
     for i in range(n_v * n_v):
         store(K, i, zero)
         store(C, i, zero)
         store(M, i, zero)
     for e in range(rows.size):
         at = rows[e] * n_v + cols[e]
-        store(K, at, load(packed_q, e, like))
-        store(C, at, load(packed_v, e, like))
-        store(M, at, load(packed_a, e, like))
+        store(K, at, load(packed_q, e, scalar))
+        store(C, at, load(packed_v, e, scalar))
+        store(M, at, load(packed_a, e, scalar))
 
 
 @inner
-def law_columns(T, w, like):
+def law_columns(T, w, scalar):
     """Gamma of the rows of laws and its twin for the rates."""
     first, last = T.ints[N_CONSTRAINTS], T.ints[N_ROWS]
     if last > first:
-        row_columns(T.ints, T.numbers, w.twists, w.feet, first, last, w.J, like)
-        if damped(T.ints, w.y_gd, like):
-            row_rate_columns(T.ints, T.numbers, w.motion, w.frames, w.twists, w.feet, first, last, w.J_rate, like)
+        row_columns(T.ints, T.numbers, w.twists, w.attachments, first, last, w.J, scalar)
+        if damped(T.ints, w.y_gd, scalar):
+            row_rate_columns(
+                T.ints, T.numbers, w.motion, w.frames, w.twists, w.attachments, first, last, w.J_rate, scalar
+            )
 
 
 @inner
-def damped(ints, y_gd, like):
+def damped(ints, y_gd, scalar):
     """Whether any law feels the rate of a row."""
-    total = like * 0.0
+    total = scalar * 0.0
     for k in range(ints[N_CONSTRAINTS] * ints[LAW_WIDTH], ints[N_ROWS] * ints[LAW_WIDTH]):
-        total = total + magnitude(load(y_gd, k, like))
+        total = total + magnitude(load(y_gd, k, scalar))
     return any_not_less(total, 1e-300)
 
 
 @inner
-def add_law_partials(ints, J, J_rate, y_g, y_gd, K, C, like):
+def add_law_partials(ints, J, J_rate, y_g, y_gd, K, C, scalar):
     """K += Gamma^T (F_g Gamma + F_g' Gamma_rate), C += Gamma^T F_g' Gamma over all laws."""
     n_v, most = ints[N_V], ints[LAW_WIDTH]
     for k in range(ints[N_LAWS]):
         start, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         for i in range(start, start + rows):
             for c in range(n_v):
-                by_q, by_v = like * 0.0, like * 0.0
+                by_q, by_v = scalar * 0.0, scalar * 0.0
                 for j in range(rows):
-                    g = load(J, (start + j) * n_v + c, like)
-                    damping = load(y_gd, i * most + j, like)
-                    by_q = by_q + load(y_g, i * most + j, like) * g
-                    by_q = by_q + damping * load(J_rate, (start + j) * n_v + c, like)
+                    g = load(J, (start + j) * n_v + c, scalar)
+                    damping = load(y_gd, i * most + j, scalar)
+                    by_q = by_q + load(y_g, i * most + j, scalar) * g
+                    by_q = by_q + damping * load(J_rate, (start + j) * n_v + c, scalar)
                     by_v = by_v + damping * g
                 for row in range(n_v):
-                    push = load(J, i * n_v + row, like)
+                    push = load(J, i * n_v + row, scalar)
                     at = row * n_v + c
-                    store(K, at, load(K, at, like) + push * by_q)
-                    store(C, at, load(C, at, like) + push * by_v)
+                    store(K, at, load(K, at, scalar) + push * by_q)
+                    store(C, at, load(C, at, scalar) + push * by_v)

@@ -40,7 +40,7 @@ from mechgrad.dynamics.kernels.table_gradient_tree import (
 )
 from mechgrad.inverse.kernels.wrenches import apply_loads, body_wrenches_and_moments
 from mechgrad.kernels.host import LANES
-from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
+from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, wrapper
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, store, width
 from mechgrad.kernels.records import refer
 from mechgrad.model.mechanism import AT_TAU, N_ALL, N_CONSTRAINTS, N_V
@@ -48,11 +48,11 @@ from mechgrad.model.tree import COM, MASS, MOMENTS, ORIGIN, X, Y, Z
 
 
 @inner
-def _gather_weights(source, objective, row, scratch, like):
+def _gather_weights(source, objective, row, scratch, scalar):
     """Rows row .. row+L-1 of source[objective] into slots; lanes past the last sample are zero and do not count."""
-    nt, m, n = source.shape[1], source.shape[2], width(like)
+    nt, m, n = source.shape[1], source.shape[2], width(scalar)
     if row + n <= nt:
-        gather(source[objective], row, scratch, 0, like)
+        gather(source[objective], row, scratch, 0, scalar)
         return
     for lane in range(n):
         for j in range(m):
@@ -60,25 +60,25 @@ def _gather_weights(source, objective, row, scratch, like):
 
 
 @inner
-def _gather_instants(t, row, scratch, like):
+def _gather_instants(t, row, scratch, scalar):
     """Instants of the samples row .. row+L-1; past the end the last one repeats."""
-    for lane in range(width(like)):
+    for lane in range(width(scalar)):
         scratch[lane] = t[min(row + lane, t.size - 1)]
-    return load(scratch, 0, like)
+    return load(scratch, 0, scalar)
 
 
 @inner
-def _put_multipliers(ints, lam, y, like):
+def _put_multipliers(ints, lam, y, scalar):
     for k in range(ints[N_CONSTRAINTS]):
-        store(y, k, load(lam, k, like))
+        store(y, k, load(lam, k, scalar))
 
 
 @inner
-def _add_tau(ints, mu, gradient, like):
+def _add_tau(ints, mu, gradient, scalar):
     """r holds -tau."""
     for j in range(ints[N_V]):
         at = ints[AT_TAU] + j
-        store(gradient, at, load(gradient, at, like) - load(mu, j, like))
+        store(gradient, at, load(gradient, at, scalar) - load(mu, j, scalar))
 
 
 @inlined
@@ -170,49 +170,67 @@ class _Room(NamedTuple):
 
 @kernel
 def _table_gradients(T, w, x, Q, V, A, L, t, MU, W0, W1, W2, G_atoms, G_markers, G_loads, G_numbers):
-    like = lane_zero()
+    scalar = lane_zero()
     T, w, x = refer(T), refer(w), refer(x)
-    begin(T, w, like)
-    n, objectives, nt, rows = width(like), MU.shape[0], Q.shape[0], T.ints[N_ALL]
+    begin(T, w, scalar)
+    n, objectives, nt, rows = width(scalar), MU.shape[0], Q.shape[0], T.ints[N_ALL]
     q, v, a, mu, instants = x.q, x.v, x.a, x.mu, x.instants
     w0, w1, w2, rates_u, xu = x.w0, x.w1, x.w2, x.rates_u, x.xu
     virtual, covectors, by_marker = x.virtual, x.covectors, x.by_marker
     atoms, markers, loads, numbers = x.atoms, x.markers, x.loads, x.numbers
     for row in range(0, nt, n):
-        gather(Q, row, q, 0, like)
-        gather(V, row, v, 0, like)
-        gather(A, row, a, 0, like)
-        gather(L, row, x.lam, 0, like)
-        instant = _gather_instants(t, row, instants, like)
-        if any_not_less(place(T, w, q, v, a, instant, rows, like), 1.0):
+        gather(Q, row, q, 0, scalar)
+        gather(V, row, v, 0, scalar)
+        gather(A, row, a, 0, scalar)
+        gather(L, row, x.lam, 0, scalar)
+        instant = _gather_instants(t, row, instants, scalar)
+        if any_not_less(place(T, w, q, v, a, instant, rows, scalar), 1.0):
             return row
-        forces(T, w, instant, like)
-        _put_multipliers(T.ints, x.lam, w.y, like)
-        body_wrenches_and_moments(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, like)
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, like)
-        push_rows(T.ints, w.feet, w.y, w.wrenches, plain(0), like)
-        sum_wrenches(T.atoms_i, w.wrenches, like)
+        forces(T, w, instant, scalar)
+        _put_multipliers(T.ints, x.lam, w.y, scalar)
+        body_wrenches_and_moments(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, scalar)
+        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
+        push_rows(T.ints, w.attachments, w.y, w.wrenches, runtime_int(0), scalar)
+        sum_wrenches(T.atoms_i, w.wrenches, scalar)
         for o in range(objectives):
-            _gather_weights(MU, o, row, mu, like)
-            virtual_twists(T.atoms_i, w.twists, mu, virtual, like)
-            place_inertia(T.atoms_i, T.atoms_f, w.frames, w.inertia, virtual, covectors, atoms[o], like)
-            add_loads(T.loads_i, w.loads, w.frames, virtual, covectors, loads[o], like)
-            _add_tau(T.ints, mu, numbers[o], like)
+            _gather_weights(MU, o, row, mu, scalar)
+            virtual_twists(T.atoms_i, w.twists, mu, virtual, scalar)
+            place_inertia(T.atoms_i, T.atoms_f, w.frames, w.inertia, virtual, covectors, atoms[o], scalar)
+            add_loads(T.loads_i, w.loads, w.frames, virtual, covectors, loads[o], scalar)
+            _add_tau(T.ints, mu, numbers[o], scalar)
             if rows:
-                _gather_weights(W0, o, row, w0, like)
-                _gather_weights(W1, o, row, w1, like)
-                _gather_weights(W2, o, row, w2, like)
-                virtual_markers(T.ints, w.motion, virtual, xu, like)
+                _gather_weights(W0, o, row, w0, scalar)
+                _gather_weights(W1, o, row, w1, scalar)
+                _gather_weights(W2, o, row, w2, scalar)
+                virtual_markers(T.ints, w.motion, virtual, xu, scalar)
                 add_law_weights(
-                    T.ints, T.numbers, w.feet, virtual, xu, mu, w.y_g, w.y_gd, rates_u, w0, w1, like
+                    T.ints, T.numbers, w.attachments, virtual, xu, mu, w.y_g, w.y_gd, rates_u, w0, w1, scalar
                 )  # fmt: skip
-                add_law_numbers(T.ints, T.numbers, instant, w.values, w.rates, rates_u, numbers[o], like)
+                add_law_numbers(T.ints, T.numbers, instant, w.values, w.rates, rates_u, numbers[o], scalar)
                 add_rows(
-                    T.ints, T.numbers, q, v, a, mu, instant, w.frames, w.motion, w.feet, w.y, virtual, xu, w0, w1, w2,
-                    by_marker, covectors, numbers[o], like,
-                )  # fmt: skip
-                add_markers(T.ints, w.frames, w.motion, virtual, xu, by_marker, covectors, markers[o], like)
-            add_placements(T.atoms_i, T.atoms_f, w.frames, virtual, w.wrenches, covectors, atoms[o], like)
+                    T.ints,
+                    T.numbers,
+                    q,
+                    v,
+                    a,
+                    mu,
+                    instant,
+                    w.frames,
+                    w.motion,
+                    w.attachments,
+                    w.y,
+                    virtual,
+                    xu,
+                    w0,
+                    w1,
+                    w2,
+                    by_marker,
+                    covectors,
+                    numbers[o],
+                    scalar,
+                )
+                add_markers(T.ints, w.frames, w.motion, virtual, xu, by_marker, covectors, markers[o], scalar)
+            add_placements(T.atoms_i, T.atoms_f, w.frames, virtual, w.wrenches, covectors, atoms[o], scalar)
     for o in range(objectives):
         _add_atoms(T.atoms_f, atoms[o], G_atoms[o], n)
         _add_totals(markers[o], G_markers[o].reshape(-1), n)
@@ -221,7 +239,7 @@ def _table_gradients(T, w, x, Q, V, A, L, t, MU, W0, W1, W2, G_atoms, G_markers,
     return -1
 
 
-@caller
+@wrapper
 def table_gradients(T, Q, V, A, L, t, MU, W0, W1, W2, G_atoms, G_markers, G_loads, G_numbers):
     """Add ds_o/d(table) to the outputs, which have the shapes of T.atoms_f, T.markers_f, T.loads_f and T.numbers behind
     an axis of objectives.

@@ -28,9 +28,9 @@ def _active_piece(ints, numbers, k, x):
 
 
 @inner
-def add_function(ints, numbers, k, argument, by_value, by_rate, by_second, gradient, like):
+def add_function(ints, numbers, k, argument, by_value, by_rate, by_second, gradient, scalar):
     """Add the gradient by the numbers of function k at `argument`, sample by sample."""
-    n = width(like)
+    n = width(scalar)
     for lane in range(n):
         x, f0, f1, f2 = (
             extract(argument, lane),

@@ -32,26 +32,26 @@ from mechgrad.model.rows import CONTACT, CURVE, FRICTION, MOTOR, SPRING, TYRE
 
 
 @inner
-def add_law_weights(ints, numbers, feet, virtual, xu, mu, y_g, y_gd, rates_u, W0, W1, like):
+def add_law_weights(ints, numbers, attachments, virtual, xu, mu, y_g, y_gd, rates_u, W0, W1, scalar):
     """Gamma mu of the rows of laws into rates_u, and what laws add to the weights W0 and W1 of their rows."""
     most = ints[LAW_WIDTH]
     for k in range(ints[N_LAWS]):
         first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         for i in range(first, first + rows):
-            store(rates_u, i, virtual_rate(ints, numbers, i, feet, virtual, xu, mu, like))
+            store(rates_u, i, virtual_rate(ints, numbers, i, attachments, virtual, xu, mu, scalar))
         for j in range(rows):
-            w0, w1 = load(W0, first + j, like), load(W1, first + j, like)
+            w0, w1 = load(W0, first + j, scalar), load(W1, first + j, scalar)
             for i in range(first, first + rows):
-                power = load(rates_u, i, like)
-                w0 = w0 + power * load(y_g, i * most + j, like)
-                w1 = w1 + power * load(y_gd, i * most + j, like)
+                power = load(rates_u, i, scalar)
+                w0 = w0 + power * load(y_g, i * most + j, scalar)
+                w1 = w1 + power * load(y_gd, i * most + j, scalar)
             store(W0, first + j, w0)
             store(W1, first + j, w1)
 
 
 @inlined
-def _sample(values, row, lane, like):
-    return extract(load(values, row, like), lane)
+def _sample(values, row, lane, scalar):
+    return extract(load(values, row, scalar), lane)
 
 
 @inlined
@@ -68,16 +68,16 @@ def _normal(ints, numbers, k, g, gd):
 
 
 @inner
-def _contact_numbers(ints, numbers, k, rows, lane, values, rates, rates_u, gradient, like):
-    n, first, o = width(like), law_int(ints, k, L_FIRST), ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS
+def _contact_numbers(ints, numbers, k, rows, lane, values, rates, rates_u, gradient, scalar):
+    n, first, o = width(scalar), law_int(ints, k, L_FIRST), ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS
     push, by_K, by_D, by_n = _normal(
-        ints, numbers, k, _sample(values, first, lane, like), _sample(rates, first, lane, like)
+        ints, numbers, k, _sample(values, first, lane, scalar), _sample(rates, first, lane, scalar)
     )  # fmt: skip
-    by_push = -_sample(rates_u, first, lane, like)
+    by_push = -_sample(rates_u, first, lane, scalar)
     if rows == 3:
         mu, speed = law_number(ints, numbers, k, 3), law_number(ints, numbers, k, 4)
-        s1, s2 = _sample(rates, first + 1, lane, like), _sample(rates, first + 2, lane, like)
-        u1, u2 = _sample(rates_u, first + 1, lane, like), _sample(rates_u, first + 2, lane, like)
+        s1, s2 = _sample(rates, first + 1, lane, scalar), _sample(rates, first + 2, lane, scalar)
+        u1, u2 = _sample(rates_u, first + 1, lane, scalar), _sample(rates_u, first + 2, lane, scalar)
         inverse = 1.0 / np.sqrt(s1 * s1 + s2 * s2 + speed * speed)
         share = (u1 * s1 + u2 * s2) * inverse
         by_push += mu * share
@@ -89,18 +89,18 @@ def _contact_numbers(ints, numbers, k, rows, lane, values, rates, rates_u, gradi
 
 
 @inner
-def _tyre_numbers(ints, numbers, k, lane, values, rates, rates_u, gradient, like):
-    n, first, o = width(like), law_int(ints, k, L_FIRST), ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS
+def _tyre_numbers(ints, numbers, k, lane, values, rates, rates_u, gradient, scalar):
+    n, first, o = width(scalar), law_int(ints, k, L_FIRST), ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS
     push, by_K, by_D, by_n = _normal(
-        ints, numbers, k, _sample(values, first, lane, like), _sample(rates, first, lane, like)
+        ints, numbers, k, _sample(values, first, lane, scalar), _sample(rates, first, lane, scalar)
     )  # fmt: skip
-    by_push = -_sample(rates_u, first, lane, like)
-    forward, speed = _sample(rates, first + 3, lane, like), law_number(ints, numbers, k, 7)
+    by_push = -_sample(rates_u, first, lane, scalar)
+    forward, speed = _sample(rates, first + 3, lane, scalar), law_number(ints, numbers, k, 7)
     U = np.sqrt(forward * forward + speed * speed)
     for i in range(1, 3):
-        power = _sample(rates_u, first + i, lane, like)
+        power = _sample(rates_u, first + i, lane, scalar)
         mu, critical = law_number(ints, numbers, k, 2 + i), law_number(ints, numbers, k, 4 + i)
-        slip = _sample(rates, first + i, lane, like) / (critical * U)
+        slip = _sample(rates, first + i, lane, scalar) / (critical * U)
         share = np.tanh(slip)
         by_slip = power * mu * push * (1.0 - share * share)
         by_push += power * mu * share
@@ -113,10 +113,10 @@ def _tyre_numbers(ints, numbers, k, lane, values, rates, rates_u, gradient, like
 
 
 @inlined
-def _friction_numbers(ints, numbers, k, lane, rates, rates_u, gradient, like):
-    n, first, o = width(like), law_int(ints, k, L_FIRST), ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS
+def _friction_numbers(ints, numbers, k, lane, rates, rates_u, gradient, scalar):
+    n, first, o = width(scalar), law_int(ints, k, L_FIRST), ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS
     coulomb, speed = law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 2)
-    gd, power = _sample(rates, first, lane, like), _sample(rates_u, first, lane, like)
+    gd, power = _sample(rates, first, lane, scalar), _sample(rates_u, first, lane, scalar)
     share = np.tanh(gd / speed)
     gradient[o * n + lane] += power * share
     gradient[(o + 1) * n + lane] += power * gd
@@ -124,32 +124,32 @@ def _friction_numbers(ints, numbers, k, lane, rates, rates_u, gradient, like):
 
 
 @inner
-def add_law_numbers(ints, numbers, t, values, rates, rates_u, gradient, like):
+def add_law_numbers(ints, numbers, t, values, rates, rates_u, gradient, scalar):
     """Gradient by the numbers and functions of all laws; rates_u holds Gamma mu of their rows."""
-    zero = like * 0.0
+    zero = scalar * 0.0
     for k in range(ints[N_LAWS]):
         kind, first, rows = law_int(ints, k, L_KIND), law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
-        o, power = ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS, load(rates_u, first, like)
+        o, power = ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS, load(rates_u, first, scalar)
         function, second = law_int(ints, k, L_FUNCTION), law_int(ints, k, L_SECOND_FUNCTION)
         if kind == SPRING:
-            add_to(gradient, o, power * (load(values, first, like) - law_number(ints, numbers, k, 2)), like)
-            add_to(gradient, o + 1, power * load(rates, first, like), like)
-            add_to(gradient, o + 2, power * law_number(ints, numbers, k, 0) * -1.0, like)
+            add_to(gradient, o, power * (load(values, first, scalar) - law_number(ints, numbers, k, 2)), scalar)
+            add_to(gradient, o + 1, power * load(rates, first, scalar), scalar)
+            add_to(gradient, o + 2, power * law_number(ints, numbers, k, 0) * -1.0, scalar)
         elif kind == CURVE:
             if function >= 0:
-                x = load(values, first, like) - law_number(ints, numbers, k, 0)
-                add_function(ints, numbers, function, x, power, zero, zero, gradient, like)
-                _, slope, _ = evaluate(ints, numbers, function, x, like)
-                add_to(gradient, o, power * slope * -1.0, like)
+                x = load(values, first, scalar) - law_number(ints, numbers, k, 0)
+                add_function(ints, numbers, function, x, power, zero, zero, gradient, scalar)
+                _, slope, _ = evaluate(ints, numbers, function, x, scalar)
+                add_to(gradient, o, power * slope * -1.0, scalar)
             if second >= 0:
-                add_function(ints, numbers, second, load(rates, first, like), power, zero, zero, gradient, like)
+                add_function(ints, numbers, second, load(rates, first, scalar), power, zero, zero, gradient, scalar)
         elif kind == MOTOR:
-            add_function(ints, numbers, function, t, power * -1.0, zero, zero, gradient, like)
+            add_function(ints, numbers, function, t, power * -1.0, zero, zero, gradient, scalar)
         elif kind in (FRICTION, CONTACT, TYRE):
-            for lane in range(width(like)):
+            for lane in range(width(scalar)):
                 if kind == FRICTION:
-                    _friction_numbers(ints, numbers, k, lane, rates, rates_u, gradient, like)
+                    _friction_numbers(ints, numbers, k, lane, rates, rates_u, gradient, scalar)
                 elif kind == CONTACT:
-                    _contact_numbers(ints, numbers, k, rows, lane, values, rates, rates_u, gradient, like)
+                    _contact_numbers(ints, numbers, k, rows, lane, values, rates, rates_u, gradient, scalar)
                 else:
-                    _tyre_numbers(ints, numbers, k, lane, values, rates, rates_u, gradient, like)
+                    _tyre_numbers(ints, numbers, k, lane, values, rates, rates_u, gradient, scalar)

@@ -18,9 +18,9 @@ from mechgrad.model.rows import ADVANCE, ANGLE, CIRCLE, DISTANCE, ROLL_ACROSS, S
 
 
 @inner
-def third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, like):
+def third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar):
     """t_0 .. t_3: how the gradients vary, to second order, when the markers move by d0 .. d3."""
-    zero = zero3(like)
+    zero = zero3(scalar)
     if kind == DISTANCE:
         d, dd = sub(x0, x1), sub(d0, d1)
         inverse = reciprocal(square_root(dot(d, d)))
@@ -70,9 +70,9 @@ def _angle_third(x0, x1, x2, d0, d1, d2):
 
 
 @inner
-def contact_adjoint(kind, radius, n, u, dn, du, by_c, by_e, by_cd, by_ed, like):
+def contact_adjoint(kind, radius, n, u, dn, du, by_c, by_e, by_cd, by_ed, scalar):
     """Covectors of c, e, cd, ed become those of n, u, dn, du and of the radius; x and xd take by_c and by_cd whole."""
-    zero = zero3(like)
+    zero = zero3(scalar)
     if kind == SLIP:
         by_radius = (dot(by_c, n) + dot(by_cd, dn)) * -1.0
         return scale(-1.0 * radius, by_c), by_e, scale(-1.0 * radius, by_cd), by_ed, by_radius
@@ -86,7 +86,7 @@ def contact_adjoint(kind, radius, n, u, dn, du, by_c, by_e, by_cd, by_ed, like):
         turned = sub(de, scale(along, e))
         by_n, by_dn = add(cross(e, by_e), cross(turned, by_ed)), cross(e, by_ed)
         by_e, by_ed = add(cross(by_e, n), cross(by_ed, dn)), cross(by_ed, n)
-    by_inverse, by_radius = like * 0.0, like * 0.0
+    by_inverse, by_radius = scalar * 0.0, scalar * 0.0
     if kind != ADVANCE:
         k, kd = dot(n, u), dot(dn, u) + dot(n, du)
         p, dp = sub(n, scale(k, u)), sub(sub(dn, scale(kd, u)), scale(k, du))

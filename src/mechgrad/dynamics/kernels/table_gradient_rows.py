@@ -42,7 +42,7 @@ from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.vec3 import add, add3, clear, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.markers import MOTION
 from mechgrad.kinematics.kernels.markers import POINT as IS_POINT
-from mechgrad.kinematics.kernels.measures import feet_of_kind, variation
+from mechgrad.kinematics.kernels.measures import attachments_of_kind, variation
 from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, V, W
 from mechgrad.kinematics.kernels.rows import (
     F_G,
@@ -81,172 +81,190 @@ MARKER_COVECTORS = 12
 
 
 @inlined
-def add_to(values, slot, x, like):
+def add_to(values, slot, x, scalar):
     """values[slot] += x"""
-    store(values, slot, load(values, slot, like) + x)
+    store(values, slot, load(values, slot, scalar) + x)
 
 
 @inner
-def virtual_markers(ints, motion, virtual, xu, like):
+def virtual_markers(ints, motion, virtual, xu, scalar):
     """Virtual velocity of every marker, three slots each."""
     for k in range(ints[N_MARKERS]):
         o = marker_int(ints, k, 0) * VIRTUAL
-        moved = cross(get3(virtual, o + U_W, like), get3(motion, k * MOTION, like))
+        moved = cross(get3(virtual, o + U_W, scalar), get3(motion, k * MOTION, scalar))
         if marker_int(ints, k, 1) == IS_POINT:
-            moved = add(moved, get3(virtual, o + U_V, like))
+            moved = add(moved, get3(virtual, o + U_V, scalar))
         put3(xu, 3 * k, moved)
 
 
 @inlined
-def relative_virtual(ints, virtual, k, like):
+def relative_virtual(ints, virtual, k, scalar):
     """U of the first body of a velocity-level row beyond that of the second."""
     a, b = foot_atom(ints, k, 0) * VIRTUAL, foot_atom(ints, k, 1) * VIRTUAL
     return (
-        sub(get3(virtual, a + U_W, like), get3(virtual, b + U_W, like)),
-        sub(get3(virtual, a + U_V, like), get3(virtual, b + U_V, like)),
+        sub(get3(virtual, a + U_W, scalar), get3(virtual, b + U_W, scalar)),
+        sub(get3(virtual, a + U_V, scalar), get3(virtual, b + U_V, scalar)),
     )
 
 
 @inner
-def virtual_rate(ints, numbers, k, feet, virtual, xu, mu, like):
+def virtual_rate(ints, numbers, k, attachments, virtual, xu, mu, scalar):
     """Gamma mu of row k."""
-    kind, total = row_int(ints, k, R_KIND), like * 0.0
+    kind, total = row_int(ints, k, R_KIND), scalar * 0.0
     if kind == LINEAR:
         for c in range(row_int(ints, k, R_FIRST), row_int(ints, k, R_FIRST) + row_int(ints, k, R_COUNT)):
-            total = total + load(mu, ints[ints[AT_COORDS] + 2 * c + 1], like) * numbers[ints[AT_FACTORS] + c]
+            total = total + load(mu, ints[ints[AT_COORDS] + 2 * c + 1], scalar) * numbers[ints[AT_FACTORS] + c]
     elif kind >= SLIP:
-        w, u = relative_virtual(ints, virtual, k, like)
-        total = dot(get3(feet, k * FEET + F_G, like), add(u, cross(w, get3(feet, k * FEET + F_X, like))))
+        w, u = relative_virtual(ints, virtual, k, scalar)
+        total = dot(
+            get3(attachments, k * FEET + F_G, scalar), add(u, cross(w, get3(attachments, k * FEET + F_X, scalar)))
+        )
     else:
-        for f in range(feet_of_kind(kind)):
-            g = get3(feet, k * FEET + f * FOOT + F_G, like)
-            total = total + dot(g, get3(xu, 3 * row_int(ints, k, R_MARKER + f), like))
+        for f in range(attachments_of_kind(kind)):
+            g = get3(attachments, k * FEET + f * FOOT + F_G, scalar)
+            total = total + dot(g, get3(xu, 3 * row_int(ints, k, R_MARKER + f), scalar))
     return total
 
 
 @inner
 def add_rows(
-    ints, numbers, q, v, a, mu, t, frames, motion, feet, y, virtual, xu, W0, W1, W2, by_marker, covectors,
-    gradient, like,
+    ints, numbers, q, v, a, mu, t, frames, motion, attachments, y, virtual, xu, W0, W1, W2, by_marker, covectors,
+    gradient, scalar,
 ):  # fmt: skip
     """Covectors of all rows by the motion of markers (by_marker) and bodies, and the gradient by the rows' numbers."""
-    clear(by_marker, 0, ints[N_MARKERS] * MARKER_COVECTORS, like)
+    clear(by_marker, 0, ints[N_MARKERS] * MARKER_COVECTORS, scalar)
     for k in range(ints[N_ALL]):
         kind, at = row_int(ints, k, R_KIND), ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS
-        w0, w1, w2, multiplier = load(W0, k, like), load(W1, k, like), load(W2, k, like), load(y, k, like)
-        add_to(gradient, at + R_CONSTANT, w0 * -1.0, like)
+        w0, w1, w2, multiplier = load(W0, k, scalar), load(W1, k, scalar), load(W2, k, scalar), load(y, k, scalar)
+        add_to(gradient, at + R_CONSTANT, w0 * -1.0, scalar)
         if row_int(ints, k, R_FUNCTION) >= 0:
             add_function(
-                ints, numbers, row_int(ints, k, R_FUNCTION), t, w0 * -1.0, w1 * -1.0, w2 * -1.0, gradient, like
+                ints, numbers, row_int(ints, k, R_FUNCTION), t, w0 * -1.0, w1 * -1.0, w2 * -1.0, gradient, scalar
             )  # fmt: skip
         if kind == LINEAR:
             for c in range(row_int(ints, k, R_FIRST), row_int(ints, k, R_FIRST) + row_int(ints, k, R_COUNT)):
                 i, j = ints[ints[AT_COORDS] + 2 * c], ints[ints[AT_COORDS] + 2 * c + 1]
-                by_factor = w0 * load(q, i, like) + w1 * load(v, j, like) + w2 * load(a, j, like)
-                add_to(gradient, ints[AT_FACTORS] + c, by_factor + multiplier * load(mu, j, like), like)
+                by_factor = w0 * load(q, i, scalar) + w1 * load(v, j, scalar) + w2 * load(a, j, scalar)
+                add_to(gradient, ints[AT_FACTORS] + c, by_factor + multiplier * load(mu, j, scalar), scalar)
         elif kind >= SLIP:
             _contact_row(
-                ints, numbers, k, frames, motion, feet, virtual, w1, w2, multiplier, by_marker, covectors, gradient,
-                like,
-            )  # fmt: skip
+                ints,
+                numbers,
+                k,
+                frames,
+                motion,
+                attachments,
+                virtual,
+                w1,
+                w2,
+                multiplier,
+                by_marker,
+                covectors,
+                gradient,
+                scalar,
+            )
         elif kind == POINT:
-            _point_row(ints, k, motion, feet, xu, w0, w1, w2, multiplier, by_marker, gradient, like)
+            _point_row(ints, k, motion, attachments, xu, w0, w1, w2, multiplier, by_marker, gradient, scalar)
         else:
-            _curved_row(ints, numbers, k, motion, feet, xu, w0, w1, w2, multiplier, by_marker, gradient, like)
+            _curved_row(ints, numbers, k, motion, attachments, xu, w0, w1, w2, multiplier, by_marker, gradient, scalar)
 
 
 @inlined
-def _add_foot(by_marker, marker, feet, o, bend, w0, w1, w2, y, like):
-    """Covectors of one foot; bend is the part of by_x that curvature makes."""
-    g, k = get3(feet, o + F_G, like), marker * MARKER_COVECTORS
-    add3(by_marker, k + BY_X, add(scale(w0, g), bend), like)
-    add3(by_marker, k + BY_XD, add(scale(w1, g), scale(w2 * 2.0, get3(feet, o + F_GD, like))), like)
-    add3(by_marker, k + BY_XDD, scale(w2, g), like)
-    add3(by_marker, k + BY_XU, scale(y, g), like)
+def _add_foot(by_marker, marker, attachments, o, bend, w0, w1, w2, y, scalar):
+    """Covectors of one attachment; bend is the part of by_x that curvature makes."""
+    g, k = get3(attachments, o + F_G, scalar), marker * MARKER_COVECTORS
+    add3(by_marker, k + BY_X, add(scale(w0, g), bend), scalar)
+    add3(by_marker, k + BY_XD, add(scale(w1, g), scale(w2 * 2.0, get3(attachments, o + F_GD, scalar))), scalar)
+    add3(by_marker, k + BY_XDD, scale(w2, g), scalar)
+    add3(by_marker, k + BY_XU, scale(y, g), scalar)
 
 
 @inlined
-def _point_row(ints, k, motion, feet, xu, w0, w1, w2, y, by_marker, gradient, like):
+def _point_row(ints, k, motion, attachments, xu, w0, w1, w2, y, by_marker, gradient, scalar):
     """The commonest row, without curvature: direction . (x0 - x1)."""
     a, b, o = marker_at(ints, k, 0), marker_at(ints, k, 1), k * FEET
-    total = sub(get3(motion, a * MOTION, like), get3(motion, b * MOTION, like))
+    total = sub(get3(motion, a * MOTION, scalar), get3(motion, b * MOTION, scalar))
     total = add(
-        scale(w0, total), scale(w1, sub(get3(motion, a * MOTION + 3, like), get3(motion, b * MOTION + 3, like)))
+        scale(w0, total), scale(w1, sub(get3(motion, a * MOTION + 3, scalar), get3(motion, b * MOTION + 3, scalar)))
     )
-    total = add(total, scale(w2, sub(get3(motion, a * MOTION + 6, like), get3(motion, b * MOTION + 6, like))))
-    total = add(total, scale(y, sub(get3(xu, 3 * a, like), get3(xu, 3 * b, like))))
-    add3(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_DIRECTION, total, like)
-    straight = zero3(like)
-    _add_foot(by_marker, a, feet, o, straight, w0, w1, w2, y, like)
-    _add_foot(by_marker, b, feet, o + FOOT, straight, w0, w1, w2, y, like)
+    total = add(total, scale(w2, sub(get3(motion, a * MOTION + 6, scalar), get3(motion, b * MOTION + 6, scalar))))
+    total = add(total, scale(y, sub(get3(xu, 3 * a, scalar), get3(xu, 3 * b, scalar))))
+    add3(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_DIRECTION, total, scalar)
+    straight = zero3(scalar)
+    _add_foot(by_marker, a, attachments, o, straight, w0, w1, w2, y, scalar)
+    _add_foot(by_marker, b, attachments, o + FOOT, straight, w0, w1, w2, y, scalar)
 
 
 @inlined
-def _moved(motion, xu, marker, w1, w2, y, like):
+def _moved(motion, xu, marker, w1, w2, y, scalar):
     """W1 xd + W2 xdd + y xu of a marker."""
-    total = add(scale(w1, get3(motion, marker * MOTION + 3, like)), scale(w2, get3(motion, marker * MOTION + 6, like)))
-    return add(total, scale(y, get3(xu, 3 * marker, like)))
+    total = add(
+        scale(w1, get3(motion, marker * MOTION + 3, scalar)), scale(w2, get3(motion, marker * MOTION + 6, scalar))
+    )
+    return add(total, scale(y, get3(xu, 3 * marker, scalar)))
 
 
 @inlined
-def _curved_row(ints, numbers, k, motion, feet, xu, w0, w1, w2, y, by_marker, gradient, like):
+def _curved_row(ints, numbers, k, motion, attachments, xu, w0, w1, w2, y, by_marker, gradient, scalar):
     """Any other holonomic row; of CIRCLE also the gradient by its radius."""
     kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * FEET
     a, b, c, d = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2), marker_at(ints, k, 3)
-    x0, x1 = get3(motion, a * MOTION, like), get3(motion, b * MOTION, like)
-    x2, x3 = get3(motion, c * MOTION, like), get3(motion, d * MOTION, like)
-    d0, d1 = get3(motion, a * MOTION + 3, like), get3(motion, b * MOTION + 3, like)
-    d2, d3 = get3(motion, c * MOTION + 3, like), get3(motion, d * MOTION + 3, like)
+    x0, x1 = get3(motion, a * MOTION, scalar), get3(motion, b * MOTION, scalar)
+    x2, x3 = get3(motion, c * MOTION, scalar), get3(motion, d * MOTION, scalar)
+    d0, d1 = get3(motion, a * MOTION + 3, scalar), get3(motion, b * MOTION + 3, scalar)
+    d2, d3 = get3(motion, c * MOTION + 3, scalar), get3(motion, d * MOTION + 3, scalar)
     h0, h1, h2, h3 = variation(
         kind, radius, x0, x1, x2, x3,
-        _moved(motion, xu, a, w1, w2, y, like), _moved(motion, xu, b, w1, w2, y, like),
-        _moved(motion, xu, c, w1, w2, y, like), _moved(motion, xu, d, w1, w2, y, like), like,
+        _moved(motion, xu, a, w1, w2, y, scalar), _moved(motion, xu, b, w1, w2, y, scalar),
+        _moved(motion, xu, c, w1, w2, y, scalar), _moved(motion, xu, d, w1, w2, y, scalar), scalar,
     )  # fmt: skip
-    t0, t1, t2, t3 = third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, like)
-    count = feet_of_kind(kind)
-    _add_foot(by_marker, a, feet, o, add(h0, scale(w2, t0)), w0, w1, w2, y, like)
-    _add_foot(by_marker, b, feet, o + FOOT, add(h1, scale(w2, t1)), w0, w1, w2, y, like)
+    t0, t1, t2, t3 = third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar)
+    count = attachments_of_kind(kind)
+    _add_foot(by_marker, a, attachments, o, add(h0, scale(w2, t0)), w0, w1, w2, y, scalar)
+    _add_foot(by_marker, b, attachments, o + FOOT, add(h1, scale(w2, t1)), w0, w1, w2, y, scalar)
     if count > 2:
-        _add_foot(by_marker, c, feet, o + 2 * FOOT, add(h2, scale(w2, t2)), w0, w1, w2, y, like)
+        _add_foot(by_marker, c, attachments, o + 2 * FOOT, add(h2, scale(w2, t2)), w0, w1, w2, y, scalar)
     if count > 3:
-        _add_foot(by_marker, d, feet, o + 3 * FOOT, add(h3, scale(w2, t3)), w0, w1, w2, y, like)
+        _add_foot(by_marker, d, attachments, o + 3 * FOOT, add(h3, scale(w2, t3)), w0, w1, w2, y, scalar)
     if kind == CIRCLE:  # - radius sqrt(1 - k^2), k = x2 . x3
         u, e = c * MOTION, d * MOTION
         lean = dot(x2, x3)
         lean_d = dot(d2, x3) + dot(x2, d3)
-        lean_dd = dot(get3(motion, u + 6, like), x3) + dot(x2, get3(motion, e + 6, like)) + dot(d2, d3) * 2.0
-        lean_u = dot(get3(xu, 3 * c, like), x3) + dot(x2, get3(xu, 3 * d, like))
+        lean_dd = dot(get3(motion, u + 6, scalar), x3) + dot(x2, get3(motion, e + 6, scalar)) + dot(d2, d3) * 2.0
+        lean_u = dot(get3(xu, 3 * c, scalar), x3) + dot(x2, get3(xu, 3 * d, scalar))
         root = square_root(1.0 - lean * lean)
         inverse = reciprocal(root)
         by_radius = (w1 * lean_d + w2 * lean_dd + y * lean_u) * lean * inverse - w0 * root
         by_radius = by_radius + w2 * lean_d * lean_d * inverse * inverse * inverse
-        add_to(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_RADIUS, by_radius, like)
+        add_to(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_RADIUS, by_radius, scalar)
 
 
 @inlined
-def _contact_row(ints, numbers, k, frames, motion, feet, virtual, w1, w2, y, by_marker, covectors, gradient, like):
+def _contact_row(
+    ints, numbers, k, frames, motion, attachments, virtual, w1, w2, y, by_marker, covectors, gradient, scalar
+):
     """W1 e . slide + W2 (ed . slide + e . (push + spin x cd)) + y e . slide of U; slide, push, spin: relative motion of
     the two bodies at c."""
     o, first, second = k * FEET, foot_atom(ints, k, 0), foot_atom(ints, k, 1)
-    c, cd = get3(feet, o + F_X, like), get3(feet, o + F_XD, like)
-    e, ed = get3(feet, o + F_G, like), get3(feet, o + F_GD, like)
+    c, cd = get3(attachments, o + F_X, scalar), get3(attachments, o + F_XD, scalar)
+    e, ed = get3(attachments, o + F_G, scalar), get3(attachments, o + F_GD, scalar)
     oa, ob = first * FRAME, second * FRAME
-    spin = sub(get3(frames, oa + W, like), get3(frames, ob + W, like))
-    slide = add(sub(get3(frames, oa + V, like), get3(frames, ob + V, like)), cross(spin, c))
-    turn = sub(get3(frames, oa + DW, like), get3(frames, ob + DW, like))
-    push = add(sub(get3(frames, oa + DV, like), get3(frames, ob + DV, like)), cross(turn, c))
-    spin_u, slide_u = relative_virtual(ints, virtual, k, like)
+    spin = sub(get3(frames, oa + W, scalar), get3(frames, ob + W, scalar))
+    slide = add(sub(get3(frames, oa + V, scalar), get3(frames, ob + V, scalar)), cross(spin, c))
+    turn = sub(get3(frames, oa + DW, scalar), get3(frames, ob + DW, scalar))
+    push = add(sub(get3(frames, oa + DV, scalar), get3(frames, ob + DV, scalar)), cross(turn, c))
+    spin_u, slide_u = relative_virtual(ints, virtual, k, scalar)
     slide_u = add(slide_u, cross(spin_u, c))
 
     by_slide, by_push, by_slide_u = add(scale(w1, e), scale(w2, ed)), scale(w2, e), scale(y, e)
     moment, push_moment = add(cross(c, by_slide), cross(cd, by_push)), cross(c, by_push)
     moment_u, back = cross(c, by_slide_u), -1.0
     add_twist_covectors(
-        frames, virtual, covectors, first, moment, by_slide, push_moment, by_push, moment_u, by_slide_u, like
+        frames, virtual, covectors, first, moment, by_slide, push_moment, by_push, moment_u, by_slide_u, scalar
     )  # fmt: skip
     add_twist_covectors(
         frames, virtual, covectors, second, scale(back, moment), scale(back, by_slide), scale(back, push_moment),
-        scale(back, by_push), scale(back, moment_u), scale(back, by_slide_u), like,
+        scale(back, by_push), scale(back, moment_u), scale(back, by_slide_u), scalar,
     )  # fmt: skip
 
     by_e = add(add(scale(w1, slide), scale(w2, add(push, cross(spin, cd)))), scale(y, slide_u))
@@ -255,38 +273,38 @@ def _contact_row(ints, numbers, k, frames, motion, feet, virtual, w1, w2, y, by_
     m0, m1, m2 = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2)
     by_n, by_u, by_dn, by_du, by_radius = contact_adjoint(
         row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS),
-        get3(motion, m1 * MOTION, like), get3(motion, m2 * MOTION, like),
-        get3(motion, m1 * MOTION + 3, like), get3(motion, m2 * MOTION + 3, like), by_c, by_e, by_cd, by_ed, like,
+        get3(motion, m1 * MOTION, scalar), get3(motion, m2 * MOTION, scalar),
+        get3(motion, m1 * MOTION + 3, scalar), get3(motion, m2 * MOTION + 3, scalar), by_c, by_e, by_cd, by_ed, scalar,
     )  # fmt: skip
-    add3(by_marker, m0 * MARKER_COVECTORS + BY_X, by_c, like)
-    add3(by_marker, m0 * MARKER_COVECTORS + BY_XD, by_cd, like)
-    add3(by_marker, m1 * MARKER_COVECTORS + BY_X, by_n, like)
-    add3(by_marker, m1 * MARKER_COVECTORS + BY_XD, by_dn, like)
-    add3(by_marker, m2 * MARKER_COVECTORS + BY_X, by_u, like)
-    add3(by_marker, m2 * MARKER_COVECTORS + BY_XD, by_du, like)
-    add_to(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_RADIUS, by_radius, like)
+    add3(by_marker, m0 * MARKER_COVECTORS + BY_X, by_c, scalar)
+    add3(by_marker, m0 * MARKER_COVECTORS + BY_XD, by_cd, scalar)
+    add3(by_marker, m1 * MARKER_COVECTORS + BY_X, by_n, scalar)
+    add3(by_marker, m1 * MARKER_COVECTORS + BY_XD, by_dn, scalar)
+    add3(by_marker, m2 * MARKER_COVECTORS + BY_X, by_u, scalar)
+    add3(by_marker, m2 * MARKER_COVECTORS + BY_XD, by_du, scalar)
+    add_to(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_RADIUS, by_radius, scalar)
 
 
 @inner
-def add_markers(ints, frames, motion, virtual, xu, by_marker, covectors, gradient, like):
+def add_markers(ints, frames, motion, virtual, xu, by_marker, covectors, gradient, scalar):
     """Pass the covectors of markers to the bodies that carry them; gradients by their local coordinates."""
     for k in range(ints[N_MARKERS]):
         atom, m, b = marker_int(ints, k, 0), k * MOTION, k * MARKER_COVECTORS
         o, c = atom * FRAME, atom * COVECTORS
-        x, xd, xdd = get3(motion, m, like), get3(motion, m + 3, like), get3(motion, m + 6, like)
-        by_x, by_xd = get3(by_marker, b + BY_X, like), get3(by_marker, b + BY_XD, like)
-        by_xdd, by_xu = get3(by_marker, b + BY_XDD, like), get3(by_marker, b + BY_XU, like)
+        x, xd, xdd = get3(motion, m, scalar), get3(motion, m + 3, scalar), get3(motion, m + 6, scalar)
+        by_x, by_xd = get3(by_marker, b + BY_X, scalar), get3(by_marker, b + BY_XD, scalar)
+        by_xdd, by_xu = get3(by_marker, b + BY_XDD, scalar), get3(by_marker, b + BY_XU, scalar)
         turned = add(
-            add(cross(x, by_x), cross(xd, by_xd)), add(cross(xdd, by_xdd), cross(get3(xu, 3 * k, like), by_xu))
+            add(cross(x, by_x), cross(xd, by_xd)), add(cross(xdd, by_xdd), cross(get3(xu, 3 * k, scalar), by_xu))
         )
-        add3(covectors, c + P_W, turned, like)
-        add3(covectors, c + K_W, add(cross(x, by_xd), scale(2.0, cross(xd, by_xdd))), like)
-        add3(covectors, c + G_W, cross(x, by_xdd), like)
+        add3(covectors, c + P_W, turned, scalar)
+        add3(covectors, c + K_W, add(cross(x, by_xd), scale(2.0, cross(xd, by_xdd))), scalar)
+        add3(covectors, c + G_W, cross(x, by_xdd), scalar)
         if marker_int(ints, k, 1) == IS_POINT:
-            add3(covectors, c + P_V, by_x, like)
-            add3(covectors, c + K_V, by_xd, like)
-            add3(covectors, c + G_V, by_xdd, like)
-        w, dw = get3(frames, o + W, like), get3(frames, o + DW, like)
-        by_local = add(add(by_x, cross(by_xu, get3(virtual, atom * VIRTUAL + U_W, like))), cross(by_xdd, dw))
+            add3(covectors, c + P_V, by_x, scalar)
+            add3(covectors, c + K_V, by_xd, scalar)
+            add3(covectors, c + G_V, by_xdd, scalar)
+        w, dw = get3(frames, o + W, scalar), get3(frames, o + DW, scalar)
+        by_local = add(add(by_x, cross(by_xu, get3(virtual, atom * VIRTUAL + U_W, scalar))), cross(by_xdd, dw))
         by_local = add(by_local, cross(add(by_xd, cross(by_xdd, w)), w))
-        add3(gradient, 3 * k, in_axes(frames, o, by_local, like), like)
+        add3(gradient, 3 * k, in_axes(frames, o, by_local, scalar), scalar)

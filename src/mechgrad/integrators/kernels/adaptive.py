@@ -48,7 +48,7 @@ from mechgrad.integrators.kernels.explicit import (
     derivative,
     first_look,
     look_at,
-    make_march_room,
+    make_march_workspace,
     normalise,
     settle,
     turn_balls,
@@ -64,7 +64,7 @@ from mechgrad.integrators.kernels.switches import (
     young,
 )
 from mechgrad.kernels.interrupt import ask, first_asked
-from mechgrad.kernels.jit import caller, inlined, kernel
+from mechgrad.kernels.jit import inlined, kernel, wrapper
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.records import refer
 from mechgrad.model.mechanism import N_LAWS, N_Q
@@ -86,24 +86,24 @@ BLUR = 100.0  # steps that may cross: so short that what is left of that error i
 
 
 @inlined
-def _stage(y, K, A, i, stages, n, h, at, like):
+def _stage(y, K, A, i, stages, n, h, at, scalar):
     """y + h sum_m A_im K_m."""
     for j in range(n):
-        x = load(y, j, like)
+        x = load(y, j, scalar)
         for m in range(stages):
             if A[i, m] != 0.0:
-                x = x + load(K, m * n + j, like) * (h * A[i, m])
+                x = x + load(K, m * n + j, scalar) * (h * A[i, m])
         store(at, j, x)
 
 
 @kernel
 def _adaptive(
     T, w, s, o, ranks, marks, search, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected,
-    dependent, switching, held, t_out, q0, v0, Q, V, path, instants, like,
+    dependent, switching, held, t_out, q0, v0, Q, V, path, instants, scalar,
 ):  # fmt: skip
     T, w, s, o = refer(T), refer(w), refer(s), refer(o)
     c = None if dependent is None else refer(dependent)
-    begin(T, w, like)
+    begin(T, w, scalar)
     y, at, new, done, K, F, q, v, a, lam, z = o.y, o.at, o.new, o.end, o.K, o.F, o.q, o.v, o.a, o.lam, o.z
     n_q, n_v = T.ints[N_Q], T.columns_i.shape[0]
     n = n_q + n_v
@@ -111,7 +111,7 @@ def _adaptive(
         y[j] = q0[j]
     for j in range(n_v):
         y[n_q + j] = v0[j]
-    turn_balls(T.atoms_i, n_q - n_v, y, y, n_q, -1.0, like)
+    turn_balls(T.atoms_i, n_q - n_v, y, y, n_q, -1.0, scalar)
     t, out, steps, rejected, switched = t0, 0, 0, 0, 0
     lost = False
     # steps across folds: whether this is one; when the next fold will be reached, how near one must be to be crossed,
@@ -128,7 +128,7 @@ def _adaptive(
     blurred = False  # whether rounding hides the error of the mean derivative
     seen, since = t, 0  # time and trials when progress was last looked at
     if dependent is not None:
-        first_look(T, w, s, c, y, q, v, t, like)
+        first_look(T, w, s, c, y, q, v, t, scalar)
     asked = first_asked(n_v + lam.size)
     rest = asked
     while t < t1:
@@ -144,7 +144,7 @@ def _adaptive(
             if not given and t - seen < PACE * max(abs(t), t1 - t0):
                 return out, STUCK, steps, rejected, h, t, switched
             seen, since = t, steps + rejected
-        if dependent is not None and look_at(T, w, s, c, y, q, v, t, like):
+        if dependent is not None and look_at(T, w, s, c, y, q, v, t, scalar):
             facing = 0.0
         if given:
             last = steps + 1 >= held.shape[0]
@@ -171,7 +171,7 @@ def _adaptive(
                     # known from stage 0 on, which has no length yet
                     step = min(length_across(step, fold - t), t1 - t)
                     collocating, last = True, step >= t1 - t
-                    begin_collocation(K, n, ranks, like)
+                    begin_collocation(K, n, ranks, scalar)
                 if collocating and no_more_sweeps(i, ranks):
                     break
             if i == 13 and not collocating:
@@ -180,11 +180,11 @@ def _adaptive(
                     if not last:
                         end = held[steps + 1, 0]
                 else:
-                    error = error_of_step(y, new, K, E3, E5, rtol, atol, step, n, like)
+                    error = error_of_step(y, new, K, E3, E5, rtol, atol, step, n, scalar)
                     if switching is not None:
                         least = grain * max(CROSSING * max(abs(t), t1 - t0), CROSSING_TOLERATED * rtol * usual)
                         if error < 1.0 and step > least and not blurred and young(T.ints, T.numbers, marks):
-                            rates = YOUNG_WEIGHT * error_of_rates(K, E3, E5, max(rtol, 1e-12), n_q, n, like)
+                            rates = YOUNG_WEIGHT * error_of_rates(K, E3, E5, max(rtol, 1e-12), n_q, n, scalar)
                             blurred = rates >= 1.0 and step <= BLUR * least
                             if not blurred:
                                 # it falls with the step to the power 1.5
@@ -209,30 +209,32 @@ def _adaptive(
             if projected is not None and collocating:
                 slot = 1 + (i - 1) % N_NODES
                 when = t + NODES[slot - 1] * step
-                collocate(y, K, n, step, NODES[slot - 1], at, like)
-                normalise(T.atoms_i, at, like)
-                bad = settle(T, w, s, c, at, q, v, z, when, 0.0, projected, dependent, like)
+                collocate(y, K, n, step, NODES[slot - 1], at, scalar)
+                normalise(T.atoms_i, at, scalar)
+                bad = settle(T, w, s, c, at, q, v, z, when, 0.0, projected, dependent, scalar)
                 if bad != DONE:
                     break
                 for j in range(n):
-                    store(new, j, load(K, slot * n + j, like))
+                    store(new, j, load(K, slot * n + j, scalar))
             elif i == 12:
                 for j in range(n):
-                    x = load(y, j, like)
+                    x = load(y, j, scalar)
                     for m in range(12):
                         if B[m] != 0.0:
-                            x = x + load(K, m * n + j, like) * (step * B[m])
+                            x = x + load(K, m * n + j, scalar) * (step * B[m])
                     store(new, j, x)
                     store(at, j, x)
             else:
-                _stage(y, K, A, i, i, n, step, at, like)
-            bad = derivative(T, w, s, c, at, q, v, a, lam, z, when, trees, loops, dependent, K, slot, like)
+                _stage(y, K, A, i, i, n, step, at, scalar)
+            bad = derivative(T, w, s, c, at, q, v, a, lam, z, when, trees, loops, dependent, K, slot, scalar)
             if bad != DONE:
                 break
             if projected is not None and i == 0 and not given:
                 fold = fold_ahead(s, w.J, n_v, lam.size, t, ranks)
             if projected is not None and collocating:
-                node_done(T.atoms_i, s, w.J, q, v, a, lam.size, y, new, K, slot, i, step, rtol, atol, n_q, ranks, like)
+                node_done(
+                    T.atoms_i, s, w.J, q, v, a, lam.size, y, new, K, slot, i, step, rtol, atol, n_q, ranks, scalar
+                )
                 i += 1
                 continue
             if dependent is not None and facing == 0.0:
@@ -267,8 +269,8 @@ def _adaptive(
             continue
         if projected is not None and collocating:
             end = t1 if last else t + step
-            collocate(y, K, n, step, 1.0, new, like)
-            error = error_of_collocation(y, new, K, rtol, atol, step, n, ranks, like)
+            collocate(y, K, n, step, 1.0, new, scalar)
+            error = error_of_collocation(y, new, K, rtol, atol, step, n, ranks, scalar)
             lowest = fold_between(ranks)
             if lowest < 0.0 or (lowest > LATEST and tries >= TRIES):
                 nearest, rejected = 0.0, rejected + 1  # rows keep their rank: a usual step, and look again after it
@@ -290,12 +292,12 @@ def _adaptive(
             hunting = False
             continue
         for j in range(n):
-            store(done, j, load(new, j, like))
-        normalise(T.atoms_i, done, like)
+            store(done, j, load(new, j, scalar))
+        normalise(T.atoms_i, done, scalar)
         if settles is not None:
             for j in range(n):
-                store(at, j, load(done, j, like))
-            bad = settle(T, w, s, c, done, q, v, z, end, facing, projected, dependent, like)
+                store(at, j, load(done, j, scalar))
+            bad = settle(T, w, s, c, done, q, v, z, end, facing, projected, dependent, scalar)
             if dependent is not None:
                 if bad == DONE and not given and correction(at, done, rtol, atol, n) > CORRECTION:
                     bad = THROWN
@@ -311,44 +313,44 @@ def _adaptive(
         reported = out
         if (i == 16 or collocating) and bad == DONE:
             for j in range(n):
-                change = load(new, j, like) - load(y, j, like)
-                first, final = load(K, j, like), load(K, 12 * n + j, like)
+                change = load(new, j, scalar) - load(y, j, scalar)
+                first, final = load(K, j, scalar), load(K, 12 * n + j, scalar)
                 store(F, j, change)
                 store(F, n + j, first * step - change)
                 store(F, 2 * n + j, change * 2.0 - (first + final) * step)
                 for m in range(4):
-                    x = like * 0.0
+                    x = scalar * 0.0
                     for i in range(16):
                         if D[m, i] != 0.0:
-                            x = x + load(K, i * n + j, like) * (step * D[m, i])
+                            x = x + load(K, i * n + j, scalar) * (step * D[m, i])
                     store(F, (3 + m) * n + j, x)
             while reported < t_out.size and t_out[reported] <= end:
                 u = (t_out[reported] - t) / step
                 if projected is not None and collocating:
-                    collocate(y, K, n, step, u, at, like)
+                    collocate(y, K, n, step, u, at, scalar)
                 else:
                     for j in range(n):
-                        x = like * 0.0
+                        x = scalar * 0.0
                         for i in range(6, -1, -1):
-                            x = (x + load(F, i * n + j, like)) * (u if (6 - i) % 2 == 0 else 1.0 - u)
-                        store(at, j, x + load(y, j, like))
-                normalise(T.atoms_i, at, like)
+                            x = (x + load(F, i * n + j, scalar)) * (u if (6 - i) % 2 == 0 else 1.0 - u)
+                        store(at, j, x + load(y, j, scalar))
+                normalise(T.atoms_i, at, scalar)
                 for j in range(n_q):
-                    Q[reported, j] = load(at, j, like)
+                    Q[reported, j] = load(at, j, scalar)
                 for j in range(n_v):
-                    V[reported, j] = load(at, n_q + j, like)
+                    V[reported, j] = load(at, n_q + j, scalar)
                 if settles is not None:
-                    beyond = settle(T, w, s, c, at, q, v, z, t_out[reported], 0.0, projected, dependent, like)
+                    beyond = settle(T, w, s, c, at, q, v, z, t_out[reported], 0.0, projected, dependent, scalar)
                     if dependent is not None and not given and beyond == DONE:
                         far = moved(Q, V, reported, at, rtol, atol) > CORRECTION
                         bad = THROWN if far else bad
                     if dependent is not None and not given and beyond != DONE:
                         bad = beyond
-                turn_balls(T.atoms_i, n_q - n_v, at, at, n_q, 1.0, like)
+                turn_balls(T.atoms_i, n_q - n_v, at, at, n_q, 1.0, scalar)
                 for j in range(n_q):
-                    Q[reported, j] = load(at, j, like)
+                    Q[reported, j] = load(at, j, scalar)
                 for j in range(n_v):
-                    V[reported, j] = load(at, n_q + j, like)
+                    V[reported, j] = load(at, n_q + j, scalar)
                 reported += 1
         if settles is not None and bad != DONE:
             # Thrown on another motion, or beyond a dead point: a shorter step may end before it, and choose again. The
@@ -366,14 +368,14 @@ def _adaptive(
         if steps < path.shape[0]:
             path[steps, 0], path[steps, 1] = t, step
             for j in range(n):
-                path[steps, 2 + j] = load(y, j, like)
+                path[steps, 2 + j] = load(y, j, scalar)
         for j in range(n):
-            store(y, j, load(done, j, like))
+            store(y, j, load(done, j, scalar))
         if settles is not None:
             fresh = True
         else:
             for j in range(n):
-                store(K, j, load(K, 12 * n + j, like))
+                store(K, j, load(K, 12 * n + j, scalar))
         if loops is not None and settles is None:
             ranks[0], ranks[1], ranks[2] = ranks[1], ranks[2], ended
             if touches_zero(ranks[0], ranks[1], ranks[2]) or lost:
@@ -412,7 +414,7 @@ def _adaptive(
     return out, DONE, steps, rejected, h, t, switched
 
 
-@caller
+@wrapper
 def adaptive_one(
     T, f, ranks, A, B, C, D, E3, E5, t0, t1, h, rtol, atol, most, trees, loops, settles, projected, dependent,
     switching, held, t_out, q0, v0, Q, V, path, instants,
@@ -427,7 +429,7 @@ def adaptive_one(
     """
     kind = trees, loops, settles, projected, dependent
     marks = np.zeros((int(T.ints[N_LAWS]) if switching else 0, MARKS))
-    room = make_march_room(T, f, 16, Q.dtype, 1)
+    room = make_march_workspace(T, f, 16, Q.dtype, 1)
     found = _adaptive(
         *room, ranks, marks, np.zeros(SEARCH), A, B, C, D, E3, E5, t0, t1, h, rtol, atol,
         most, *kind, switching, held, t_out, q0, v0, Q, V, path, instants, Q.dtype.type(0.0).item(),

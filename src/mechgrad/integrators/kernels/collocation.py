@@ -94,12 +94,12 @@ def length_across(usual, ahead):
 
 
 @inner
-def begin_collocation(K, n, past, like):
+def begin_collocation(K, n, past, scalar):
     """Derivatives at all nodes as at the start, for the first sweep."""
     past[CHANGED], past[CHANGED_BEFORE] = 0.0, math.inf
     for j in range(N_NODES):
         for i in range(n):
-            store(K, (1 + j) * n + i, load(K, i, like))
+            store(K, (1 + j) * n + i, load(K, i, scalar))
 
 
 @inner
@@ -114,21 +114,21 @@ def no_more_sweeps(i, past):
 
 
 @inner
-def collocate(y, K, n, h, u, at, like):
+def collocate(y, K, n, h, u, at, scalar):
     """y + h sum_j b_j(u) K_j into `at`; K_j stands in slot j + 1 of K, behind the derivative at the start."""
     for i in range(n):
-        store(at, i, load(y, i, like))
+        store(at, i, load(y, i, scalar))
     for j in range(N_NODES):
         weight, high, low = 0.0, u - 0.5, -0.5
         for p in range(N_NODES):
             weight += LAGRANGE[j, p] * (high - low) / (p + 1)
             high, low = high * (u - 0.5), low * -0.5
         for i in range(n):
-            store(at, i, load(at, i, like) + load(K, (1 + j) * n + i, like) * (h * weight))
+            store(at, i, load(at, i, scalar) + load(K, (1 + j) * n + i, scalar) * (h * weight))
 
 
 @inner
-def node_done(atoms_i, s, J, q, v, a, m, y, before, K, slot, i, h, rtol, atol, n_q, past, like):
+def node_done(atoms_i, s, J, q, v, a, m, y, before, K, slot, i, h, rtol, atol, n_q, past, scalar):
     """Complete the derivative at a node, number i of all sweeps: take the influence of eps from its accelerations as
     far as nodes near a fold need it, note s^2 and the change from `before`; in the first sweep let those behind it go
     on as here."""
@@ -137,30 +137,30 @@ def node_done(atoms_i, s, J, q, v, a, m, y, before, K, slot, i, h, rtol, atol, n
     saddle_refine(s.P, s.pivots_P, J, s.c, s.x, n_v, m, REFINEMENTS, ROUNDING, s.work)
     for j in range(n_v):
         a[j] = s.x[j]
-    joined(atoms_i, q, v, a, n_q, K, slot, like)
+    joined(atoms_i, q, v, a, n_q, K, slot, scalar)
     share = weakest(s.P, s.pivots_P, J, s.eps, n_v, m, s.x)
     past[AT_NODES + slot - 1] = 1.0 / share - 1.0 if share > 0.0 else math.inf
     for j in range(n):
-        change = h * abs(load(K, slot * n + j, like) - load(before, j, like))
-        past[CHANGED] = max(past[CHANGED], change / (atol + rtol * abs(load(y, j, like))))
+        change = h * abs(load(K, slot * n + j, scalar) - load(before, j, scalar))
+        past[CHANGED] = max(past[CHANGED], change / (atol + rtol * abs(load(y, j, scalar))))
     if i <= N_NODES:
         here, older = NODES[slot - 1], NODES[slot - 2] if slot > 1 else 0.0
         for later in range(slot, N_NODES):
             share = (NODES[later] - here) / (here - older)
             for j in range(n):
-                x = load(K, slot * n + j, like)
-                store(K, (1 + later) * n + j, x + (x - load(K, (slot - 1) * n + j, like)) * share)
+                x = load(K, slot * n + j, scalar)
+                store(K, (1 + later) * n + j, x + (x - load(K, (slot - 1) * n + j, scalar)) * share)
 
 
 @inner
-def error_of_collocation(y, new, K, rtol, atol, h, n, past, like):
+def error_of_collocation(y, new, K, rtol, atol, h, n, past, scalar):
     """Estimated error beside the tolerance: what the highest polynomial adds on the way, or the last sweep."""
     total = 0.0
     for i in range(n):
-        x = like * 0.0
+        x = scalar * 0.0
         for j in range(N_NODES):
-            x = x + load(K, (1 + j) * n + i, like) * HIGHEST[j]
-        size = atol + rtol * max(abs(load(y, i, like)), abs(load(new, i, like)))
+            x = x + load(K, (1 + j) * n + i, scalar) * HIGHEST[j]
+        size = atol + rtol * max(abs(load(y, i, scalar)), abs(load(new, i, scalar)))
         total += (SHARE * h * abs(x) / size) ** 2
     return max(math.sqrt(total / n), SHARE * past[CHANGED])
 

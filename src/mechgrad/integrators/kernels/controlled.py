@@ -18,10 +18,10 @@ from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import log_root_det, nearly_lost, saddle_factor, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
-from mechgrad.integrators.kernels.implicit import felt_again, felt_once, make_room
+from mechgrad.integrators.kernels.implicit import felt_again, felt_once, make_workspace
 from mechgrad.kernels.columns import put_row
 from mechgrad.kernels.interrupt import ask, first_asked
-from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
+from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, wrapper
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.records import refer
 from mechgrad.model.mechanism import N_CONSTRAINTS
@@ -87,8 +87,8 @@ def _keep_tangential(T, w, s, e):
 @kernel
 def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V, A, X, L, S, norms, iterations):
     T, w, s, p, o = refer(T), refer(w), refer(s), refer(p), refer(o)
-    like = T.atoms_f[0, 0] * 0.0
-    begin(T, w, like)
+    scalar = T.atoms_f[0, 0] * 0.0
+    begin(T, w, scalar)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
     d, part, lam, lam1, solved = o.d, o.spare, o.lam, o.lam1, o.solved
     t0, t, h, before, steps, rejected, growth, count = c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
@@ -117,7 +117,7 @@ def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V
         for j in range(x.size):
             x[j] = x0[j]
         reason, passes, _ = implicit_step(
-            T, w, s, p, step, t + step, q0, v0, a0, x0, q, v, a, x, lam1, d, solved, o.norms, plain(0), like
+            T, w, s, p, step, t + step, q0, v0, a0, x0, q, v, a, x, lam1, d, solved, o.norms, runtime_int(0), scalar
         )
         count += passes
         if reason != DONE:
@@ -207,13 +207,13 @@ def _march_controlled(T, w, s, p, o, c, t1, rtol, atol, most, t_out, first, Q, V
     return out + 1, reason
 
 
-@caller
-def controlled_room(T, Q, V, A, X, L):
+@wrapper
+def controlled_workspace(T, Q, V, A, X, L):
     """What a march with control keeps between its parts; it begins with row 0."""
-    return make_work(T), make_solver(T), make_room(T, Q, V, A, X, L)
+    return make_work(T), make_solver(T), make_workspace(T, Q, V, A, X, L)
 
 
-@caller
+@wrapper
 def march_controlled(T, room, p, c, t1, rtol, atol, most, t_out, first, Q, V, A, X, L, S, norms, iterations):
     """Steps whose local error, in proportion to their length, stays within tolerance.
 

@@ -9,16 +9,16 @@ from mechgrad.kernels.lanes import load
 
 
 @inner
-def error_of_step(y, new, K, E3, E5, rtol, atol, step, n, like):
+def error_of_step(y, new, K, E3, E5, rtol, atol, step, n, scalar):
     """Estimated error of a step beside the tolerance."""
     five, three = 0.0, 0.0
     for j in range(n):
-        x5, x3 = like * 0.0, like * 0.0
+        x5, x3 = scalar * 0.0, scalar * 0.0
         for m in range(13):
-            k = load(K, m * n + j, like)
+            k = load(K, m * n + j, scalar)
             x5 = x5 + k * E5[m]
             x3 = x3 + k * E3[m]
-        size = atol + rtol * max(abs(load(y, j, like)), abs(load(new, j, like)))
+        size = atol + rtol * max(abs(load(y, j, scalar)), abs(load(new, j, scalar)))
         five += (abs(x5) / size) ** 2
         three += (abs(x3) / size) ** 2
     scale = five + 0.01 * three
@@ -26,20 +26,20 @@ def error_of_step(y, new, K, E3, E5, rtol, atol, step, n, like):
 
 
 @inner
-def error_of_rates(K, E3, E5, rtol, n_q, n, like):
+def error_of_rates(K, E3, E5, rtol, n_q, n, scalar):
     """Estimated error of the mean derivative over a step beside the derivative's own size: of velocities and of
     accelerations, each component and at least a hundredth of the largest."""
     largest_q, largest_v = 1e-300, 1e-300
     for m in range(13):
         for j in range(n_q):
-            largest_q = max(largest_q, abs(load(K, m * n + j, like)))
+            largest_q = max(largest_q, abs(load(K, m * n + j, scalar)))
         for j in range(n_q, n):
-            largest_v = max(largest_v, abs(load(K, m * n + j, like)))
+            largest_v = max(largest_v, abs(load(K, m * n + j, scalar)))
     five, three = 0.0, 0.0
     for j in range(n):
-        x5, x3, size = like * 0.0, like * 0.0, 0.01 * (largest_q if j < n_q else largest_v)
+        x5, x3, size = scalar * 0.0, scalar * 0.0, 0.01 * (largest_q if j < n_q else largest_v)
         for m in range(13):
-            k = load(K, m * n + j, like)
+            k = load(K, m * n + j, scalar)
             x5 = x5 + k * E5[m]
             x3 = x3 + k * E3[m]
             size = max(size, abs(k))

@@ -25,7 +25,7 @@ from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.columns import put_row
 from mechgrad.kernels.interrupt import ask, first_asked
-from mechgrad.kernels.jit import caller, inlined, inner, kernel, plain
+from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, wrapper
 from mechgrad.kernels.records import refer
 from mechgrad.model.joints.base import BALL, REVOLUTE
 from mechgrad.model.mechanism import N_ALL, N_HOLONOMIC, N_ROWS
@@ -84,7 +84,7 @@ def felt_again(T, w, p, s):
     return share / (near + share)
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Room of a march: states before and after a step, and what guesses remember; see `march` for the letters."""
 
     q0: np.ndarray
@@ -106,11 +106,11 @@ class Room(NamedTuple):
     z: np.ndarray  # of the independent coordinates: six vectors
 
 
-def make_room(T, Q, V, A, X, L):
+def make_workspace(T, Q, V, A, X, L):
     """Room that holds the state in row 0."""
     q, v, a, x, lam = Q[0], V[0], A[0], X[0], L[0]
     z = np.empty(6 * int(T.ints[N_ALL] - T.ints[N_ROWS]), Q.dtype)  # at most: some of these rows are chosen
-    return Room(
+    return Workspace(
         q.copy(), v.copy(), a.copy(), x.copy(), lam.copy(), q.copy(), v.copy(), a.copy(), x.copy(), v.copy(), x.copy(),
         x.copy(), x.copy(), np.zeros(6), v.copy(), lam.copy(), z,
     )  # fmt: skip
@@ -131,10 +131,10 @@ def _report(out, o, q, v, a, x, Q, V, A, X, L, S, norms):
 @kernel
 def _march(T, w, s, p, o, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     T, w, s, p, o = refer(T), refer(w), refer(s), refer(p), refer(o)
-    like = T.atoms_f[0, 0] * 0.0
-    begin(T, w, like)
+    scalar = T.atoms_f[0, 0] * 0.0
+    begin(T, w, scalar)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
-    factored, step, n, m = plain(0), plain(0), o.v.size, o.lam.size
+    factored, step, n, m = runtime_int(0), runtime_int(0), o.v.size, o.lam.size
     asked = first_asked(n + m)
     rest = asked
     for out in range(1, Q.shape[0]):
@@ -149,7 +149,26 @@ def _march(T, w, s, p, o, ranks, h, t0, every, Q, V, A, X, L, S, norms, iteratio
             step += 1
             guess(x, o.solved, o.before, o.older, step)
             reason, passes, factored = implicit_step(
-                T, w, s, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.lam, o.d, o.solved, o.norms, factored, like
+                T,
+                w,
+                s,
+                p,
+                h,
+                t0 + step * h,
+                q0,
+                v0,
+                a0,
+                x0,
+                q,
+                v,
+                a,
+                x,
+                o.lam,
+                o.d,
+                o.solved,
+                o.norms,
+                factored,
+                scalar,
             )
             if reason != DONE:
                 return out, reason, t0 + step * h
@@ -169,7 +188,7 @@ def _march(T, w, s, p, o, ranks, h, t0, every, Q, V, A, X, L, S, norms, iteratio
     return Q.shape[0], DONE, t0 + step * h
 
 
-@caller
+@wrapper
 def march(T, p, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     """Steps h from the states in row 0 of Q, V, A, X, L; every `every`-th state goes to the next row, and with it S,
     the memory as Newton's iteration left it before projections.
@@ -177,7 +196,7 @@ def march(T, p, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     ranks: log s at the last three steps (`touches_zero`), goes on from call to call; `no_ranks` to begin with. t0: time
     of row 0. norms: as `implicit_step` leaves them. Returns (rows written, reason, time).
     """
-    w, s, o = make_work(T), make_solver(T), make_room(T, Q, V, A, X, L)
+    w, s, o = make_work(T), make_solver(T), make_workspace(T, Q, V, A, X, L)
     return _march(T, w, s, p, o, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations)
 
 
@@ -192,26 +211,30 @@ def _leaps(v0, a0, v, a, h):
 
 
 @inner
-def _renewed(T, w, s, c, q0, v0, a0, x0, solved, t, like):
+def _renewed(T, w, s, c, q0, v0, a0, x0, solved, t, scalar):
     """After a change of choice: the memory of coordinates that were chosen anew is their second rate. Returns the
     orientation of W."""
-    place_chosen(T, w, c, q0, v0, a0, t, like)
+    place_chosen(T, w, c, q0, v0, a0, t, scalar)
     if not c.counts[NAMED]:
         for k in range(c.pick.size - c.counts[RANK]):
             x0[k] = w.seconds[c.pick[c.counts[RANK] + k]]
             solved[k] = x0[k]
-    factor_W(T, w, s, c, like)
+    factor_W(T, w, s, c, scalar)
     return orientation(s.P, s.pivots_P, v0.size)
 
 
 @kernel
 def _march_independent(T, w, s, c, p, o, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     T, w, s, c, p, o = refer(T), refer(w), refer(s), refer(c), refer(p), refer(o)
-    like = T.atoms_f[0, 0] * 0.0
-    begin(T, w, like)
+    scalar = T.atoms_f[0, 0] * 0.0
+    begin(T, w, scalar)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
-    factored, step, known = plain(0), plain(0), plain(0)  # known: steps since the coordinates were chosen
-    facing = begin_choice(T, w, s, c, q0, v0, t0, like)
+    factored, step, known = (
+        runtime_int(0),
+        runtime_int(0),
+        runtime_int(0),
+    )  # known: steps since the coordinates were chosen
+    facing = begin_choice(T, w, s, c, q0, v0, t0, scalar)
     asked = first_asked(o.v.size + o.lam.size)
     rest = asked
     for out in range(1, Q.shape[0]):
@@ -223,18 +246,18 @@ def _march_independent(T, w, s, c, p, o, ranks, h, t0, every, Q, V, A, X, L, S, 
                 rest = asked
                 if asked < 0:
                     return out, INTERRUPTED, t0 + step * h
-            changed = look(T, w, s, c, q0, v0, t0 + step * h, like)
+            changed = look(T, w, s, c, q0, v0, t0 + step * h, scalar)
             step += 1
             tried = False
             while True:
                 if changed:
-                    facing = _renewed(T, w, s, c, q0, v0, a0, x0, o.solved, t0 + (step - 1) * h, like)
+                    facing = _renewed(T, w, s, c, q0, v0, a0, x0, o.solved, t0 + (step - 1) * h, scalar)
                     known, factored, ranks[1], ranks[2] = 0, 0, math.nan, math.nan
                 known += 1
                 guess(x, o.solved, o.before, o.older, known)
                 reason, passes, factored = independent_step(
                     T, w, s, c, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.lam, o.d, o.z, o.solved, o.norms,
-                    factored, like,
+                    factored, scalar,
                 )  # fmt: skip
                 size = c.sizes[NOW]
                 if reason == DONE and not c.counts[HOLDS]:
@@ -247,7 +270,7 @@ def _march_independent(T, w, s, c, p, o, ranks, h, t0, every, Q, V, A, X, L, S, 
                     break
                 # the best choice may carry the step where that of some time ago did not
                 tried = True
-                changed = choose_again(T, w, s, c, q0, v0, t0 + (step - 1) * h, np.inf, like)
+                changed = choose_again(T, w, s, c, q0, v0, t0 + (step - 1) * h, np.inf, scalar)
                 if not changed:
                     break
             if reason != DONE:
@@ -267,21 +290,21 @@ def _march_independent(T, w, s, c, p, o, ranks, h, t0, every, Q, V, A, X, L, S, 
     return Q.shape[0], DONE, t0 + step * h
 
 
-@caller
+@wrapper
 def march_independent(T, c, p, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     """`march` of the Matrix R formulation with the `Choice` c, which is changed on the way; X holds the memory of the
     independent coordinates in its first columns, ranks log |det W|."""
-    w, s, o = make_work(T), make_solver(T), make_room(T, Q, V, A, X, L)
+    w, s, o = make_work(T), make_solver(T), make_workspace(T, Q, V, A, X, L)
     return _march_independent(T, w, s, c, p, o, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations)
 
 
 @kernel
 def _march_fixed_point(T, w, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     T, w, p, o = refer(T), refer(w), refer(p), refer(o)
-    like = T.atoms_f[0, 0] * 0.0
-    begin(T, w, like)
+    scalar = T.atoms_f[0, 0] * 0.0
+    begin(T, w, scalar)
     q0, v0, a0, x0, q, v, a, x = o.q0, o.v0, o.a0, o.x0, o.q, o.v, o.a, o.x
-    step = plain(0)
+    step = runtime_int(0)
     asked = first_asked(o.v.size)
     rest = asked
     for out in range(1, Q.shape[0]):
@@ -296,7 +319,7 @@ def _march_fixed_point(T, w, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterat
             step += 1
             guess(x, o.solved, o.before, o.older, step)
             reason, passes = fixed_point_step(
-                T, w, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.d, o.spare, o.solved, like
+                T, w, p, h, t0 + step * h, q0, v0, a0, x0, q, v, a, x, o.d, o.spare, o.solved, scalar
             )
             if reason != DONE:
                 return out, reason, t0 + step * h
@@ -307,8 +330,8 @@ def _march_fixed_point(T, w, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterat
     return Q.shape[0], DONE, t0 + step * h
 
 
-@caller
+@wrapper
 def march_fixed_point(T, p, ranks, h, t0, every, Q, V, A, X, L, S, norms, iterations):
     """`march` by fixed-point iteration on the accelerations, for mechanisms without constraints (and ranks)."""
-    w, o = make_work(T), make_room(T, Q, V, A, X, L)
+    w, o = make_work(T), make_workspace(T, Q, V, A, X, L)
     return _march_fixed_point(T, w, p, o, h, t0, every, Q, V, A, X, L, S, norms, iterations)

@@ -71,58 +71,58 @@ REFERENCE = 15
 
 
 @inlined
-def _centre_of_mass(atoms_i, atoms_f, i, frames, like):
+def _centre_of_mass(atoms_i, atoms_f, i, frames, scalar):
     """Centre of mass of atom i's body from the atom's origin, world axes; zero where there is no mass."""
     if atoms_i[i, HAS_MASS] == 0:
-        return zero3(like)
+        return zero3(scalar)
     o = i * FRAME
     return combine(
         atoms_f[i, COM], atoms_f[i, COM + 1], atoms_f[i, COM + 2],
-        get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like),
+        get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar),
     )  # fmt: skip
 
 
 @inlined
-def _joint_rates(atoms_i, i, v, twists, like):
+def _joint_rates(atoms_i, i, v, twists, scalar):
     """Angular and linear part that the numbers v give to the columns of atom i: (sum_j s_j v_j, 0) or (0, s v)."""
     kind, j = atoms_i[i, KIND], atoms_i[i, V_AT]
-    spin, slide = zero3(like), zero3(like)
+    spin, slide = zero3(scalar), zero3(scalar)
     if kind == REVOLUTE:
-        spin = scale(load(v, j, like), get3(twists, j * TWIST, like))
+        spin = scale(load(v, j, scalar), get3(twists, j * TWIST, scalar))
     elif kind == PRISMATIC:
-        slide = scale(load(v, j, like), get3(twists, j * TWIST + 3, like))
+        slide = scale(load(v, j, scalar), get3(twists, j * TWIST + 3, scalar))
     elif kind == BALL:
-        v0, v1, v2 = get3(v, j, like)
+        v0, v1, v2 = get3(v, j, scalar)
         o = j * TWIST
-        spin = combine(v0, v1, v2, get3(twists, o, like), get3(twists, o + 6, like), get3(twists, o + 12, like))
+        spin = combine(v0, v1, v2, get3(twists, o, scalar), get3(twists, o + 6, scalar), get3(twists, o + 12, scalar))
     return spin, slide
 
 
 @inner
-def recursion_outward(atoms_i, atoms_f, q, v, a, reference, frames, twists, motions, like):
+def recursion_outward(atoms_i, atoms_f, q, v, a, reference, frames, twists, motions, scalar):
     """Fill motions, REFERENCE slots per atom and for the world, from what `outward` left in frames and twists."""
     n_atoms = atoms_i.shape[0]
-    clear(motions, n_atoms * REFERENCE, REFERENCE, like)
-    put3(motions, n_atoms * REFERENCE + SECOND_RATE, get3(frames, n_atoms * FRAME + DV, like))
+    clear(motions, n_atoms * REFERENCE, REFERENCE, scalar)
+    put3(motions, n_atoms * REFERENCE + SECOND_RATE, get3(frames, n_atoms * FRAME + DV, scalar))
     for i in range(n_atoms):
         parent = atoms_i[i, PARENT]
         h = parent if parent >= 0 else n_atoms
         o, p, k = i * FRAME, h * FRAME, h * REFERENCE
-        centre = _centre_of_mass(atoms_i, atoms_f, i, frames, like)
+        centre = _centre_of_mass(atoms_i, atoms_f, i, frames, scalar)
         if reference == ABOUT_ORIGIN:
-            arm, step = sub(zero3(like), get3(frames, o + AT, like)), zero3(like)
+            arm, step = sub(zero3(scalar), get3(frames, o + AT, scalar)), zero3(scalar)
             centre = sub(centre, arm)
         else:
             # by the lengths of the mechanism: a difference of positions would lose digits far from the origin
-            bx, by, bz = get3(frames, p + AX, like), get3(frames, p + AY, like), get3(frames, p + AZ, like)
-            arm, centre = centre, zero3(like)
+            bx, by, bz = get3(frames, p + AX, scalar), get3(frames, p + AY, scalar), get3(frames, p + AZ, scalar)
+            arm, centre = centre, zero3(scalar)
             step = combine(atoms_f[i, ORIGIN], atoms_f[i, ORIGIN + 1], atoms_f[i, ORIGIN + 2], bx, by, bz)
-            step = add(sub(step, get3(motions, k + ARM, like)), arm)
+            step = add(sub(step, get3(motions, k + ARM, scalar)), arm)
             if atoms_i[i, KIND] == PRISMATIC:
-                step = add(step, scale(load(q, atoms_i[i, Q_AT], like), get3(frames, o + AZ, like)))
-        w, dw, w_i = get3(frames, p + W, like), get3(frames, p + DW, like), get3(frames, o + W, like)
-        spin, slide = _joint_rates(atoms_i, i, v, twists, like)
-        spin_change, slide_change = _joint_rates(atoms_i, i, a, twists, like)
+                step = add(step, scale(load(q, atoms_i[i, Q_AT], scalar), get3(frames, o + AZ, scalar)))
+        w, dw, w_i = get3(frames, p + W, scalar), get3(frames, p + DW, scalar), get3(frames, o + W, scalar)
+        spin, slide = _joint_rates(atoms_i, i, v, twists, scalar)
+        spin_change, slide_change = _joint_rates(atoms_i, i, a, twists, scalar)
         change = add(add(cross(w, step), cross(spin, arm)), slide)
         turn = add(cross(cross(w, spin), arm), cross(spin, cross(w_i, arm)))
         bias = add(add(cross(w, change), turn), cross(w, slide))
@@ -131,20 +131,20 @@ def recursion_outward(atoms_i, atoms_f, q, v, a, reference, frames, twists, moti
         put3(motions, at + STEP, step)
         put3(motions, at + ARM, arm)
         put3(motions, at + CENTRE, centre)
-        put3(motions, at + RATE, add(get3(motions, k + RATE, like), change))
-        put3(motions, at + SECOND_RATE, add(get3(motions, k + SECOND_RATE, like), second))
+        put3(motions, at + RATE, add(get3(motions, k + RATE, scalar), change))
+        put3(motions, at + SECOND_RATE, add(get3(motions, k + SECOND_RATE, scalar), second))
 
 
 @inner
-def com_outward(atoms_i, atoms_f, q, v, a, frames, twists, motions, like):
+def com_outward(atoms_i, atoms_f, q, v, a, frames, twists, motions, scalar):
     """`outward`, then the recursion about centres of mass. Returns what `outward` does."""
-    check = outward(atoms_i, atoms_f, q, v, a, frames, twists, like)
-    recursion_outward(atoms_i, atoms_f, q, v, a, ABOUT_COM, frames, twists, motions, like)
+    check = outward(atoms_i, atoms_f, q, v, a, frames, twists, scalar)
+    recursion_outward(atoms_i, atoms_f, q, v, a, ABOUT_COM, frames, twists, motions, scalar)
     return check
 
 
 @inlined
-def _moments_about_centre(atoms_f, i, frames, like):
+def _moments_about_centre(atoms_f, i, frames, scalar):
     """Second moments of atom i's body about its centre of mass, in world axes."""
     o, k = i * FRAME, MOMENTS
     local = (
@@ -155,20 +155,20 @@ def _moments_about_centre(atoms_f, i, frames, like):
         atoms_f[i, k + 4],
         atoms_f[i, k + 5],
     )
-    return rotated_six(local, get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like))
+    return rotated_six(local, get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar))
 
 
 @inlined
-def column_about(kind, j, arm, twists, like):
+def column_about(kind, j, arm, twists, scalar):
     """b_j as (angular, linear): only the axis is taken from the twist, whose moment is about the world's origin."""
     if kind == PRISMATIC:
-        return zero3(like), get3(twists, j * TWIST + 3, like)
-    s = get3(twists, j * TWIST, like)
+        return zero3(scalar), get3(twists, j * TWIST + 3, scalar)
+    s = get3(twists, j * TWIST, scalar)
     return s, cross(s, arm)
 
 
 @inner
-def accumulated_residual(atoms_i, atoms_f, frames, twists, motions, wrenches, r, like):
+def accumulated_residual(atoms_i, atoms_f, frames, twists, motions, wrenches, r, scalar):
     """r = b^T H: the generalized forces that the motion needs, weight included.
 
     On entry `wrenches` holds, per atom, force and moment about the world's origin that its body needs beside inertia
@@ -178,14 +178,14 @@ def accumulated_residual(atoms_i, atoms_f, frames, twists, motions, wrenches, r,
     n_atoms = atoms_i.shape[0]
     for i in range(n_atoms):
         o, at, k = i * FRAME, i * REFERENCE, i * WRENCH
-        force = get3(wrenches, k + FORCE, like)
-        point = add(get3(frames, o + AT, like), get3(motions, at + ARM, like))
-        moment = sub(get3(wrenches, k + MOMENT, like), cross(point, force))
+        force = get3(wrenches, k + FORCE, scalar)
+        point = add(get3(frames, o + AT, scalar), get3(motions, at + ARM, scalar))
+        moment = sub(get3(wrenches, k + MOMENT, scalar), cross(point, force))
         if atoms_i[i, HAS_MASS]:
-            w, dw, c = get3(frames, o + W, like), get3(frames, o + DW, like), get3(motions, at + CENTRE, like)
-            S = _moments_about_centre(atoms_f, i, frames, like)
+            w, dw, c = get3(frames, o + W, scalar), get3(frames, o + DW, scalar), get3(motions, at + CENTRE, scalar)
+            S = _moments_about_centre(atoms_f, i, frames, scalar)
             trace = S[0] + S[3] + S[5]
-            second = add(get3(motions, at + SECOND_RATE, like), add(cross(dw, c), cross(w, cross(w, c))))
+            second = add(get3(motions, at + SECOND_RATE, scalar), add(cross(dw, c), cross(w, cross(w, c))))
             inertia_force = scale(atoms_f[i, MASS], second)
             # w x J w with J = tr(S) - S: the trace turns nothing
             turn = sub(sub(scale(trace, dw), sym_mul(S, dw)), cross(w, sym_mul(S, w)))
@@ -195,85 +195,85 @@ def accumulated_residual(atoms_i, atoms_f, frames, twists, motions, wrenches, r,
         put3(wrenches, k + MOMENT, moment)
     for i in range(n_atoms - 1, -1, -1):
         kind, parent = atoms_i[i, KIND], atoms_i[i, PARENT]
-        force, moment = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
-        arm = get3(motions, i * REFERENCE + ARM, like)
+        force, moment = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
+        arm = get3(motions, i * REFERENCE + ARM, scalar)
         for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns_of_kind(kind)):
-            s, m = column_about(kind, j, arm, twists, like)
+            s, m = column_about(kind, j, arm, twists, scalar)
             store(r, j, dot(s, moment) + dot(m, force))
         if parent >= 0:
-            step = get3(motions, i * REFERENCE + STEP, like)
-            add3(wrenches, parent * WRENCH + FORCE, force, like)
-            add3(wrenches, parent * WRENCH + MOMENT, add(moment, cross(step, force)), like)
+            step = get3(motions, i * REFERENCE + STEP, scalar)
+            add3(wrenches, parent * WRENCH + FORCE, force, scalar)
+            add3(wrenches, parent * WRENCH + MOMENT, add(moment, cross(step, force)), scalar)
 
 
 @inlined
-def _add_moments(inertia, i, mass, h, S, by, like):
+def _add_moments(inertia, i, mass, h, S, by, scalar):
     """Add the mass moments (mass, h, S) about a point to those of atom i, whose point is `by` before it."""
     shifted = add(h, scale(mass, by))
     # S + h by^T + by (h + m by)^T, symmetric as a whole
     S = dyad_added(dyad_added(S, h, by), by, shifted)
-    add3(inertia, i * INERTIA + FIRST, shifted, like)
-    add3(inertia, i * INERTIA + SECOND, (S[0], S[1], S[2]), like)
-    add3(inertia, i * INERTIA + SECOND + 3, (S[3], S[4], S[5]), like)
+    add3(inertia, i * INERTIA + FIRST, shifted, scalar)
+    add3(inertia, i * INERTIA + SECOND, (S[0], S[1], S[2]), scalar)
+    add3(inertia, i * INERTIA + SECOND + 3, (S[3], S[4], S[5]), scalar)
 
 
 @inner
-def accumulated_mass(atoms_i, atoms_f, columns_i, start, frames, twists, motions, inertia, M, like):
+def accumulated_mass(atoms_i, atoms_f, columns_i, start, frames, twists, motions, inertia, M, scalar):
     """Fill M, stored by chains as in `mass_by_chains`. Slots of `inertia`: INERTIA per atom."""
     n_atoms = atoms_i.shape[0]
-    clear(inertia, 0, n_atoms * INERTIA, like)
+    clear(inertia, 0, n_atoms * INERTIA, scalar)
     for i in range(n_atoms - 1, -1, -1):
         at, kind, parent = i * REFERENCE, atoms_i[i, KIND], atoms_i[i, PARENT]
         if atoms_i[i, HAS_MASS]:
-            S = _moments_about_centre(atoms_f, i, frames, like)
-            _add_moments(inertia, i, atoms_f[i, MASS], zero3(like), S, get3(motions, at + CENTRE, like), like)
-        h, S = get3(inertia, i * INERTIA + FIRST, like), get6(inertia, i * INERTIA + SECOND, like)
+            S = _moments_about_centre(atoms_f, i, frames, scalar)
+            _add_moments(inertia, i, atoms_f[i, MASS], zero3(scalar), S, get3(motions, at + CENTRE, scalar), scalar)
+        h, S = get3(inertia, i * INERTIA + FIRST, scalar), get6(inertia, i * INERTIA + SECOND, scalar)
         mass, trace = atoms_f[i, BEYOND], S[0] + S[3] + S[5]
-        arm = get3(motions, at + ARM, like)
+        arm = get3(motions, at + ARM, scalar)
         for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns_of_kind(kind)):
-            s, m = column_about(kind, j, arm, twists, like)
+            s, m = column_about(kind, j, arm, twists, scalar)
             moment, force = inertia_w(trace, S, h, s, m), inertia_v(mass, h, s, m)
             slot, c, atom = start[j], j, i
             while c >= 0:
                 while atom != columns_i[c, C_ATOM]:
-                    moment = add(moment, cross(get3(motions, atom * REFERENCE + STEP, like), force))
+                    moment = add(moment, cross(get3(motions, atom * REFERENCE + STEP, scalar), force))
                     atom = atoms_i[atom, PARENT]
-                arm_c = get3(motions, atom * REFERENCE + ARM, like)
-                s_c, m_c = column_about(atoms_i[atom, KIND], c, arm_c, twists, like)
+                arm_c = get3(motions, atom * REFERENCE + ARM, scalar)
+                s_c, m_c = column_about(atoms_i[atom, KIND], c, arm_c, twists, scalar)
                 store(M, slot, dot(s_c, moment) + dot(m_c, force))
                 c = columns_i[c, C_PARENT]
                 slot += 1
         if parent >= 0:
-            _add_moments(inertia, parent, mass, h, S, get3(motions, at + STEP, like), like)
+            _add_moments(inertia, parent, mass, h, S, get3(motions, at + STEP, scalar), scalar)
 
 
 @allocating
-def semi_recursive(atoms_i, atoms_f, columns_i, start, positions, pairs_t, reference, q, v, a, M, r, like):
+def semi_recursive(atoms_i, atoms_f, columns_i, start, positions, pairs_t, reference, q, v, a, M, r, scalar):
     """Rows of q, v, a to rows of M (nt, nnz) and r (nt, n_v). Returns the first row of a block with a bad number, or
     -1."""
     n_atoms, n_q, n_v, nnz = atoms_i.shape[0], q.shape[1], v.shape[1], M.shape[1]
-    n = width(like)
+    n = width(scalar)
     q_, v_, a_ = np.empty(n_q * n, r.dtype), np.empty(n_v * n, r.dtype), np.empty(n_v * n, r.dtype)
     frames, twists = np.empty((n_atoms + 1) * FRAME * n, r.dtype), np.empty(n_v * TWIST * n, r.dtype)
     motions = np.empty((n_atoms + 1) * REFERENCE * n, r.dtype)
     wrenches, inertia = np.empty(n_atoms * WRENCH * n, r.dtype), np.empty(n_atoms * INERTIA * n, r.dtype)
     chains, packed = np.empty(positions.size * n, r.dtype), np.empty(nnz * n, r.dtype)
     r_ = np.empty(n_v * n, r.dtype)
-    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
-        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like)
+        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar)
         if any_not_less(check, 1.0):
             return row
-        recursion_outward(atoms_i, atoms_f, q_, v_, a_, reference, frames, twists, motions, like)
-        clear(wrenches, 0, n_atoms * WRENCH, like)
-        accumulated_residual(atoms_i, atoms_f, frames, twists, motions, wrenches, r_, like)
-        accumulated_mass(atoms_i, atoms_f, columns_i, start, frames, twists, motions, inertia, chains, like)
+        recursion_outward(atoms_i, atoms_f, q_, v_, a_, reference, frames, twists, motions, scalar)
+        clear(wrenches, 0, n_atoms * WRENCH, scalar)
+        accumulated_residual(atoms_i, atoms_f, frames, twists, motions, wrenches, r_, scalar)
+        accumulated_mass(atoms_i, atoms_f, columns_i, start, frames, twists, motions, inertia, chains, scalar)
         for k in range(positions.size):
-            value = load(chains, k, like)
+            value = load(chains, k, scalar)
             store(packed, positions[k], value)
             store(packed, pairs_t[k], value)
-        scatter(packed, 0, M, row, like)
-        scatter(r_, 0, r, row, like)
+        scatter(packed, 0, M, row, scalar)
+        scatter(r_, 0, r, row, scalar)
     return -1
 
 

@@ -72,16 +72,16 @@ CHANGE_V, CHANGE_W = FORCE, MOMENT
 
 
 @inner
-def body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, like):
+def body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, scalar):
     """Inertia force and moment of every atom's body, weight included, and its inertia as a 6x6 matrix."""
-    zero = like * 0.0
+    zero = scalar * 0.0
     for i in range(atoms_i.shape[0]):
         k = i * ARTICULATED
         if atoms_i[i, HAS_MASS]:
-            h, S = mass_moments(atoms_f, i, frames, like)
+            h, S = mass_moments(atoms_f, i, frames, scalar)
             o = i * FRAME
-            w, vel = get3(frames, o + W, like), get3(frames, o + V, like)
-            dw, dv = get3(frames, o + DW, like), get3(frames, o + DV, like)
+            w, vel = get3(frames, o + W, scalar), get3(frames, o + V, scalar)
+            dw, dv = get3(frames, o + DW, scalar), get3(frames, o + DV, scalar)
             mass = zero + atoms_f[i, MASS]
             force, moment, _ = wrench_of(mass, h, S, w, vel, dw, dv)
             put3(wrenches, i * WRENCH + FORCE, force)
@@ -95,8 +95,8 @@ def body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, lik
             put3(inertias, k + LINEAR + 3, (mass, zero, mass))
             store(inertias, k + SPREAD, S[0] + S[3] + S[5])
         else:
-            clear(wrenches, i * WRENCH, WRENCH, like)
-            clear(inertias, k, ARTICULATED, like)
+            clear(wrenches, i * WRENCH, WRENCH, scalar)
+            clear(inertias, k, ARTICULATED, scalar)
 
 
 @inlined
@@ -135,7 +135,7 @@ def pivot_terms(mass, spread, s, r):
 
 
 @inner
-def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, like):
+def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar):
     """Accelerations `a` (n_v slots) of one state, from the twists of `outward` at a = 0 and the generalized forces.
 
     On entry `wrenches` (WRENCH slots per atom) and `inertias` (ARTICULATED per atom) are those of
@@ -144,56 +144,56 @@ def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias,
 
     Returns 0, or 1 + j in samples where column j is the first whose pivot vanishes.
     """
-    failed, half = 0.0 * like, 0.5 + 0.0 * like
+    failed, half = 0.0 * scalar, 0.5 + 0.0 * scalar
     n_atoms = atoms_i.shape[0]
     for i in range(n_atoms - 1, -1, -1):
         k = i * ARTICULATED
-        A, C = get6(inertias, k + ANGULAR, like), get6(inertias, k + LINEAR, like)
-        B = get9(inertias, k + COUPLING, like)
-        spread = load(inertias, k + SPREAD, like)
-        force, moment = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
+        A, C = get6(inertias, k + ANGULAR, scalar), get6(inertias, k + LINEAR, scalar)
+        B = get9(inertias, k + COUPLING, scalar)
+        spread = load(inertias, k + SPREAD, scalar)
+        force, moment = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
         first, parent = atoms_i[i, V_AT], atoms_i[i, PARENT]
         for j in range(first + columns_of_kind(atoms_i[i, KIND]) - 1, first - 1, -1):
-            s, r = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
+            s, r = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
             Uw, Uv = add(sym_mul(A, s), mat_mul(B, r)), add(mat_tmul(B, s), sym_mul(C, r))
             pivot = dot(s, Uw) + dot(r, Uv)
             least = PIVOT_TOLERANCE * pivot_terms(atoms_f[i, BEYOND], spread, s, r)
-            failed = where_less(least, pivot, failed, where_less(half, failed, failed, 1.0 + j + 0.0 * like))
+            failed = where_less(least, pivot, failed, where_less(half, failed, failed, 1.0 + j + 0.0 * scalar))
             inverse = reciprocal(pivot)
             gain_w, gain_v = scale(inverse, Uw), scale(inverse, Uv)
             e = k + (j - first) * ELIMINATED
             put3(inertias, e + GAIN_W, gain_w)
             put3(inertias, e + GAIN_V, gain_v)
             store(inertias, e + PIVOT, pivot)
-            u = load(tau, j, like) - (dot(s, moment) + dot(r, force))
+            u = load(tau, j, scalar) - (dot(s, moment) + dot(r, force))
             store(a, j, inverse * u)
             if j > first or parent >= 0:  # what the world would feel is nobody's concern
                 A, B, C = dyad_taken(A, Uw, gain_w), rows_taken(B, Uw, gain_v), dyad_taken(C, Uv, gain_v)
                 moment, force = add(moment, scale(u, gain_w)), add(force, scale(u, gain_v))
         if parent >= 0:
             p = parent * ARTICULATED
-            add3(inertias, p + ANGULAR, (A[0], A[1], A[2]), like)
-            add3(inertias, p + ANGULAR + 3, (A[3], A[4], A[5]), like)
-            add3(inertias, p + COUPLING, (B[0], B[1], B[2]), like)
-            add3(inertias, p + COUPLING + 3, (B[3], B[4], B[5]), like)
-            add3(inertias, p + COUPLING + 6, (B[6], B[7], B[8]), like)
-            add3(inertias, p + LINEAR, (C[0], C[1], C[2]), like)
-            add3(inertias, p + LINEAR + 3, (C[3], C[4], C[5]), like)
-            store(inertias, p + SPREAD, load(inertias, p + SPREAD, like) + spread)
-            add3(wrenches, parent * WRENCH + FORCE, force, like)
-            add3(wrenches, parent * WRENCH + MOMENT, moment, like)
+            add3(inertias, p + ANGULAR, (A[0], A[1], A[2]), scalar)
+            add3(inertias, p + ANGULAR + 3, (A[3], A[4], A[5]), scalar)
+            add3(inertias, p + COUPLING, (B[0], B[1], B[2]), scalar)
+            add3(inertias, p + COUPLING + 3, (B[3], B[4], B[5]), scalar)
+            add3(inertias, p + COUPLING + 6, (B[6], B[7], B[8]), scalar)
+            add3(inertias, p + LINEAR, (C[0], C[1], C[2]), scalar)
+            add3(inertias, p + LINEAR + 3, (C[3], C[4], C[5]), scalar)
+            store(inertias, p + SPREAD, load(inertias, p + SPREAD, scalar) + spread)
+            add3(wrenches, parent * WRENCH + FORCE, force, scalar)
+            add3(wrenches, parent * WRENCH + MOMENT, moment, scalar)
     for i in range(n_atoms):
         parent = atoms_i[i, PARENT]
-        dw, dv = zero3(like), zero3(like)
+        dw, dv = zero3(scalar), zero3(scalar)
         if parent >= 0:
-            dw = get3(wrenches, parent * WRENCH + CHANGE_W, like)
-            dv = get3(wrenches, parent * WRENCH + CHANGE_V, like)
+            dw = get3(wrenches, parent * WRENCH + CHANGE_W, scalar)
+            dv = get3(wrenches, parent * WRENCH + CHANGE_V, scalar)
         first = atoms_i[i, V_AT]
         for j in range(first, first + columns_of_kind(atoms_i[i, KIND])):
-            s, r = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
+            s, r = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
             e = i * ARTICULATED + (j - first) * ELIMINATED
-            gain_w, gain_v = get3(inertias, e + GAIN_W, like), get3(inertias, e + GAIN_V, like)
-            a_j = load(a, j, like) - (dot(gain_w, dw) + dot(gain_v, dv))
+            gain_w, gain_v = get3(inertias, e + GAIN_W, scalar), get3(inertias, e + GAIN_V, scalar)
+            a_j = load(a, j, scalar) - (dot(gain_w, dw) + dot(gain_v, dv))
             store(a, j, a_j)
             dw, dv = add(dw, scale(a_j, s)), add(dv, scale(a_j, r))
         put3(wrenches, i * WRENCH + CHANGE_W, dw)
@@ -202,30 +202,32 @@ def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias,
 
 
 @inner
-def state_accelerations(atoms_i, atoms_f, q, v, zero, tau, loads_i, loads, frames, twists, wrenches, inertias, a, like):
+def state_accelerations(
+    atoms_i, atoms_f, q, v, zero, tau, loads_i, loads, frames, twists, wrenches, inertias, a, scalar
+):
     """`a` of the state in the slots q, v, tau; `zero` holds n_v slots of 0, `loads` LOAD slots per load, `frames` the
     world's frame already (`place_world`).
 
     Returns (check, failed): check is 0, or NaN where a number is bad; failed as in `articulated_accelerations`.
     """
-    check = outward(atoms_i, atoms_f, q, v, zero, frames, twists, like)
-    for j in range(tau.size // width(like)):
-        t = load(tau, j, like)
+    check = outward(atoms_i, atoms_f, q, v, zero, frames, twists, scalar)
+    for j in range(tau.size // width(scalar)):
+        t = load(tau, j, scalar)
         check = check + (t - t)
-    body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, like)
-    apply_loads(loads_i, loads, frames, wrenches, like)
-    return check, articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, like)
+    body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, scalar)
+    apply_loads(loads_i, loads, frames, wrenches, scalar)
+    return check, articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar)
 
 
 @allocating
-def recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, like):
+def recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, scalar):
     """Rows of q, v, tau to rows of a (nt, n_v).
 
     Returns (-1, 0, 0), or (row, 0, 0) for the first block with a bad number, or (row, 1 + j, pivot beside
     its terms) for the first sample with a column j whose pivot vanishes.
     """
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
-    n, n_loads = width(like), loads_i.shape[0]
+    n, n_loads = width(scalar), loads_i.shape[0]
     q_, v_, zero = np.empty(n_q * n, a.dtype), np.empty(n_v * n, a.dtype), np.zeros(n_v * n, a.dtype)
     tau_, a_ = np.empty(n_v * n, a.dtype), np.empty(n_v * n, a.dtype)
     frames = np.empty((n_atoms + 1) * FRAME * n, a.dtype)
@@ -233,37 +235,37 @@ def recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, like):
     wrenches = np.empty(n_atoms * WRENCH * n, a.dtype)
     inertias = np.empty(n_atoms * ARTICULATED * n, a.dtype)
     loads = np.empty(n_loads * LOAD * n, a.dtype)
-    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(v, row, v_, 0, like)
-        gather(tau, row, tau_, 0, like)
+        gather(q, row, q_, 0, scalar)
+        gather(v, row, v_, 0, scalar)
+        gather(tau, row, tau_, 0, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, like)
+            gather_loads(loads_f, row, loads, scalar)
         check, failed = state_accelerations(
-            atoms_i, atoms_f, q_, v_, zero, tau_, loads_i, loads, frames, twists, wrenches, inertias, a_, like
+            atoms_i, atoms_f, q_, v_, zero, tau_, loads_i, loads, frames, twists, wrenches, inertias, a_, scalar
         )  # fmt: skip
         if any_not_less(check, 1.0):
             return row, 0, 0.0
         if any_not_less(failed, 0.5):
-            return first_failure(atoms_i, atoms_f, twists, inertias, failed, row, like)
-        scatter(a_, 0, a, row, like)
+            return first_failure(atoms_i, atoms_f, twists, inertias, failed, row, scalar)
+        scatter(a_, 0, a, row, scalar)
     return -1, 0, 0.0
 
 
 @inner
-def first_failure(atoms_i, atoms_f, twists, inertias, failed, row, like):
+def first_failure(atoms_i, atoms_f, twists, inertias, failed, row, scalar):
     """The first sample of a block that failed: its row, 1 + the column, and that column's pivot beside its terms."""
-    for lane in range(width(like)):
+    for lane in range(width(scalar)):
         column = int(extract(failed, lane).real) - 1
         if column >= 0:
             i = atoms_i.shape[0] - 1
             while atoms_i[i, V_AT] > column or columns_of_kind(atoms_i[i, KIND]) == 0:
                 i -= 1
             k = i * ARTICULATED
-            pivot = load(inertias, k + (column - atoms_i[i, V_AT]) * ELIMINATED + PIVOT, like)
-            s, r = get3(twists, column * TWIST, like), get3(twists, column * TWIST + 3, like)
-            terms = extract(pivot_terms(atoms_f[i, BEYOND], load(inertias, k + SPREAD, like), s, r), lane).real
+            pivot = load(inertias, k + (column - atoms_i[i, V_AT]) * ELIMINATED + PIVOT, scalar)
+            s, r = get3(twists, column * TWIST, scalar), get3(twists, column * TWIST + 3, scalar)
+            terms = extract(pivot_terms(atoms_f[i, BEYOND], load(inertias, k + SPREAD, scalar), s, r), lane).real
             return row + lane, 1 + column, extract(pivot, lane).real / terms if terms > 0.0 else 0.0
     return row, 0, 0.0
 

@@ -24,14 +24,14 @@ from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rate
 
 @allocating
 def derivatives(
-    atoms_i, atoms_f, columns_i, pairs, q, v, a, loads_i, loads_f, terms_i, terms_f, rows, tau, dq, dv, da, dp, like
+    atoms_i, atoms_f, columns_i, pairs, q, v, a, loads_i, loads_f, terms_i, terms_f, rows, tau, dq, dv, da, dp, scalar
 ):  # fmt: skip
     """Rows of q, v, a to rows of tau, dq, dv, da (nt, nnz) and dp (nt, nnz of the parameters' pattern).
 
     Returns the first row of a block with a bad number, or -1.
     """
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
-    n, nnz, n_loads = width(like), dq.shape[1], loads_i.shape[0]
+    n, nnz, n_loads = width(scalar), dq.shape[1], loads_i.shape[0]
     has_world = False
     for k_load in range(n_loads):
         has_world |= loads_i[k_load, L_IN_BODY_AXES] == 0
@@ -47,30 +47,30 @@ def derivatives(
     world = np.empty((n_atoms if has_world else 0) * WORLD_LOAD * n, tau.dtype)
     dq_, dv_, da_ = np.empty(nnz * n, tau.dtype), np.empty(nnz * n, tau.dtype), np.empty(nnz * n, tau.dtype)
     dp_ = np.empty(dp.shape[1] * n, tau.dtype)
-    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
-        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like)
-        column_rates(atoms_i, columns_i, frames, twists, rates, like)
-        body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like)
+        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar)
+        column_rates(atoms_i, columns_i, frames, twists, rates, scalar)
+        body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, like)
-            apply_loads(loads_i, loads, frames, wrenches, like)
-        inward(atoms_i, atoms_f, columns_i, pairs, twists, rates, wrenches, inertia, duals, tau_, dq_, dv_, da_, like)
+            gather_loads(loads_f, row, loads, scalar)
+            apply_loads(loads_i, loads, frames, wrenches, scalar)
+        inward(atoms_i, atoms_f, columns_i, pairs, twists, rates, wrenches, inertia, duals, tau_, dq_, dv_, da_, scalar)
         if has_world:
-            collect_world_loads(loads_i, loads, frames, world, n_atoms, like)
-            inward_world_loads(atoms_i, columns_i, pairs, twists, world, duals, dq_, like)
+            collect_world_loads(loads_i, loads, frames, world, n_atoms, scalar)
+            inward_world_loads(atoms_i, columns_i, pairs, twists, world, duals, dq_, scalar)
         if any_not_less(check, 1.0):
             return row
         if terms_i.shape[0]:
             parameter_terms(
                 atoms_i, atoms_f, terms_i, terms_f, rows, loads_i, loads, has_world, frames, twists, wrenches, inertia,
-                world, duals, dp_, dp.shape[1], like,
+                world, duals, dp_, dp.shape[1], scalar,
             )  # fmt: skip
-            scatter(dp_, 0, dp, row, like)
-        scatter(tau_, 0, tau, row, like)
-        scatter(dq_, 0, dq, row, like)
-        scatter(dv_, 0, dv, row, like)
-        scatter(da_, 0, da, row, like)
+            scatter(dp_, 0, dp, row, scalar)
+        scatter(tau_, 0, tau, row, scalar)
+        scatter(dq_, 0, dq, row, scalar)
+        scatter(dv_, 0, dv, row, scalar)
+        scatter(da_, 0, da, row, scalar)
     return -1
 
 

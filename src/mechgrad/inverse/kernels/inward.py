@@ -71,41 +71,45 @@ def velocity_operator(trace, D, P, w):
 
 
 @inlined
-def world_load_turn(world, atom, s, like):
+def world_load_turn(world, atom, s, scalar):
     """L(s) of the world-axis loads beyond this atom."""
     k = atom * WORLD_LOAD
-    K = get9(world, k + L_DYAD, like)
-    force, couple = get3(world, k + L_FORCE, like), get3(world, k + L_COUPLE, like)
+    K = get9(world, k + L_DYAD, scalar)
+    force, couple = get3(world, k + L_FORCE, scalar), get3(world, k + L_COUPLE, scalar)
     trace = K[0] + K[4] + K[8]
     return add(sub(scale(trace, s), mat_mul(K, s)), cross(s, couple)), cross(s, force)
 
 
 @inlined
-def world_load_dual(world, atom, s, m, like):
+def world_load_dual(world, atom, s, m, scalar):
     """u5: S . L(x) = u5 . x for every x."""
     k = atom * WORLD_LOAD
-    K = get9(world, k + L_DYAD, like)
-    force, couple = get3(world, k + L_FORCE, like), get3(world, k + L_COUPLE, like)
+    K = get9(world, k + L_DYAD, scalar)
+    force, couple = get3(world, k + L_FORCE, scalar), get3(world, k + L_COUPLE, scalar)
     trace = K[0] + K[4] + K[8]
     return add(sub(scale(trace, s), mat_tmul(K, s)), add(cross(couple, s), cross(force, m)))
 
 
 @inner
-def inward(atoms_i, atoms_f, columns_i, pairs, twists, rates, wrenches, inertia, duals, tau, dq, dv, da, like):
+def inward(atoms_i, atoms_f, columns_i, pairs, twists, rates, wrenches, inertia, duals, tau, dq, dv, da, scalar):
     """From the tips to the ground: composites, then row and column of every joint against its ancestors."""
     for i in range(atoms_i.shape[0] - 1, -1, -1):
         k = i * INERTIA_FLOW
-        F, N = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
-        h, S, P = get3(inertia, k + FIRST, like), get6(inertia, k + SECOND, like), get3(inertia, k + MOMENTUM, like)
-        D = get9(inertia, k + FLOW, like)
+        F, N = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
+        h, S, P = (
+            get3(inertia, k + FIRST, scalar),
+            get6(inertia, k + SECOND, scalar),
+            get3(inertia, k + MOMENTUM, scalar),
+        )
+        D = get9(inertia, k + FLOW, scalar)
         mass, trace_S, trace_D = atoms_f[i, BEYOND], S[0] + S[3] + S[5], D[0] + D[4] + D[8]
         columns = columns_of_kind(atoms_i[i, KIND])
         for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns):
-            s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
+            s, m = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
             r = j * RATES
-            yw, yv = get3(rates, r + RATE_Y, like), get3(rates, r + RATE_YV, like)
-            ddw, ddv = get3(rates, r + RATE_DD, like), get3(rates, r + RATE_DDV, like)
-            dw = get3(rates, r + RATE_D, like)
+            yw, yv = get3(rates, r + RATE_Y, scalar), get3(rates, r + RATE_YV, scalar)
+            ddw, ddv = get3(rates, r + RATE_DD, scalar), get3(rates, r + RATE_DDV, scalar)
+            dw = get3(rates, r + RATE_D, scalar)
             store(tau, j, dot(s, N) + dot(m, F))
             u1w, u1v = inertia_w(trace_S, S, h, s, m), inertia_v(mass, h, s, m)
             bw, bv = velocity_operator(trace_D, D, P, s)
@@ -124,11 +128,11 @@ def inward(atoms_i, atoms_f, columns_i, pairs, twists, rates, wrenches, inertia,
             pair, c = columns_i[j, C_PAIR], columns_i[j, C_PARENT]
             while c >= 0:
                 up, down = pairs[pair, 0], pairs[pair, 1]
-                cs, cm = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
+                cs, cm = get3(twists, c * TWIST, scalar), get3(twists, c * TWIST + 3, scalar)
                 cr = c * RATES
-                cyw, cyv = get3(rates, cr + RATE_Y, like), get3(rates, cr + RATE_YV, like)
-                cddw, cddv = get3(rates, cr + RATE_DD, like), get3(rates, cr + RATE_DDV, like)
-                cdw = get3(rates, cr + RATE_D, like)
+                cyw, cyv = get3(rates, cr + RATE_Y, scalar), get3(rates, cr + RATE_YV, scalar)
+                cddw, cddv = get3(rates, cr + RATE_DD, scalar), get3(rates, cr + RATE_DDV, scalar)
+                cdw = get3(rates, cr + RATE_D, scalar)
                 mass_entry = dot(cs, u1w) + dot(cm, u1v)
                 store(da, up, mass_entry)
                 store(da, down, mass_entry)
@@ -139,46 +143,46 @@ def inward(atoms_i, atoms_f, columns_i, pairs, twists, rates, wrenches, inertia,
                 c = columns_i[c, C_PARENT]
                 pair += 1
         if atoms_i[i, KIND] == BALL:
-            siblings(atoms_i[i, V_AT], columns_i, pairs, twists, F, N, dq, like)
+            siblings(atoms_i[i, V_AT], columns_i, pairs, twists, F, N, dq, scalar)
         parent = atoms_i[i, PARENT]
         if parent >= 0:
-            pass_down(wrenches, i, parent, WRENCH, like)
-            pass_down(inertia, i, parent, INERTIA_FLOW, like)
+            pass_down(wrenches, i, parent, WRENCH, scalar)
+            pass_down(inertia, i, parent, INERTIA_FLOW, scalar)
 
 
 @inner
-def siblings(first, columns_i, pairs, twists, F, N, dq, like):
+def siblings(first, columns_i, pairs, twists, F, N, dq, scalar):
     """Columns of one ball do not turn each other: add S_j . (S_i x* f) to tau_j,q_i for i before j."""
     for j in range(first + 1, first + 3):
-        s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
+        s, m = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
         pair = columns_i[j, C_PAIR]
         for c in range(j - 1, first - 1, -1):
-            cs, cm = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
+            cs, cm = get3(twists, c * TWIST, scalar), get3(twists, c * TWIST + 3, scalar)
             term = dot(s, add(cross(cs, N), cross(cm, F))) + dot(m, cross(cs, F))
             down = pairs[pair, 1]
-            store(dq, down, load(dq, down, like) + term)
+            store(dq, down, load(dq, down, scalar) + term)
             pair += 1
 
 
 @inner
-def inward_world_loads(atoms_i, columns_i, pairs, twists, world, duals, dq, like):
+def inward_world_loads(atoms_i, columns_i, pairs, twists, world, duals, dq, scalar):
     """Add the terms of loads in world axes to the derivatives by q."""
     for i in range(atoms_i.shape[0] - 1, -1, -1):
         columns = columns_of_kind(atoms_i[i, KIND])
         for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns):
-            s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
-            lw, lv = world_load_turn(world, i, s, like)
-            u5 = world_load_dual(world, i, s, m, like)
+            s, m = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
+            lw, lv = world_load_turn(world, i, s, scalar)
+            u5 = world_load_dual(world, i, s, m, scalar)
             put3(duals, j * DUALS + U5, u5)
             d = columns_i[j, C_DIAGONAL]
-            store(dq, d, load(dq, d, like) + (dot(s, lw) + dot(m, lv)))
+            store(dq, d, load(dq, d, scalar) + (dot(s, lw) + dot(m, lv)))
             pair, c = columns_i[j, C_PAIR], columns_i[j, C_PARENT]
             while c >= 0:
                 up, down = pairs[pair, 0], pairs[pair, 1]
-                cs, cm = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
-                store(dq, up, load(dq, up, like) + (dot(cs, lw) + dot(cm, lv)))
-                store(dq, down, load(dq, down, like) + dot(cs, u5))
+                cs, cm = get3(twists, c * TWIST, scalar), get3(twists, c * TWIST + 3, scalar)
+                store(dq, up, load(dq, up, scalar) + (dot(cs, lw) + dot(cm, lv)))
+                store(dq, down, load(dq, down, scalar) + dot(cs, u5))
                 c = columns_i[c, C_PARENT]
                 pair += 1
         if atoms_i[i, PARENT] >= 0:
-            pass_down(world, i, atoms_i[i, PARENT], WORLD_LOAD, like)
+            pass_down(world, i, atoms_i[i, PARENT], WORLD_LOAD, scalar)

@@ -99,24 +99,24 @@ def outward_sensitivities(parent, first, pairs, local, motion, motion_q):
 
 # ------------------------------------------------------------------------------------------------------- memory
 @allocating
-def stack(count, rows, columns, like):
-    """Room for matrices, in the type of `like`."""
-    return np.empty((count, rows, columns), like.dtype)
+def stack(count, rows, columns, scalar):
+    """Room for matrices, in the type of `scalar`."""
+    return np.empty((count, rows, columns), scalar.dtype)
 
 
 @allocating
-def local_stacks(n, like):
+def local_stacks(n, scalar):
     """Room for A, B, C, D, dA, ddA, dB, ddB."""
     return (
-        stack(n, 3, 4, like), stack(n, 3, 4, like), stack(n, 3, 4, like), stack(n, 3, 4, like),
-        stack(n, 3, 4, like), stack(n, 3, 4, like), stack(n, 3, 4, like), stack(n, 3, 4, like),
+        stack(n, 3, 4, scalar), stack(n, 3, 4, scalar), stack(n, 3, 4, scalar), stack(n, 3, 4, scalar),
+        stack(n, 3, 4, scalar), stack(n, 3, 4, scalar), stack(n, 3, 4, scalar), stack(n, 3, 4, scalar),
     )  # fmt: skip
 
 
 @allocating
-def motion_stacks(n, like):
+def motion_stacks(n, scalar):
     """Room for T, S, R; row 0 is the ground: at rest, its frame the world's."""
-    T, S, R = stack(n, 3, 4, like), stack(n, 3, 4, like), stack(n, 3, 4, like)
+    T, S, R = stack(n, 3, 4, scalar), stack(n, 3, 4, scalar), stack(n, 3, 4, scalar)
     for r in range(3):
         for c in range(4):
             T[0, r, c] = 1.0 if r == c else 0.0

@@ -35,74 +35,74 @@ from mechgrad.model.tree import BEYOND, C_PARENT, HAS_MASS, KIND, PARENT, V_AT
 
 
 @inner
-def mass_by_chains(atoms_i, atoms_f, columns_i, start, frames, twists, inertia, M, like):
+def mass_by_chains(atoms_i, atoms_f, columns_i, start, frames, twists, inertia, M, scalar):
     """Fill M, stored by chains, from the frames and twists of the outward sweep. Slots of `inertia`: INERTIA per
     atom."""
     n_atoms = atoms_i.shape[0]
     for i in range(n_atoms):
         k = i * INERTIA
         if atoms_i[i, HAS_MASS]:
-            h, S = mass_moments(atoms_f, i, frames, like)
+            h, S = mass_moments(atoms_f, i, frames, scalar)
             put3(inertia, k + FIRST, h)
             put3(inertia, k + SECOND, (S[0], S[1], S[2]))
             put3(inertia, k + SECOND + 3, (S[3], S[4], S[5]))
         else:
-            clear(inertia, k, INERTIA, like)
+            clear(inertia, k, INERTIA, scalar)
     for i in range(n_atoms - 1, -1, -1):
-        h, S = get3(inertia, i * INERTIA + FIRST, like), get6(inertia, i * INERTIA + SECOND, like)
+        h, S = get3(inertia, i * INERTIA + FIRST, scalar), get6(inertia, i * INERTIA + SECOND, scalar)
         mass, trace = atoms_f[i, BEYOND], S[0] + S[3] + S[5]
         columns = columns_of_kind(atoms_i[i, KIND])
         for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns):
-            s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
+            s, m = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
             uw, uv = inertia_w(trace, S, h, s, m), inertia_v(mass, h, s, m)
             slot, c = start[j], j
             while c >= 0:
-                value = dot(get3(twists, c * TWIST, like), uw) + dot(get3(twists, c * TWIST + 3, like), uv)
+                value = dot(get3(twists, c * TWIST, scalar), uw) + dot(get3(twists, c * TWIST + 3, scalar), uv)
                 store(M, slot, value)
                 c = columns_i[c, C_PARENT]
                 slot += 1
         if atoms_i[i, PARENT] >= 0:
-            pass_down(inertia, i, atoms_i[i, PARENT], INERTIA, like)
+            pass_down(inertia, i, atoms_i[i, PARENT], INERTIA, scalar)
 
 
 @allocating
-def mass_matrix(atoms_i, atoms_f, columns_i, start, positions, pairs_t, q, M, like):
+def mass_matrix(atoms_i, atoms_f, columns_i, start, positions, pairs_t, q, M, scalar):
     """Rows of q to rows of M (nt, nnz). `pairs_t[k]` is the position of the transposed entry of chain entry k.
 
     Returns the first row of a block with a bad number, or -1.
     """
     n_atoms, n_q, n_v, nnz = atoms_i.shape[0], q.shape[1], columns_i.shape[0], M.shape[1]
-    n = width(like)
+    n = width(scalar)
     q_, zero = np.empty(n_q * n, M.dtype), np.zeros(n_v * n, M.dtype)
     frames = np.empty((n_atoms + 1) * FRAME * n, M.dtype)
     twists = np.empty(n_v * TWIST * n, M.dtype)
     inertia = np.empty(n_atoms * INERTIA * n, M.dtype)
     chains = np.empty(positions.size * n, M.dtype)
     packed = np.empty(nnz * n, M.dtype)
-    place_world(frames, n_atoms, 0.0, 0.0, 0.0, like)
+    place_world(frames, n_atoms, 0.0, 0.0, 0.0, scalar)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        check = outward(atoms_i, atoms_f, q_, zero, zero, frames, twists, like)
+        gather(q, row, q_, 0, scalar)
+        check = outward(atoms_i, atoms_f, q_, zero, zero, frames, twists, scalar)
         if any_not_less(check, 1.0):
             return row
-        mass_by_chains(atoms_i, atoms_f, columns_i, start, frames, twists, inertia, chains, like)
+        mass_by_chains(atoms_i, atoms_f, columns_i, start, frames, twists, inertia, chains, scalar)
         for k in range(positions.size):
-            value = load(chains, k, like)
+            value = load(chains, k, scalar)
             store(packed, positions[k], value)
             store(packed, pairs_t[k], value)
-        scatter(packed, 0, M, row, like)
+        scatter(packed, 0, M, row, scalar)
     return -1
 
 
 @allocating
-def accelerations(atoms_i, atoms_f, columns_i, start, parent, q, v, tau, loads_i, loads_f, a, like):
+def accelerations(atoms_i, atoms_f, columns_i, start, parent, q, v, tau, loads_i, loads_f, a, scalar):
     """Rows of q, v, tau to rows of a (nt, n_v).
 
     Returns (row, 0) for the first block with a bad number, (row, 1) for one with a singular mass matrix, else (-1,
     0).
     """
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
-    n, n_loads = width(like), loads_i.shape[0]
+    n, n_loads = width(scalar), loads_i.shape[0]
     q_, v_, zero = np.empty(n_q * n, a.dtype), np.empty(n_v * n, a.dtype), np.zeros(n_v * n, a.dtype)
     tau_, bias, diagonal = np.empty(n_v * n, a.dtype), np.empty(n_v * n, a.dtype), np.empty(n_v * n, a.dtype)
     frames = np.empty((n_atoms + 1) * FRAME * n, a.dtype)
@@ -111,48 +111,48 @@ def accelerations(atoms_i, atoms_f, columns_i, start, parent, q, v, tau, loads_i
     inertia = np.empty(n_atoms * INERTIA * n, a.dtype)
     loads = np.empty(n_loads * LOAD * n, a.dtype)
     M = np.empty((start[n_v - 1] + n_v if n_v else 0) * n, a.dtype)
-    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(v, row, v_, 0, like)
-        gather(tau, row, tau_, 0, like)
-        check = outward(atoms_i, atoms_f, q_, v_, zero, frames, twists, like)
-        body_wrenches(atoms_i, atoms_f, frames, wrenches, like)
+        gather(q, row, q_, 0, scalar)
+        gather(v, row, v_, 0, scalar)
+        gather(tau, row, tau_, 0, scalar)
+        check = outward(atoms_i, atoms_f, q_, v_, zero, frames, twists, scalar)
+        body_wrenches(atoms_i, atoms_f, frames, wrenches, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, like)
-            apply_loads(loads_i, loads, frames, wrenches, like)
-        project(atoms_i, twists, wrenches, bias, like)
+            gather_loads(loads_f, row, loads, scalar)
+            apply_loads(loads_i, loads, frames, wrenches, scalar)
+        project(atoms_i, twists, wrenches, bias, scalar)
         for j in range(n_v):
-            t = load(tau_, j, like)
+            t = load(tau_, j, scalar)
             check = check + (t - t)
-            store(tau_, j, t - load(bias, j, like))
+            store(tau_, j, t - load(bias, j, scalar))
         if any_not_less(check, 1.0):
             return row, 0
-        mass_by_chains(atoms_i, atoms_f, columns_i, start, frames, twists, inertia, M, like)
-        if any_not_less(tree_factor(M, start, parent, diagonal, like), 0.5):
+        mass_by_chains(atoms_i, atoms_f, columns_i, start, frames, twists, inertia, M, scalar)
+        if any_not_less(tree_factor(M, start, parent, diagonal, scalar), 0.5):
             return row, 1
-        tree_solve(M, start, parent, tau_, 1, like)
-        scatter(tau_, 0, a, row, like)
+        tree_solve(M, start, parent, tau_, 1, scalar)
+        scatter(tau_, 0, a, row, scalar)
     return -1, 0
 
 
 @allocating
-def solve_with_mass(start, parent, positions, M, X, like):
+def solve_with_mass(start, parent, positions, M, X, scalar):
     """X <- M^-1 X: M (nt, nnz) packed, X (nt, n_v * m) row by row. Returns the first row of a singular block, or
     -1."""
-    n_v, n = parent.size, width(like)
+    n_v, n = parent.size, width(scalar)
     m = X.shape[1] // n_v
     packed, chains = np.empty(M.shape[1] * n, X.dtype), np.empty(positions.size * n, X.dtype)
     diagonal, x = np.empty(n_v * n, X.dtype), np.empty(X.shape[1] * n, X.dtype)
     for row in range(0, X.shape[0], n):
-        gather(M, row, packed, 0, like)
-        gather(X, row, x, 0, like)
+        gather(M, row, packed, 0, scalar)
+        gather(X, row, x, 0, scalar)
         for k in range(positions.size):
-            store(chains, k, load(packed, positions[k], like))
-        if any_not_less(tree_factor(chains, start, parent, diagonal, like), 0.5):
+            store(chains, k, load(packed, positions[k], scalar))
+        if any_not_less(tree_factor(chains, start, parent, diagonal, scalar), 0.5):
             return row
-        tree_solve(chains, start, parent, x, m, like)
-        scatter(x, 0, X, row, like)
+        tree_solve(chains, start, parent, x, m, scalar)
+        scatter(x, 0, X, row, scalar)
     return -1
 
 

@@ -65,45 +65,45 @@ MOTION = 33
 
 
 @inlined
-def row3(A, i, k, like):
+def row3(A, i, k, scalar):
     """A[i, k:k+3] in the kernel's scalar."""
-    return A[i, k] + like, A[i, k + 1] + like, A[i, k + 2] + like
+    return A[i, k] + scalar, A[i, k + 1] + scalar, A[i, k + 2] + scalar
 
 
 @inlined
-def inertia6(links_f, j, like):
+def inertia6(links_f, j, scalar):
     """Inertia of link j about its centre of mass."""
     k = F_INERTIA
-    return (*row3(links_f, j, k, like), *row3(links_f, j, k + 3, like))
+    return (*row3(links_f, j, k, scalar), *row3(links_f, j, k + 3, scalar))
 
 
 @inner
-def place_ground(motion, n, like):
+def place_ground(motion, n, scalar):
     """The ground's frame, after the last link's: at rest."""
     o = n * MOTION
-    clear(motion, o, MOTION, like)
+    clear(motion, o, MOTION, scalar)
     for k in range(3):
-        store(motion, o + WORLD + 4 * k, like * 0.0 + 1.0)
+        store(motion, o + WORLD + 4 * k, scalar * 0.0 + 1.0)
 
 
 @inner
-def outward(links_i, links_f, q, v, a, motion, like):
+def outward(links_i, links_f, q, v, a, motion, scalar):
     """Fill the links' motion from the slots q, v, a. Returns 0, or NaN where one of them is not finite."""
     n = links_i.shape[0]
-    check = like * 0.0
+    check = scalar * 0.0
     for j in range(n):
         parent, kind = links_i[j, N_PARENT], links_i[j, N_KIND]
         o, s = (parent if parent >= 0 else n) * MOTION, j * MOTION
         r0, r1, r2 = (
-            row3(links_f, j, F_TURN, like),
-            row3(links_f, j, F_TURN + 3, like),
-            row3(links_f, j, F_TURN + 6, like),
+            row3(links_f, j, F_TURN, scalar),
+            row3(links_f, j, F_TURN + 3, scalar),
+            row3(links_f, j, F_TURN + 6, scalar),
         )
-        e, X = row3(links_f, j, F_AXIS, like), row3(links_f, j, F_ARM, like)
-        turn, gain, slide, push = zero3(like), zero3(like), zero3(like), zero3(like)
+        e, X = row3(links_f, j, F_AXIS, scalar), row3(links_f, j, F_ARM, scalar)
+        turn, gain, slide, push = zero3(scalar), zero3(scalar), zero3(scalar), zero3(scalar)
         if kind != FIXED:
             k = links_i[j, N_COLUMN]
-            q0, v0, a0 = load(q, k, like), load(v, k, like), load(a, k, like)
+            q0, v0, a0 = load(q, k, scalar), load(v, k, scalar), load(a, k, scalar)
             check = check + ((q0 - q0) + (v0 - v0) + (a0 - a0))
             if kind == REVOLUTE:
                 sine, cosine = sincos(links_f[j, F_SIGN] * q0)
@@ -113,14 +113,14 @@ def outward(links_i, links_f, q, v, a, motion, like):
                 X = add(X, scale(q0, e))
                 slide, push = scale(v0, e), scale(a0, e)
         R = (*r0, *r1, *r2)
-        w, dw = mat_tmul(R, get3(motion, o + W, like)), mat_tmul(R, get3(motion, o + DW, like))
+        w, dw = mat_tmul(R, get3(motion, o + W, scalar)), mat_tmul(R, get3(motion, o + DW, scalar))
         dw = add(dw, add(gain, cross(w, turn)))
         w = add(w, turn)
         u = add(cross(w, X), scale(2.0, slide))
-        ddx = add(mat_tmul(R, get3(motion, o + DDX, like)), add(add(cross(dw, X), cross(w, u)), push))
-        w0 = mat_tmul(R, get3(motion, o + WORLD, like))
-        w1 = mat_tmul(R, get3(motion, o + WORLD + 3, like))
-        w2 = mat_tmul(R, get3(motion, o + WORLD + 6, like))
+        ddx = add(mat_tmul(R, get3(motion, o + DDX, scalar)), add(add(cross(dw, X), cross(w, u)), push))
+        w0 = mat_tmul(R, get3(motion, o + WORLD, scalar))
+        w1 = mat_tmul(R, get3(motion, o + WORLD + 3, scalar))
+        w2 = mat_tmul(R, get3(motion, o + WORLD + 6, scalar))
         put3(motion, s + TURN, r0)
         put3(motion, s + TURN + 3, r1)
         put3(motion, s + TURN + 6, r2)
@@ -136,93 +136,93 @@ def outward(links_i, links_f, q, v, a, motion, like):
 
 
 @inner
-def link_wrenches(links_i, links_f, motion, wrenches, like):
+def link_wrenches(links_i, links_f, motion, wrenches, scalar):
     """Per link F_G, and its moment T_G + c x F_G about the link's own origin."""
     for j in range(links_i.shape[0]):
         if not links_i[j, N_HAS_MASS]:
-            clear(wrenches, j * WRENCH, WRENCH, like)
+            clear(wrenches, j * WRENCH, WRENCH, scalar)
             continue
         o = j * MOTION
-        c, inertia = row3(links_f, j, F_COM, like), inertia6(links_f, j, like)
-        w, dw = get3(motion, o + W, like), get3(motion, o + DW, like)
-        ddx = add(get3(motion, o + DDX, like), add(cross(dw, c), cross(w, cross(w, c))))
-        force = scale(links_f[j, F_MASS], sub(ddx, get3(motion, o + GRAVITY, like)))
+        c, inertia = row3(links_f, j, F_COM, scalar), inertia6(links_f, j, scalar)
+        w, dw = get3(motion, o + W, scalar), get3(motion, o + DW, scalar)
+        ddx = add(get3(motion, o + DDX, scalar), add(cross(dw, c), cross(w, cross(w, c))))
+        force = scale(links_f[j, F_MASS], sub(ddx, get3(motion, o + GRAVITY, scalar)))
         moment = add(sym_mul(inertia, dw), cross(w, sym_mul(inertia, w)))
         put3(wrenches, j * WRENCH + FORCE, force)
         put3(wrenches, j * WRENCH + MOMENT, add(moment, cross(c, force)))
 
 
 @inlined
-def load_in_link(loads_i, loads, k_load, motion, like):
+def load_in_link(loads_i, loads, k_load, motion, scalar):
     """Force, couple and point of one load in its link's frame."""
     k = k_load * LOAD
-    force, couple = get3(loads, k + LOAD_F, like), get3(loads, k + LOAD_C, like)
+    force, couple = get3(loads, k + LOAD_F, scalar), get3(loads, k + LOAD_C, scalar)
     if not loads_i[k_load, L_IN_BODY_AXES]:
-        R = get9(motion, loads_i[k_load, L_ATOM] * MOTION + WORLD, like)
+        R = get9(motion, loads_i[k_load, L_ATOM] * MOTION + WORLD, scalar)
         force, couple = mat_tmul(R, force), mat_tmul(R, couple)
-    return force, couple, get3(loads, k + LOAD_X, like)
+    return force, couple, get3(loads, k + LOAD_X, scalar)
 
 
 @inner
-def apply_loads(loads_i, loads, motion, wrenches, like):
+def apply_loads(loads_i, loads, motion, wrenches, scalar):
     """Subtract every load from what its link needs."""
     for k_load in range(loads_i.shape[0]):
-        force, couple, point = load_in_link(loads_i, loads, k_load, motion, like)
+        force, couple, point = load_in_link(loads_i, loads, k_load, motion, scalar)
         k = loads_i[k_load, L_ATOM] * WRENCH
-        add3(wrenches, k + FORCE, scale(-1.0, force), like)
-        add3(wrenches, k + MOMENT, scale(-1.0, add(cross(point, force), couple)), like)
+        add3(wrenches, k + FORCE, scale(-1.0, force), scalar)
+        add3(wrenches, k + MOMENT, scale(-1.0, add(cross(point, force), couple)), scalar)
 
 
 @inner
-def inward(links_i, links_f, motion, wrenches, tau, reactions, with_reactions, like):
+def inward(links_i, links_f, motion, wrenches, tau, reactions, with_reactions, scalar):
     """Turn wrenches into what each link's parent exerts on it, about the parent's origin; project on the axes."""
     for j in range(links_i.shape[0] - 1, -1, -1):
         k, kind, parent = j * WRENCH, links_i[j, N_KIND], links_i[j, N_PARENT]
-        force = get3(wrenches, k + FORCE, like)
-        moment = add(get3(wrenches, k + MOMENT, like), cross(get3(motion, j * MOTION + ARM, like), force))
+        force = get3(wrenches, k + FORCE, scalar)
+        moment = add(get3(wrenches, k + MOMENT, scalar), cross(get3(motion, j * MOTION + ARM, scalar), force))
         put3(wrenches, k + MOMENT, moment)
         if kind == REVOLUTE:
-            store(tau, links_i[j, N_COLUMN], dot(row3(links_f, j, F_AXIS, like), moment))
+            store(tau, links_i[j, N_COLUMN], dot(row3(links_f, j, F_AXIS, scalar), moment))
         elif kind == PRISMATIC:
-            store(tau, links_i[j, N_COLUMN], dot(row3(links_f, j, F_AXIS, like), force))
+            store(tau, links_i[j, N_COLUMN], dot(row3(links_f, j, F_AXIS, scalar), force))
         if with_reactions and links_i[j, N_JOINT] >= 0:
             put3(reactions, links_i[j, N_JOINT] * WRENCH + FORCE, force)
             put3(reactions, links_i[j, N_JOINT] * WRENCH + MOMENT, moment)
         if parent >= 0:
-            R = get9(motion, j * MOTION + TURN, like)
-            add3(wrenches, parent * WRENCH + FORCE, mat_mul(R, force), like)
-            add3(wrenches, parent * WRENCH + MOMENT, mat_mul(R, moment), like)
+            R = get9(motion, j * MOTION + TURN, scalar)
+            add3(wrenches, parent * WRENCH + FORCE, mat_mul(R, force), scalar)
+            add3(wrenches, parent * WRENCH + MOMENT, mat_mul(R, moment), scalar)
 
 
 @allocating
-def torques(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions, like):
+def torques(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions, scalar):
     """Rows of q, v, a to rows of tau (nt, n_v) and of reactions (nt, 6 per joint, or none).
 
     Returns the first row of a block with a bad number, or -1.
     """
     n_links, n_v, n_loads = links_i.shape[0], v.shape[1], loads_i.shape[0]
-    n = width(like)
+    n = width(scalar)
     q_, v_, a_ = np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype)
     tau_ = np.empty(n_v * n, tau.dtype)
     motion = np.empty((n_links + 1) * MOTION * n, tau.dtype)
     wrenches = np.empty(n_links * WRENCH * n, tau.dtype)
     loads = np.empty(n_loads * LOAD * n, tau.dtype)
     reactions_ = np.empty(reactions.shape[1] * n, tau.dtype)
-    place_ground(motion, n_links, like)
+    place_ground(motion, n_links, scalar)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(v, row, v_, 0, like)
-        gather(a, row, a_, 0, like)
-        check = outward(links_i, links_f, q_, v_, a_, motion, like)
-        link_wrenches(links_i, links_f, motion, wrenches, like)
+        gather(q, row, q_, 0, scalar)
+        gather(v, row, v_, 0, scalar)
+        gather(a, row, a_, 0, scalar)
+        check = outward(links_i, links_f, q_, v_, a_, motion, scalar)
+        link_wrenches(links_i, links_f, motion, wrenches, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, like)
-            apply_loads(loads_i, loads, motion, wrenches, like)
-        inward(links_i, links_f, motion, wrenches, tau_, reactions_, reactions.shape[1] > 0, like)
+            gather_loads(loads_f, row, loads, scalar)
+            apply_loads(loads_i, loads, motion, wrenches, scalar)
+        inward(links_i, links_f, motion, wrenches, tau_, reactions_, reactions.shape[1] > 0, scalar)
         if any_not_less(check, 1.0):
             return row
-        scatter(tau_, 0, tau, row, like)
-        scatter(reactions_, 0, reactions, row, like)
+        scatter(tau_, 0, tau, row, scalar)
+        scatter(reactions_, 0, reactions, row, scalar)
     return -1
 
 

@@ -109,26 +109,26 @@ def gyroscopic(w, S):
 
 
 @inner
-def motion_partials(j, links_i, links_f, v, motion, pairs, like):
+def motion_partials(j, links_i, links_f, v, motion, pairs, scalar):
     """Outward: partials of the motion of link j by the columns on its way to the ground."""
     parent, kind, start = links_i[j, N_PARENT], links_i[j, N_KIND], links_i[j, N_START]
     o, base = j * MOTION, (parent if parent >= 0 else links_i.shape[0]) * MOTION
-    R, e = get9(motion, o + TURN, like), row3(links_f, j, F_AXIS, like)
-    w, dw, X = get3(motion, o + W, like), get3(motion, o + DW, like), get3(motion, o + ARM, like)
-    turn, slide = zero3(like), zero3(like)
+    R, e = get9(motion, o + TURN, scalar), row3(links_f, j, F_AXIS, scalar)
+    w, dw, X = get3(motion, o + W, scalar), get3(motion, o + DW, scalar), get3(motion, o + ARM, scalar)
+    turn, slide = zero3(scalar), zero3(scalar)
     if kind == REVOLUTE:
-        turn = scale(load(v, links_i[j, N_COLUMN], like), e)
+        turn = scale(load(v, links_i[j, N_COLUMN], scalar), e)
     elif kind == PRISMATIC:
-        slide = scale(load(v, links_i[j, N_COLUMN], like), e)
+        slide = scale(load(v, links_i[j, N_COLUMN], scalar), e)
     K = centripetal(w, X, add(cross(w, X), scale(2.0, slide)))
     own = links_i[j, N_LEVEL] - (0 if kind == FIXED else 1)
     for k in range(own):
         b, s = (links_i[parent, N_START] + k) * PAIR, (start + k) * PAIR
-        A, w_q = mat_tmul(R, get3(pairs, b + AXIS, like)), mat_tmul(R, get3(pairs, b + W_Q, like))
-        dw_q = add(mat_tmul(R, get3(pairs, b + DW_Q, like)), cross(w_q, turn))
-        dw_v = add(mat_tmul(R, get3(pairs, b + DW_V, like)), cross(A, turn))
-        ddx_q, ddx_v = mat_tmul(R, get3(pairs, b + DDX_Q, like)), mat_tmul(R, get3(pairs, b + DDX_V, like))
-        ddx_a = mat_tmul(R, get3(pairs, b + DDX_A, like))
+        A, w_q = mat_tmul(R, get3(pairs, b + AXIS, scalar)), mat_tmul(R, get3(pairs, b + W_Q, scalar))
+        dw_q = add(mat_tmul(R, get3(pairs, b + DW_Q, scalar)), cross(w_q, turn))
+        dw_v = add(mat_tmul(R, get3(pairs, b + DW_V, scalar)), cross(A, turn))
+        ddx_q, ddx_v = mat_tmul(R, get3(pairs, b + DDX_Q, scalar)), mat_tmul(R, get3(pairs, b + DDX_V, scalar))
+        ddx_a = mat_tmul(R, get3(pairs, b + DDX_A, scalar))
         put3(pairs, s + AXIS, A)
         put3(pairs, s + W_Q, w_q)
         put3(pairs, s + DW_Q, dw_q)
@@ -138,9 +138,9 @@ def motion_partials(j, links_i, links_f, v, motion, pairs, like):
         put3(pairs, s + DDX_A, add(ddx_a, cross(A, X)))
     s = (start + own) * PAIR
     if kind == REVOLUTE:
-        w_q = cross(mat_tmul(R, get3(motion, base + W, like)), e)
-        dw_q = add(cross(mat_tmul(R, get3(motion, base + DW, like)), e), cross(w_q, turn))
-        ddx_q = cross(mat_tmul(R, get3(motion, base + DDX, like)), e)
+        w_q = cross(mat_tmul(R, get3(motion, base + W, scalar)), e)
+        dw_q = add(cross(mat_tmul(R, get3(motion, base + DW, scalar)), e), cross(w_q, turn))
+        ddx_q = cross(mat_tmul(R, get3(motion, base + DDX, scalar)), e)
         put3(pairs, s + AXIS, e)
         put3(pairs, s + W_Q, w_q)
         put3(pairs, s + DW_Q, dw_q)
@@ -149,7 +149,7 @@ def motion_partials(j, links_i, links_f, v, motion, pairs, like):
         put3(pairs, s + DDX_V, add(cross(w_q, X), mat_mul(K, e)))
         put3(pairs, s + DDX_A, cross(e, X))
     elif kind == PRISMATIC:
-        clear(pairs, s, DDX_Q, like)
+        clear(pairs, s, DDX_Q, scalar)
         drift = cross(w, e)
         put3(pairs, s + DDX_Q, add(cross(dw, e), cross(w, drift)))
         put3(pairs, s + DDX_V, scale(2.0, drift))
@@ -157,37 +157,37 @@ def motion_partials(j, links_i, links_f, v, motion, pairs, like):
 
 
 @inner
-def collect_world_loads(loads_i, loads, motion, world, n_links, like):
+def collect_world_loads(loads_i, loads, motion, world, n_links, scalar):
     """Per link: sum of forces, couples and f r^T of the loads whose axes do not turn with it, seen by the link."""
-    clear(world, 0, n_links * WORLD_LOADS, like)
+    clear(world, 0, n_links * WORLD_LOADS, scalar)
     for k_load in range(loads_i.shape[0]):
         if not loads_i[k_load, L_IN_BODY_AXES]:
-            f, couple, r = load_in_link(loads_i, loads, k_load, motion, like)
+            f, couple, r = load_in_link(loads_i, loads, k_load, motion, scalar)
             k = loads_i[k_load, L_ATOM] * WORLD_LOADS
-            add3(world, k + L_FORCE, f, like)
-            add3(world, k + L_COUPLE, couple, like)
+            add3(world, k + L_FORCE, f, scalar)
+            add3(world, k + L_COUPLE, couple, scalar)
             for i in range(3):
-                add3(world, k + L_DYAD + 3 * i, scale(f[i], r), like)
+                add3(world, k + L_DYAD + 3 * i, scale(f[i], r), scalar)
 
 
 @inner
-def wrench_partials(j, links_i, links_f, motion, world, pairs, forces, like):
+def wrench_partials(j, links_i, links_f, motion, world, pairs, forces, scalar):
     """Partials of link j's own F_G - f and T_G + c x F_G - r x f - h, the moment about the link's origin."""
     first, o = links_i[j, N_START], j * MOTION
     last = first + links_i[j, N_LEVEL]
     if links_i[j, N_HAS_MASS]:
-        m, c = links_f[j, F_MASS], row3(links_f, j, F_COM, like)
-        inertia = inertia6(links_f, j, like)
-        w, g = get3(motion, o + W, like), get3(motion, o + GRAVITY, like)
+        m, c = links_f[j, F_MASS], row3(links_f, j, F_COM, scalar)
+        inertia = inertia6(links_f, j, scalar)
+        w, g = get3(motion, o + W, scalar), get3(motion, o + GRAVITY, scalar)
         K, N = centripetal(w, c, cross(w, c)), gyroscopic(w, inertia)
         for pair in range(first, last):
             b, s = pair * PAIR, pair * WRENCHES
-            A, w_q = get3(pairs, b + AXIS, like), get3(pairs, b + W_Q, like)
-            dw_q, dw_v = get3(pairs, b + DW_Q, like), get3(pairs, b + DW_V, like)
-            f_q = add(get3(pairs, b + DDX_Q, like), add(cross(dw_q, c), mat_mul(K, w_q)))
+            A, w_q = get3(pairs, b + AXIS, scalar), get3(pairs, b + W_Q, scalar)
+            dw_q, dw_v = get3(pairs, b + DW_Q, scalar), get3(pairs, b + DW_V, scalar)
+            f_q = add(get3(pairs, b + DDX_Q, scalar), add(cross(dw_q, c), mat_mul(K, w_q)))
             f_q = scale(m, sub(f_q, cross(g, A)))
-            f_v = scale(m, add(get3(pairs, b + DDX_V, like), add(cross(dw_v, c), mat_mul(K, A))))
-            f_a = scale(m, add(get3(pairs, b + DDX_A, like), cross(A, c)))
+            f_v = scale(m, add(get3(pairs, b + DDX_V, scalar), add(cross(dw_v, c), mat_mul(K, A))))
+            f_a = scale(m, add(get3(pairs, b + DDX_A, scalar), cross(A, c)))
             put3(forces, s + BY_Q + FORCE, f_q)
             put3(forces, s + BY_V + FORCE, f_v)
             put3(forces, s + BY_A + FORCE, f_a)
@@ -195,89 +195,89 @@ def wrench_partials(j, links_i, links_f, motion, world, pairs, forces, like):
             put3(forces, s + BY_V + MOMENT, add(add(sym_mul(inertia, dw_v), mat_mul(N, A)), cross(c, f_v)))
             put3(forces, s + BY_A + MOMENT, add(sym_mul(inertia, A), cross(c, f_a)))
     else:
-        clear(forces, first * WRENCHES, (last - first) * WRENCHES, like)
+        clear(forces, first * WRENCHES, (last - first) * WRENCHES, scalar)
     if world.size > 0:
         k = j * WORLD_LOADS
         f, couple, D = (
-            get3(world, k + L_FORCE, like),
-            get3(world, k + L_COUPLE, like),
-            get9(world, k + L_DYAD, like),
+            get3(world, k + L_FORCE, scalar),
+            get3(world, k + L_COUPLE, scalar),
+            get9(world, k + L_DYAD, scalar),
         )
         trace = D[0] + D[4] + D[8]
         for pair in range(first, last):
-            A = get3(pairs, pair * PAIR + AXIS, like)
+            A = get3(pairs, pair * PAIR + AXIS, scalar)
             s = pair * WRENCHES + BY_Q
             # r x (f x A) = f (r . A) - A (r . f)
             turned = add(cross(couple, A), sub(mat_mul(D, A), scale(trace, A)))
-            add3(forces, s + FORCE, scale(-1.0, cross(f, A)), like)
-            add3(forces, s + MOMENT, scale(-1.0, turned), like)
+            add3(forces, s + FORCE, scale(-1.0, cross(f, A)), scalar)
+            add3(forces, s + MOMENT, scale(-1.0, turned), scalar)
 
 
 @inner
-def emit(forces, s, X, e, is_hinge, moves, at, dq, dv, da, reaction, kept, like):
+def emit(forces, s, X, e, is_hinge, moves, at, dq, dv, da, reaction, kept, scalar):
     """Finish a pair: moments about the parent's origin; generalized forces go to place `at`, reactions to `kept`."""
     for by in (BY_Q, BY_V, BY_A):
-        force = get3(forces, s + by + FORCE, like)
-        moment = add(get3(forces, s + by + MOMENT, like), cross(X, force))
+        force = get3(forces, s + by + FORCE, scalar)
+        moment = add(get3(forces, s + by + MOMENT, scalar), cross(X, force))
         put3(forces, s + by + MOMENT, moment)
         if reaction >= 0:
             put3(kept, reaction * WRENCHES + by + FORCE, force)
             put3(kept, reaction * WRENCHES + by + MOMENT, moment)
     if moves:
         part = MOMENT if is_hinge else FORCE
-        store(dq, at, dot(e, get3(forces, s + BY_Q + part, like)))
-        store(dv, at, dot(e, get3(forces, s + BY_V + part, like)))
-        store(da, at, dot(e, get3(forces, s + BY_A + part, like)))
+        store(dq, at, dot(e, get3(forces, s + BY_Q + part, scalar)))
+        store(dv, at, dot(e, get3(forces, s + BY_V + part, scalar)))
+        store(da, at, dot(e, get3(forces, s + BY_A + part, scalar)))
 
 
 @inner
-def inward_partials(links_i, links_f, beyond, positions, motion, wrenches, forces, far, dq, dv, da, kept, keep, like):
+def inward_partials(links_i, links_f, beyond, positions, motion, wrenches, forces, far, dq, dv, da, kept, keep, scalar):
     """Inward: sum the partials towards the ground and project them. `wrenches` holds F and T, as `inward` left them."""
     for j in range(links_i.shape[0] - 1, -1, -1):
         parent, kind, start = links_i[j, N_PARENT], links_i[j, N_KIND], links_i[j, N_START]
         level, column = links_i[j, N_LEVEL], links_i[j, N_COLUMN]
         R, X, e = (
-            get9(motion, j * MOTION + TURN, like),
-            get3(motion, j * MOTION + ARM, like),
-            row3(links_f, j, F_AXIS, like),
+            get9(motion, j * MOTION + TURN, scalar),
+            get3(motion, j * MOTION + ARM, scalar),
+            row3(links_f, j, F_AXIS, scalar),
         )
-        force, moment = get3(wrenches, j * WRENCH + FORCE, like), get3(wrenches, j * WRENCH + MOMENT, like)
+        force, moment = get3(wrenches, j * WRENCH + FORCE, scalar), get3(wrenches, j * WRENCH + MOMENT, scalar)
         moves, is_hinge = kind != FIXED, kind == REVOLUTE
         at = links_i[j, N_POSITION]
         reaction = links_i[j, N_REACTION] if keep and links_i[j, N_JOINT] >= 0 else -1
         step = 1 if reaction >= 0 else 0
         if kind == PRISMATIC:
-            add3(forces, (start + level - 1) * WRENCHES + BY_Q + MOMENT, cross(e, force), like)
+            add3(forces, (start + level - 1) * WRENCHES + BY_Q + MOMENT, cross(e, force), scalar)
         for k in range(level):
             place = positions[at + k] if moves else 0
-            emit(forces, (start + k) * WRENCHES, X, e, is_hinge, moves, place, dq, dv, da, reaction, kept, like)
+            emit(forces, (start + k) * WRENCHES, X, e, is_hinge, moves, place, dq, dv, da, reaction, kept, scalar)
             reaction += step
         for k in range(links_i[j, N_BEYOND], links_i[j, N_END]):
             place = positions[at + level + k - links_i[j, N_BEYOND]] if moves else 0
-            emit(far, beyond[k] * WRENCHES, X, e, is_hinge, moves, place, dq, dv, da, reaction, kept, like)
+            emit(far, beyond[k] * WRENCHES, X, e, is_hinge, moves, place, dq, dv, da, reaction, kept, scalar)
             reaction += step
         if parent < 0:
             continue
         if moves:
             s = (start + level - 1) * WRENCHES
             if is_hinge:
-                add3(forces, s + BY_Q + FORCE, cross(e, force), like)
-                add3(forces, s + BY_Q + MOMENT, cross(e, moment), like)
+                add3(forces, s + BY_Q + FORCE, cross(e, force), scalar)
+                add3(forces, s + BY_Q + MOMENT, cross(e, moment), scalar)
             for i in range(0, WRENCHES, 3):
-                put3(far, column * WRENCHES + i, mat_mul(R, get3(forces, s + i, like)))
+                put3(far, column * WRENCHES + i, mat_mul(R, get3(forces, s + i, scalar)))
         for k in range(level - (1 if moves else 0)):
             s, b = (start + k) * WRENCHES, (links_i[parent, N_START] + k) * WRENCHES
             for i in range(0, WRENCHES, 3):
-                add3(forces, b + i, mat_mul(R, get3(forces, s + i, like)), like)
+                add3(forces, b + i, mat_mul(R, get3(forces, s + i, scalar)), scalar)
         for k in range(links_i[j, N_BEYOND], links_i[j, N_END]):
             s = beyond[k] * WRENCHES
             for i in range(0, WRENCHES, 3):
-                put3(far, s + i, mat_mul(R, get3(far, s + i, like)))
+                put3(far, s + i, mat_mul(R, get3(far, s + i, scalar)))
 
 
 @allocating
 def derivatives(
-    links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, like
+    links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, scalar
 ):
     """Rows of q, v, a to rows of tau, dq, dv, da (nt, nnz), reactions (nt, 6 per joint, or none) and their partials
     (nt, 18 per joint and related column, or none).
@@ -285,7 +285,7 @@ def derivatives(
     Returns the first row of a block with a bad number, or -1.
     """
     n_links, n_v, n_loads, nnz = links_i.shape[0], v.shape[1], loads_i.shape[0], dq.shape[1]
-    n, keep, n_pairs = width(like), reactions.shape[1] > 0, links_i[:, N_LEVEL].sum()
+    n, keep, n_pairs = width(scalar), reactions.shape[1] > 0, links_i[:, N_LEVEL].sum()
     has_world = False
     for k_load in range(n_loads):
         has_world |= loads_i[k_load, L_IN_BODY_AXES] == 0
@@ -299,33 +299,33 @@ def derivatives(
     far = np.empty(n_v * WRENCHES * n, tau.dtype)
     dq_, dv_, da_ = np.empty(nnz * n, tau.dtype), np.empty(nnz * n, tau.dtype), np.empty(nnz * n, tau.dtype)
     reactions_, partials_ = np.empty(reactions.shape[1] * n, tau.dtype), np.empty(partials.shape[1] * n, tau.dtype)
-    place_ground(motion, n_links, like)
+    place_ground(motion, n_links, scalar)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(v, row, v_, 0, like)
-        gather(a, row, a_, 0, like)
-        check = outward(links_i, links_f, q_, v_, a_, motion, like)
-        link_wrenches(links_i, links_f, motion, wrenches, like)
+        gather(q, row, q_, 0, scalar)
+        gather(v, row, v_, 0, scalar)
+        gather(a, row, a_, 0, scalar)
+        check = outward(links_i, links_f, q_, v_, a_, motion, scalar)
+        link_wrenches(links_i, links_f, motion, wrenches, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, like)
-            apply_loads(loads_i, loads, motion, wrenches, like)
+            gather_loads(loads_f, row, loads, scalar)
+            apply_loads(loads_i, loads, motion, wrenches, scalar)
             if has_world:
-                collect_world_loads(loads_i, loads, motion, world, n_links, like)
-        inward(links_i, links_f, motion, wrenches, tau_, reactions_, keep, like)
+                collect_world_loads(loads_i, loads, motion, world, n_links, scalar)
+        inward(links_i, links_f, motion, wrenches, tau_, reactions_, keep, scalar)
         for j in range(n_links):  # one after the other while the link's pairs are in the cache
-            motion_partials(j, links_i, links_f, v_, motion, pairs, like)
-            wrench_partials(j, links_i, links_f, motion, world, pairs, forces, like)
+            motion_partials(j, links_i, links_f, v_, motion, pairs, scalar)
+            wrench_partials(j, links_i, links_f, motion, world, pairs, forces, scalar)
         inward_partials(
-            links_i, links_f, beyond, positions, motion, wrenches, forces, far, dq_, dv_, da_, partials_, keep, like
+            links_i, links_f, beyond, positions, motion, wrenches, forces, far, dq_, dv_, da_, partials_, keep, scalar
         )
         if any_not_less(check, 1.0):
             return row
-        scatter(tau_, 0, tau, row, like)
-        scatter(dq_, 0, dq, row, like)
-        scatter(dv_, 0, dv, row, like)
-        scatter(da_, 0, da, row, like)
-        scatter(reactions_, 0, reactions, row, like)
-        scatter(partials_, 0, partials, row, like)
+        scatter(tau_, 0, tau, row, scalar)
+        scatter(dq_, 0, dq, row, scalar)
+        scatter(dv_, 0, dv, row, scalar)
+        scatter(da_, 0, da, row, scalar)
+        scatter(reactions_, 0, reactions, row, scalar)
+        scatter(partials_, 0, partials, row, scalar)
     return -1
 
 

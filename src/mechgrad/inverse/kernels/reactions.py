@@ -76,11 +76,11 @@ REACTION = 6
 
 
 @inlined
-def axes_of(joints_i, tails, k, frames, like):
+def axes_of(joints_i, tails, k, frames, scalar):
     """The three axes a reaction is given in: those of an atom, turned by a constant rotation (rows of tails: R,
     column by column)."""
     o = joints_i[k, R_AXES] * FRAME
-    x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
+    x, y, z = get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar)
     return (
         combine(tails[k, 0], tails[k, 1], tails[k, 2], x, y, z),
         combine(tails[k, 3], tails[k, 4], tails[k, 5], x, y, z),
@@ -95,14 +95,14 @@ def in_axes(ax, ay, az, u):
 
 
 @inner
-def reaction_values(joints_i, tails, frames, wrenches, out, like):
+def reaction_values(joints_i, tails, frames, wrenches, out, scalar):
     """Force and moment of every joint, after the wrenches have been summed towards the ground."""
     for k in range(joints_i.shape[0]):
         i = joints_i[k, R_ATOM]
-        F, N = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
-        ax, ay, az = axes_of(joints_i, tails, k, frames, like)
+        F, N = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
+        ax, ay, az = axes_of(joints_i, tails, k, frames, scalar)
         put3(out, k * REACTION, in_axes(ax, ay, az, F))
-        put3(out, k * REACTION + 3, in_axes(ax, ay, az, sub(N, cross(get3(frames, i * FRAME + AT, like), F))))
+        put3(out, k * REACTION + 3, in_axes(ax, ay, az, sub(N, cross(get3(frames, i * FRAME + AT, scalar), F))))
 
 
 @inlined
@@ -114,12 +114,12 @@ def changed(ax, ay, az, x, F, N, dF, dN, dx, s):
 
 
 @inlined
-def add_strided(out, slot, stride, force, moment, like):
+def add_strided(out, slot, stride, force, moment, scalar):
     """Add the six numbers to slots `stride` apart: a column of a matrix stored row by row."""
     for part in range(3):
         at = slot + part * stride
-        store(out, at, load(out, at, like) + force[part])
-        store(out, at + 3 * stride, load(out, at + 3 * stride, like) + moment[part])
+        store(out, at, load(out, at, scalar) + force[part])
+        store(out, at + 3 * stride, load(out, at + 3 * stride, scalar) + moment[part])
 
 
 @inlined
@@ -142,60 +142,60 @@ def wrench_by_displacement(mass, h, S, P, D, F, N, s, m, d_w, dd_w, dd_v):
 @inner
 def reaction_columns(
     joints_i, tails, pairs, atoms_i, atoms_f, columns_i, frames, twists, rates, wrenches, inertia, has_world, world,
-    by_q, by_v, by_a, like,
+    by_q, by_v, by_a, scalar,
 ):  # fmt: skip
     """Derivatives by every related column."""
-    zero = zero3(like)
+    zero = zero3(scalar)
     for out in (by_q, by_v, by_a):
-        clear(out, 0, REACTION * pairs.shape[0], like)
+        clear(out, 0, REACTION * pairs.shape[0], scalar)
     for r in range(pairs.shape[0]):
         k, c = pairs[r, P_JOINT], pairs[r, P_COLUMN]
         i = joints_i[k, R_ATOM]
         own = columns_i[c, C_ATOM]
         node = own if pairs[r, P_BEYOND] else i  # whose composites are displaced
         j = node * INERTIA_FLOW
-        mass, h, S = atoms_f[node, BEYOND], get3(inertia, j + FIRST, like), get6(inertia, j + SECOND, like)
-        P, D = get3(inertia, j + MOMENTUM, like), get9(inertia, j + FLOW, like)
-        F, N = get3(wrenches, node * WRENCH + FORCE, like), get3(wrenches, node * WRENCH + MOMENT, like)
-        s, m = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
-        d_w, _, dd_w, dd_v = twist_rates(frames, own, s, m, like)
-        yw, yv = get3(rates, c * RATES + RATE_Y, like), get3(rates, c * RATES + RATE_YV, like)
+        mass, h, S = atoms_f[node, BEYOND], get3(inertia, j + FIRST, scalar), get6(inertia, j + SECOND, scalar)
+        P, D = get3(inertia, j + MOMENTUM, scalar), get9(inertia, j + FLOW, scalar)
+        F, N = get3(wrenches, node * WRENCH + FORCE, scalar), get3(wrenches, node * WRENCH + MOMENT, scalar)
+        s, m = get3(twists, c * TWIST, scalar), get3(twists, c * TWIST + 3, scalar)
+        d_w, _, dd_w, dd_v = twist_rates(frames, own, s, m, scalar)
+        yw, yv = get3(rates, c * RATES + RATE_Y, scalar), get3(rates, c * RATES + RATE_YV, scalar)
         q_w, q_v = wrench_by_displacement(mass, h, S, P, D, F, N, s, m, d_w, dd_w, dd_v)
         if has_world:
-            lw, lv = world_load_turn(world, node, s, like)
+            lw, lv = world_load_turn(world, node, s, scalar)
             q_w, q_v = add(q_w, lw), add(q_v, lv)
         v_w, v_v = wrench_by_velocity(mass, h, S, P, D, s, m, yw, yv)
         trace = S[0] + S[3] + S[5]
         a_w, a_v = inertia_w(trace, S, h, s, m), inertia_v(mass, h, s, m)
-        x = get3(frames, i * FRAME + AT, like)
-        F, N = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
-        ax, ay, az = axes_of(joints_i, tails, k, frames, like)
+        x = get3(frames, i * FRAME + AT, scalar)
+        F, N = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
+        ax, ay, az = axes_of(joints_i, tails, k, frames, scalar)
         dx = zero if pairs[r, P_BEYOND] else add(m, cross(s, x))
         turn = s if pairs[r, P_TURNS] else zero
         slot, stride = pairs[r, P_SLOT], pairs[r, P_STRIDE]
         force, moment = changed(ax, ay, az, x, F, N, q_v, q_w, dx, turn)
-        add_strided(by_q, slot, stride, force, moment, like)
+        add_strided(by_q, slot, stride, force, moment, scalar)
         force, moment = changed(ax, ay, az, x, F, N, v_v, v_w, zero, zero)
-        add_strided(by_v, slot, stride, force, moment, like)
+        add_strided(by_v, slot, stride, force, moment, scalar)
         force, moment = changed(ax, ay, az, x, F, N, a_v, a_w, zero, zero)
-        add_strided(by_a, slot, stride, force, moment, like)
+        add_strided(by_a, slot, stride, force, moment, scalar)
 
 
 @inner
 def reaction_terms(
     joints_i, tails, actions, size, atoms_i, atoms_f, terms_i, terms_f, loads_i, loads, frames, wrenches, inertia,
-    has_world, world, by_p, like,
+    has_world, world, by_p, scalar,
 ):  # fmt: skip
     """Derivatives by parameters, `size` slots."""
     n_atoms = atoms_i.shape[0]
-    clear(by_p, 0, size, like)
+    clear(by_p, 0, size, scalar)
     for r in range(actions.shape[0]):
         k, t = actions[r, A_JOINT], actions[r, A_TERM]
         kind, at = terms_i[t, T_KIND], terms_i[t, T_NODE]
         i = joints_i[k, R_ATOM]
-        s, dx = zero3(like), zero3(like)
-        x = get3(frames, i * FRAME + AT, like)
-        dF, dN = zero3(like), zero3(like)
+        s, dx = zero3(scalar), zero3(scalar)
+        x = get3(frames, i * FRAME + AT, scalar)
+        dF, dN = zero3(scalar), zero3(scalar)
         if kind in (BEFORE, BEHIND):
             carrier = at
             if kind == BEFORE:
@@ -203,68 +203,68 @@ def reaction_terms(
                 carrier = parent if parent >= 0 else n_atoms
             node = at if actions[r, A_BEYOND] else i
             j = node * INERTIA_FLOW
-            mass, h, S = atoms_f[node, BEYOND], get3(inertia, j + FIRST, like), get6(inertia, j + SECOND, like)
-            P, D = get3(inertia, j + MOMENTUM, like), get9(inertia, j + FLOW, like)
-            F, N = get3(wrenches, node * WRENCH + FORCE, like), get3(wrenches, node * WRENCH + MOMENT, like)
-            s, m = world_twist(frames, carrier, terms_f, t, like)
-            d_w, _, dd_w, dd_v = twist_rates(frames, carrier, s, m, like)
+            mass, h, S = atoms_f[node, BEYOND], get3(inertia, j + FIRST, scalar), get6(inertia, j + SECOND, scalar)
+            P, D = get3(inertia, j + MOMENTUM, scalar), get9(inertia, j + FLOW, scalar)
+            F, N = get3(wrenches, node * WRENCH + FORCE, scalar), get3(wrenches, node * WRENCH + MOMENT, scalar)
+            s, m = world_twist(frames, carrier, terms_f, t, scalar)
+            d_w, _, dd_w, dd_v = twist_rates(frames, carrier, s, m, scalar)
             dN, dF = wrench_by_displacement(mass, h, S, P, D, F, N, s, m, d_w, dd_w, dd_v)
             if has_world:
-                lw, lv = world_load_turn(world, node, s, like)
+                lw, lv = world_load_turn(world, node, s, scalar)
                 dN, dF = add(dN, lw), add(dF, lv)
             if actions[r, A_MOVES]:
                 dx = add(m, cross(s, x))
             if not actions[r, A_TURNS]:
-                s = zero3(like)
+                s = zero3(scalar)
         elif kind == INERTIAL:
-            dF, dN = inertial_change(frames, at, terms_f, t, like)
+            dF, dN = inertial_change(frames, at, terms_f, t, scalar)
         elif kind == GRAVITY:
-            zero = 0.0 * like
+            zero = 0.0 * scalar
             g = (zero + terms_f[t, 0], zero + terms_f[t, 1], zero + terms_f[t, 2])
-            h = get3(inertia, i * INERTIA_FLOW + FIRST, like)
+            h = get3(inertia, i * INERTIA_FLOW + FIRST, scalar)
             dF, dN = scale(-1.0 * atoms_f[i, BEYOND], g), scale(-1.0, cross(h, g))
         else:
-            dF, dN = load_change(kind, at, loads_i, loads, frames, terms_f, t, like)
-        F, N = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
-        ax, ay, az = axes_of(joints_i, tails, k, frames, like)
+            dF, dN = load_change(kind, at, loads_i, loads, frames, terms_f, t, scalar)
+        F, N = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
+        ax, ay, az = axes_of(joints_i, tails, k, frames, scalar)
         force, moment = changed(ax, ay, az, x, F, N, dF, dN, dx, s)
-        add_strided(by_p, actions[r, A_SLOT], actions[r, A_STRIDE], force, moment, like)
+        add_strided(by_p, actions[r, A_SLOT], actions[r, A_STRIDE], force, moment, scalar)
 
 
 @allocating
-def reactions(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out, like):
+def reactions(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out, scalar):
     """Rows of q, v, a to rows of out (nt, joints * 6). Returns the first row of a block with a bad number, or -1."""
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
-    n, n_loads = width(like), loads_i.shape[0]
+    n, n_loads = width(scalar), loads_i.shape[0]
     q_, v_, a_ = np.empty(n_q * n, out.dtype), np.empty(n_v * n, out.dtype), np.empty(n_v * n, out.dtype)
     frames, twists = np.empty((n_atoms + 1) * FRAME * n, out.dtype), np.empty(n_v * TWIST * n, out.dtype)
     wrenches, loads = np.empty(n_atoms * WRENCH * n, out.dtype), np.empty(n_loads * LOAD * n, out.dtype)
     out_ = np.empty(out.shape[1] * n, out.dtype)
-    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
-        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like), 1.0):
+        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar), 1.0):
             return row
-        body_wrenches(atoms_i, atoms_f, frames, wrenches, like)
+        body_wrenches(atoms_i, atoms_f, frames, wrenches, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, like)
-            apply_loads(loads_i, loads, frames, wrenches, like)
+            gather_loads(loads_f, row, loads, scalar)
+            apply_loads(loads_i, loads, frames, wrenches, scalar)
         for i in range(n_atoms - 1, -1, -1):
             if atoms_i[i, PARENT] >= 0:
-                pass_down(wrenches, i, atoms_i[i, PARENT], WRENCH, like)
-        reaction_values(joints_i, tails, frames, wrenches, out_, like)
-        scatter(out_, 0, out, row, like)
+                pass_down(wrenches, i, atoms_i[i, PARENT], WRENCH, scalar)
+        reaction_values(joints_i, tails, frames, wrenches, out_, scalar)
+        scatter(out_, 0, out, row, scalar)
     return -1
 
 
 @allocating
 def reaction_derivatives(
     atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
-    out, by_q, by_v, by_a, by_p, like,
+    out, by_q, by_v, by_a, by_p, scalar,
 ):  # fmt: skip
     """Rows of q, v, a to rows of the reactions and their derivatives. Returns the first row of a block with a bad
     number, or -1."""
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
-    n, n_loads = width(like), loads_i.shape[0]
+    n, n_loads = width(scalar), loads_i.shape[0]
     has_world = False
     for k in range(n_loads):
         has_world |= loads_i[k, L_IN_BODY_AXES] == 0
@@ -277,39 +277,39 @@ def reaction_derivatives(
     out_, size = np.empty(out.shape[1] * n, out.dtype), by_q.shape[1] * n
     bq, bv, ba = np.empty(size, out.dtype), np.empty(size, out.dtype), np.empty(size, out.dtype)
     bp = np.empty(by_p.shape[1] * n, out.dtype)
-    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
-        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like), 1.0):
+        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar), 1.0):
             return row
-        column_rates(atoms_i, columns_i, frames, twists, rates, like)
-        body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like)
+        column_rates(atoms_i, columns_i, frames, twists, rates, scalar)
+        body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, like)
-            apply_loads(loads_i, loads, frames, wrenches, like)
+            gather_loads(loads_f, row, loads, scalar)
+            apply_loads(loads_i, loads, frames, wrenches, scalar)
         for i in range(n_atoms - 1, -1, -1):
             if atoms_i[i, PARENT] >= 0:
-                pass_down(wrenches, i, atoms_i[i, PARENT], WRENCH, like)
-                pass_down(inertia, i, atoms_i[i, PARENT], INERTIA_FLOW, like)
+                pass_down(wrenches, i, atoms_i[i, PARENT], WRENCH, scalar)
+                pass_down(inertia, i, atoms_i[i, PARENT], INERTIA_FLOW, scalar)
         if has_world:
-            collect_world_loads(loads_i, loads, frames, world, n_atoms, like)
+            collect_world_loads(loads_i, loads, frames, world, n_atoms, scalar)
             for i in range(n_atoms - 1, -1, -1):
                 if atoms_i[i, PARENT] >= 0:
-                    pass_down(world, i, atoms_i[i, PARENT], WORLD_LOAD, like)
-        reaction_values(joints_i, tails, frames, wrenches, out_, like)
+                    pass_down(world, i, atoms_i[i, PARENT], WORLD_LOAD, scalar)
+        reaction_values(joints_i, tails, frames, wrenches, out_, scalar)
         reaction_columns(
             joints_i, tails, pairs, atoms_i, atoms_f, columns_i, frames, twists, rates, wrenches, inertia, has_world,
-            world, bq, bv, ba, like,
+            world, bq, bv, ba, scalar,
         )  # fmt: skip
         if by_p.shape[1]:
             reaction_terms(
                 joints_i, tails, actions, by_p.shape[1], atoms_i, atoms_f, terms_i, terms_f, loads_i, loads, frames,
-                wrenches, inertia, has_world, world, bp, like,
+                wrenches, inertia, has_world, world, bp, scalar,
             )  # fmt: skip
-            scatter(bp, 0, by_p, row, like)
-        scatter(out_, 0, out, row, like)
-        scatter(bq, 0, by_q, row, like)
-        scatter(bv, 0, by_v, row, like)
-        scatter(ba, 0, by_a, row, like)
+            scatter(bp, 0, by_p, row, scalar)
+        scatter(out_, 0, out, row, scalar)
+        scatter(bq, 0, by_q, row, scalar)
+        scatter(bv, 0, by_v, row, scalar)
+        scatter(ba, 0, by_a, row, scalar)
     return -1
 
 

@@ -113,30 +113,30 @@ from mechgrad.model.tree import BEYOND, C_DIAGONAL, C_PAIR, C_PARENT, KIND, PARE
 @inner
 def gradient_and_hessian(
     atoms_i, atoms_f, columns_i, pairs, twists, screws, wrenches, inertia, sums, has_world, world, turned,
-    g_q, g_v, g_a, wanted, qq, qv, vv, qa, like,
+    g_q, g_v, g_a, wanted, qq, qv, vv, qa, scalar,
 ):  # fmt: skip
     """From the tips to the ground: gradient, and with `wanted` the packed Hessian blocks (row q, column v of qv,
     ...)."""
     for i in range(atoms_i.shape[0] - 1, -1, -1):
         k, j = i * VIRTUAL_SUMS, i * INERTIA_FLOW
-        F, N = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
-        h, S = get3(inertia, j + FIRST, like), get6(inertia, j + SECOND, like)
-        P, D = get3(inertia, j + MOMENTUM, like), get9(inertia, j + FLOW, like)
-        GN, GF, K = get3(sums, k + G_N, like), get3(sums, k + G_F, like), get3(sums, k + K_, like)
-        E, Q = get9(sums, k + E_, like), get3(sums, k + Q_, like)
+        F, N = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
+        h, S = get3(inertia, j + FIRST, scalar), get6(inertia, j + SECOND, scalar)
+        P, D = get3(inertia, j + MOMENTUM, scalar), get9(inertia, j + FLOW, scalar)
+        GN, GF, K = get3(sums, k + G_N, scalar), get3(sums, k + G_F, scalar), get3(sums, k + K_, scalar)
+        E, Q = get9(sums, k + E_, scalar), get3(sums, k + Q_, scalar)
         mass, trace, trace_D = atoms_f[i, BEYOND], S[0] + S[3] + S[5], D[0] + D[4] + D[8]
         columns = columns_of_kind(atoms_i[i, KIND])
         first = atoms_i[i, V_AT]
         for c in range(first, first + columns):
-            s, m = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
+            s, m = get3(twists, c * TWIST, scalar), get3(twists, c * TWIST + 3, scalar)
             o = c * SCREWS
-            dw, dv = get3(screws, o + D_W, like), get3(screws, o + D_V, like)
-            ddw, ddv = get3(screws, o + DD_W, like), get3(screws, o + DD_V, like)
-            zw, zv = get3(screws, o + Z_W, like), get3(screws, o + Z_V, like)
-            ew, ev = get3(screws, o + E_W, like), get3(screws, o + E_V, like)
+            dw, dv = get3(screws, o + D_W, scalar), get3(screws, o + D_V, scalar)
+            ddw, ddv = get3(screws, o + DD_W, scalar), get3(screws, o + DD_V, scalar)
+            zw, zv = get3(screws, o + Z_W, scalar), get3(screws, o + Z_V, scalar)
+            ew, ev = get3(screws, o + E_W, scalar), get3(screws, o + E_V, scalar)
             by_q = dot(ew, N) + dot(ev, F) + dot(ddw, GN) + dot(ddv, GF) + dot(dw, K)
             if has_world:
-                by_q = by_q + dot(s, get3(turned, i * VIRTUAL_LOAD + LAM, like))
+                by_q = by_q + dot(s, get3(turned, i * VIRTUAL_LOAD + LAM, scalar))
             store(g_q, c, by_q)
             store(g_v, c, dot(s, K) + dot(zw, GN) + dot(zv, GF))
             store(g_a, c, dot(s, GN) + dot(m, GF))
@@ -158,30 +158,30 @@ def gradient_and_hessian(
             eta_dual = velocity_dual(D, P, ew, ev)
             p3w = add(add(eta_dual, scale(2.0, xw)), add(cross(s, K), cw))
             p3v = add(scale(2.0, xv), cv)
-            lw, lv, turn = zero3(like), zero3(like), zero3(like)
+            lw, lv, turn = zero3(scalar), zero3(scalar), zero3(scalar)
             if has_world:
-                lw, lv = world_load_turn(world, i, s, like)
-                R = get9(turned, i * VIRTUAL_LOAD + R_, like)
+                lw, lv = world_load_turn(world, i, s, scalar)
+                R = get9(turned, i * VIRTUAL_LOAD + R_, scalar)
                 # s_d . turn = eta_c . L(s_d) - s_c . R s_d + (s_c . s_d) tr R
-                turn = world_load_dual(world, i, ew, ev, like)
+                turn = world_load_dual(world, i, ew, ev, scalar)
                 turn = add(sub(turn, mat_tmul(R, s)), scale(R[0] + R[4] + R[8], s))
             u3w, u3v = add(u3w, lw), add(u3v, lv)
             # columns of the same atom: this one as the moved column d, each of them as the row c
             dK = add(add(eta_dual, cross(s, K)), virtual_operator(E, Q, dw, dv))
             for r in range(first, first + columns):
-                rs, rm = get3(twists, r * TWIST, like), get3(twists, r * TWIST + 3, like)
+                rs, rm = get3(twists, r * TWIST, scalar), get3(twists, r * TWIST + 3, scalar)
                 ro = r * SCREWS
                 at = own_position(columns_i, pairs, r, c)
-                value = dot(get3(screws, ro + E_W, like), u3w) + dot(get3(screws, ro + E_V, like), u3v)
-                value = value + dot(get3(screws, ro + DD_W, like), p2w) + dot(get3(screws, ro + DD_V, like), p2v)
-                value = value + dot(get3(screws, ro + D_W, like), dK)
+                value = dot(get3(screws, ro + E_W, scalar), u3w) + dot(get3(screws, ro + E_V, scalar), u3v)
+                value = value + dot(get3(screws, ro + DD_W, scalar), p2w) + dot(get3(screws, ro + DD_V, scalar), p2v)
+                value = value + dot(get3(screws, ro + D_W, scalar), dK)
                 if has_world:
                     # eta_c . L(s_r) + (s_c . s_r) tr R - s_c . R s_r: the row's s stays, y and x turn
-                    value = value + dot(rs, world_load_dual(world, i, ew, ev, like))
+                    value = value + dot(rs, world_load_dual(world, i, ew, ev, scalar))
                     value = value + (R[0] + R[4] + R[8]) * dot(s, rs) - dot(s, mat_mul(R, rs))
                 store(qq, at, value)
                 at = own_position(columns_i, pairs, c, r)
-                rzw, rzv = get3(screws, ro + Z_W, like), get3(screws, ro + Z_V, like)
+                rzw, rzv = get3(screws, ro + Z_W, scalar), get3(screws, ro + Z_V, scalar)
                 store(qv, at, dot(rs, p3w) + dot(rm, p3v) + dot(rzw, p2w) + dot(rzv, p2v))
                 store(qa, at, dot(rs, p2w) + dot(rm, p2v))
                 bw, bv = motion_cross(rs, rm, s, m)
@@ -189,12 +189,12 @@ def gradient_and_hessian(
             pair, d = columns_i[c, C_PAIR] + (c - first), columns_i[first, C_PARENT]
             while d >= 0:
                 up, down = pairs[pair, 0], pairs[pair, 1]  # (d, c) and (c, d)
-                t, n = get3(twists, d * TWIST, like), get3(twists, d * TWIST + 3, like)
+                t, n = get3(twists, d * TWIST, scalar), get3(twists, d * TWIST + 3, scalar)
                 o = d * SCREWS
-                aw, av = get3(screws, o + D_W, like), get3(screws, o + D_V, like)
-                aaw, aav = get3(screws, o + DD_W, like), get3(screws, o + DD_V, like)
-                yw, yv = get3(screws, o + Z_W, like), get3(screws, o + Z_V, like)
-                hw, hv = get3(screws, o + E_W, like), get3(screws, o + E_V, like)
+                aw, av = get3(screws, o + D_W, scalar), get3(screws, o + D_V, scalar)
+                aaw, aav = get3(screws, o + DD_W, scalar), get3(screws, o + DD_V, scalar)
+                yw, yv = get3(screws, o + Z_W, scalar), get3(screws, o + Z_V, scalar)
+                hw, hv = get3(screws, o + E_W, scalar), get3(screws, o + E_V, scalar)
                 value = dot(aw, p3w) + dot(av, p3v) + dot(aaw, p2w) + dot(aav, p2v) + dot(hw, u3w) + dot(hv, u3v)
                 if has_world:
                     value = value + dot(t, turn)
@@ -211,12 +211,12 @@ def gradient_and_hessian(
                 pair += 1
         parent = atoms_i[i, PARENT]
         if parent >= 0:
-            pass_down(wrenches, i, parent, WRENCH, like)
-            pass_down(inertia, i, parent, INERTIA_FLOW, like)
-            pass_down(sums, i, parent, VIRTUAL_SUMS, like)
+            pass_down(wrenches, i, parent, WRENCH, scalar)
+            pass_down(inertia, i, parent, INERTIA_FLOW, scalar)
+            pass_down(sums, i, parent, VIRTUAL_SUMS, scalar)
             if has_world:
-                pass_down(world, i, parent, WORLD_LOAD, like)
-                pass_down(turned, i, parent, VIRTUAL_LOAD, like)
+                pass_down(world, i, parent, WORLD_LOAD, scalar)
+                pass_down(turned, i, parent, VIRTUAL_LOAD, scalar)
 
 
 @inlined
@@ -231,14 +231,14 @@ def own_position(columns_i, pairs, row, column):
 
 @allocating
 def second_order(
-    atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa, like
+    atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa, scalar
 ):  # fmt: skip
     """Rows of q, v, a, y to rows of the gradient (nt, n_v) x 3 and, unless qq is empty, of the Hessian (nt, nnz) x 4.
 
     Returns the first row of a block with a bad number, or -1.
     """
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
-    n, nnz, n_loads = width(like), qq.shape[1], loads_i.shape[0]
+    n, nnz, n_loads = width(scalar), qq.shape[1], loads_i.shape[0]
     wanted = nnz > 0
     has_world = False
     for k in range(n_loads):
@@ -253,36 +253,36 @@ def second_order(
     gq, gv, ga = np.empty(n_v * n, g_q.dtype), np.empty(n_v * n, g_q.dtype), np.empty(n_v * n, g_q.dtype)
     b_qq, b_qv = np.empty(nnz * n, g_q.dtype), np.empty(nnz * n, g_q.dtype)
     b_vv, b_qa = np.empty(nnz * n, g_q.dtype), np.empty(nnz * n, g_q.dtype)
-    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
-        gather(y, row, y_, 0, like)
-        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like)
+        gather(y, row, y_, 0, scalar)
+        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar)
         for c in range(n_v):
-            value = load(y_, c, like)
+            value = load(y_, c, scalar)
             check = check + (value - value)
         if any_not_less(check, 1.0):
             return row
-        virtual_motion(atoms_i, columns_i, frames, twists, y_, virtual, screws, like)
-        body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like)
-        virtual_sums(atoms_i, atoms_f, inertia, virtual, sums, like)
+        virtual_motion(atoms_i, columns_i, frames, twists, y_, virtual, screws, scalar)
+        body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, scalar)
+        virtual_sums(atoms_i, atoms_f, inertia, virtual, sums, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, like)
-            apply_loads(loads_i, loads, frames, wrenches, like)
+            gather_loads(loads_f, row, loads, scalar)
+            apply_loads(loads_i, loads, frames, wrenches, scalar)
         if has_world:
-            collect_world_loads(loads_i, loads, frames, world, n_atoms, like)
-            virtual_loads(loads_i, loads, frames, virtual, turned, n_atoms, like)
+            collect_world_loads(loads_i, loads, frames, world, n_atoms, scalar)
+            virtual_loads(loads_i, loads, frames, virtual, turned, n_atoms, scalar)
         gradient_and_hessian(
             atoms_i, atoms_f, columns_i, pairs, twists, screws, wrenches, inertia, sums, has_world, world, turned,
-            gq, gv, ga, wanted, b_qq, b_qv, b_vv, b_qa, like,
+            gq, gv, ga, wanted, b_qq, b_qv, b_vv, b_qa, scalar,
         )  # fmt: skip
-        scatter(gq, 0, g_q, row, like)
-        scatter(gv, 0, g_v, row, like)
-        scatter(ga, 0, g_a, row, like)
+        scatter(gq, 0, g_q, row, scalar)
+        scatter(gv, 0, g_v, row, scalar)
+        scatter(ga, 0, g_a, row, scalar)
         if wanted:
-            scatter(b_qq, 0, qq, row, like)
-            scatter(b_qv, 0, qv, row, like)
-            scatter(b_vv, 0, vv, row, like)
-            scatter(b_qa, 0, qa, row, like)
+            scatter(b_qq, 0, qq, row, scalar)
+            scatter(b_qv, 0, qv, row, scalar)
+            scatter(b_vv, 0, vv, row, scalar)
+            scatter(b_qa, 0, qa, row, scalar)
     return -1
 
 

@@ -25,41 +25,41 @@ from mechgrad.model.tree import KIND, PARENT, V_AT
 
 
 @inner
-def project(atoms_i, twists, wrenches, tau, like):
+def project(atoms_i, twists, wrenches, tau, scalar):
     """Sum the wrenches towards the ground and project them on the twists."""
     for i in range(atoms_i.shape[0] - 1, -1, -1):
-        force, moment = get3(wrenches, i * WRENCH + FORCE, like), get3(wrenches, i * WRENCH + MOMENT, like)
+        force, moment = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
         columns = columns_of_kind(atoms_i[i, KIND])
         for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns):
-            s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
+            s, m = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
             store(tau, j, dot(s, moment) + dot(m, force))
         if atoms_i[i, PARENT] >= 0:
-            pass_down(wrenches, i, atoms_i[i, PARENT], WRENCH, like)
+            pass_down(wrenches, i, atoms_i[i, PARENT], WRENCH, scalar)
 
 
 @allocating
-def torques(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau, like):
+def torques(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau, scalar):
     """Rows of q (nt, n_q), v, a (nt, n_v) to rows of tau (nt, n_v). Returns the first row of a block with a bad
     number, or -1."""
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
-    n, n_loads = width(like), loads_i.shape[0]
+    n, n_loads = width(scalar), loads_i.shape[0]
     q_, v_, a_ = np.empty(n_q * n, tau.dtype), np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype)
     tau_ = np.empty(n_v * n, tau.dtype)
     frames = np.empty((n_atoms + 1) * FRAME * n, tau.dtype)
     twists = np.empty(n_v * TWIST * n, tau.dtype)
     wrenches = np.empty(n_atoms * WRENCH * n, tau.dtype)
     loads = np.empty(n_loads * LOAD * n, tau.dtype)
-    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], like)
+    place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
-        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like)
-        body_wrenches(atoms_i, atoms_f, frames, wrenches, like)
+        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar)
+        body_wrenches(atoms_i, atoms_f, frames, wrenches, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, like)
-            apply_loads(loads_i, loads, frames, wrenches, like)
-        project(atoms_i, twists, wrenches, tau_, like)
+            gather_loads(loads_f, row, loads, scalar)
+            apply_loads(loads_i, loads, frames, wrenches, scalar)
+        project(atoms_i, twists, wrenches, tau_, scalar)
         if any_not_less(check, 1.0):
             return row
-        scatter(tau_, 0, tau, row, like)
+        scatter(tau_, 0, tau, row, scalar)
     return -1
 
 

@@ -75,26 +75,26 @@ def virtual_operator(E, Q, w, u):
 
 
 @inner
-def virtual_motion(atoms_i, columns_i, frames, twists, y, virtual, screws, like):
+def virtual_motion(atoms_i, columns_i, frames, twists, y, virtual, screws, scalar):
     """Y of every atom; Psid, Psidd, Z and eta of every column."""
     n_atoms = atoms_i.shape[0]
-    clear(virtual, n_atoms * VIRTUAL, VIRTUAL, like)
+    clear(virtual, n_atoms * VIRTUAL, VIRTUAL, scalar)
     for i in range(n_atoms):
         parent = atoms_i[i, PARENT]
         p = parent if parent >= 0 else n_atoms
-        yw, yv = get3(virtual, p * VIRTUAL + Y_W, like), get3(virtual, p * VIRTUAL + Y_V, like)
+        yw, yv = get3(virtual, p * VIRTUAL + Y_W, scalar), get3(virtual, p * VIRTUAL + Y_V, scalar)
         columns = columns_of_kind(atoms_i[i, KIND])
         first = atoms_i[i, V_AT]
         for c in range(first, first + columns):
-            value = load(y, c, like)
-            yw = add(yw, scale(value, get3(twists, c * TWIST, like)))
-            yv = add(yv, scale(value, get3(twists, c * TWIST + 3, like)))
+            value = load(y, c, scalar)
+            yw = add(yw, scale(value, get3(twists, c * TWIST, scalar)))
+            yv = add(yv, scale(value, get3(twists, c * TWIST + 3, scalar)))
         put3(virtual, i * VIRTUAL + Y_W, yw)
         put3(virtual, i * VIRTUAL + Y_V, yv)
-        pw, pv = get3(frames, p * FRAME + W, like), get3(frames, p * FRAME + V, like)
+        pw, pv = get3(frames, p * FRAME + W, scalar), get3(frames, p * FRAME + V, scalar)
         for c in range(first, first + columns):
-            s, m = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
-            d_w, d_v, dd_w, dd_v = twist_rates(frames, i, s, m, like)
+            s, m = get3(twists, c * TWIST, scalar), get3(twists, c * TWIST + 3, scalar)
+            d_w, d_v, dd_w, dd_v = twist_rates(frames, i, s, m, scalar)
             r_w, r_v = motion_cross(pw, pv, s, m)
             e_w, e_v = motion_cross(yw, yv, s, m)
             k = c * SCREWS
@@ -109,17 +109,17 @@ def virtual_motion(atoms_i, columns_i, frames, twists, y, virtual, screws, like)
 
 
 @inner
-def virtual_sums(atoms_i, atoms_f, inertia, virtual, sums, like):
+def virtual_sums(atoms_i, atoms_f, inertia, virtual, sums, scalar):
     """G, K, E, Q of every atom's body (before they are summed towards the ground)."""
     for i in range(atoms_i.shape[0]):
         k = i * VIRTUAL_SUMS
         if not atoms_i[i, HAS_MASS]:
-            clear(sums, k, VIRTUAL_SUMS, like)
+            clear(sums, k, VIRTUAL_SUMS, scalar)
             continue
         j = i * INERTIA_FLOW
-        h, S = get3(inertia, j + FIRST, like), get6(inertia, j + SECOND, like)
-        P, D = get3(inertia, j + MOMENTUM, like), get9(inertia, j + FLOW, like)
-        w, u = get3(virtual, i * VIRTUAL + Y_W, like), get3(virtual, i * VIRTUAL + Y_V, like)
+        h, S = get3(inertia, j + FIRST, scalar), get6(inertia, j + SECOND, scalar)
+        P, D = get3(inertia, j + MOMENTUM, scalar), get9(inertia, j + FLOW, scalar)
+        w, u = get3(virtual, i * VIRTUAL + Y_W, scalar), get3(virtual, i * VIRTUAL + Y_V, scalar)
         mass = atoms_f[i, MASS]
         put3(sums, k + G_N, inertia_w(S[0] + S[3] + S[5], S, h, w, u))
         momentum = inertia_v(mass, h, w, u)
@@ -130,17 +130,17 @@ def virtual_sums(atoms_i, atoms_f, inertia, virtual, sums, like):
 
 
 @inner
-def virtual_loads(loads_i, loads, frames, virtual, out, n_atoms, like):
+def virtual_loads(loads_i, loads, frames, virtual, out, n_atoms, scalar):
     """R and Lam of the world-axis loads of every atom."""
-    clear(out, 0, n_atoms * VIRTUAL_LOAD, like)
+    clear(out, 0, n_atoms * VIRTUAL_LOAD, scalar)
     for k_load in range(loads_i.shape[0]):
         if not loads_i[k_load, L_IN_BODY_AXES]:
             i = loads_i[k_load, L_ATOM]
-            f, c, x = load_in_world(loads_i, loads, k_load, frames, like)
-            w, u = get3(virtual, i * VIRTUAL + Y_W, like), get3(virtual, i * VIRTUAL + Y_V, like)
+            f, c, x = load_in_world(loads_i, loads, k_load, frames, scalar)
+            w, u = get3(virtual, i * VIRTUAL + Y_W, scalar), get3(virtual, i * VIRTUAL + Y_V, scalar)
             y_x = add(u, cross(w, x))
             k = i * VIRTUAL_LOAD
-            add3(out, k + R_, add(scale(f[0], y_x), scale(c[0], w)), like)
-            add3(out, k + R_ + 3, add(scale(f[1], y_x), scale(c[1], w)), like)
-            add3(out, k + R_ + 6, add(scale(f[2], y_x), scale(c[2], w)), like)
-            add3(out, k + LAM, add(cross(f, y_x), cross(c, w)), like)
+            add3(out, k + R_, add(scale(f[0], y_x), scale(c[0], w)), scalar)
+            add3(out, k + R_ + 3, add(scale(f[1], y_x), scale(c[1], w)), scalar)
+            add3(out, k + R_ + 6, add(scale(f[2], y_x), scale(c[2], w)), scalar)
+            add3(out, k + LAM, add(cross(f, y_x), cross(c, w)), scalar)

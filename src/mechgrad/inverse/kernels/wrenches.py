@@ -97,12 +97,12 @@ def dyad_added(S, a, b):
 
 
 @inlined
-def mass_moments(atoms_f, i, frames, like):
+def mass_moments(atoms_f, i, frames, scalar):
     """h and S of atom i's body in the world."""
     o = i * FRAME
-    x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
+    x, y, z = get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar)
     com = combine(atoms_f[i, COM], atoms_f[i, COM + 1], atoms_f[i, COM + 2], x, y, z)
-    com = add(get3(frames, o + AT, like), com)
+    com = add(get3(frames, o + AT, scalar), com)
     h = scale(atoms_f[i, MASS], com)
     k = MOMENTS
     local = (
@@ -142,37 +142,37 @@ def put_flow(inertia, slot, w, u, h, S):
 
 
 @inner
-def body_wrenches(atoms_i, atoms_f, frames, wrenches, like):
+def body_wrenches(atoms_i, atoms_f, frames, wrenches, scalar):
     """Inertia force and moment of every atom's body, weight included."""
     for i in range(atoms_i.shape[0]):
         if atoms_i[i, HAS_MASS]:
-            h, S = mass_moments(atoms_f, i, frames, like)
+            h, S = mass_moments(atoms_f, i, frames, scalar)
             o = i * FRAME
             force, moment, _ = wrench_of(
                 atoms_f[i, MASS],
                 h,
                 S,
-                get3(frames, o + W, like),
-                get3(frames, o + V, like),
-                get3(frames, o + DW, like),
-                get3(frames, o + DV, like),
+                get3(frames, o + W, scalar),
+                get3(frames, o + V, scalar),
+                get3(frames, o + DW, scalar),
+                get3(frames, o + DV, scalar),
             )
             put3(wrenches, i * WRENCH + FORCE, force)
             put3(wrenches, i * WRENCH + MOMENT, moment)
         else:
-            clear(wrenches, i * WRENCH, WRENCH, like)
+            clear(wrenches, i * WRENCH, WRENCH, scalar)
 
 
 @inner
-def body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like):
+def body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, scalar):
     """Wrenches, and the moments h, S, P, D of every atom's body that their derivatives need."""
     for i in range(atoms_i.shape[0]):
         k = i * INERTIA_FLOW
         if atoms_i[i, HAS_MASS]:
-            h, S = mass_moments(atoms_f, i, frames, like)
+            h, S = mass_moments(atoms_f, i, frames, scalar)
             o = i * FRAME
-            w, vel = get3(frames, o + W, like), get3(frames, o + V, like)
-            dw, dv = get3(frames, o + DW, like), get3(frames, o + DV, like)
+            w, vel = get3(frames, o + W, scalar), get3(frames, o + V, scalar)
+            dw, dv = get3(frames, o + DW, scalar), get3(frames, o + DV, scalar)
             force, moment, momentum = wrench_of(atoms_f[i, MASS], h, S, w, vel, dw, dv)
             put3(wrenches, i * WRENCH + FORCE, force)
             put3(wrenches, i * WRENCH + MOMENT, moment)
@@ -182,21 +182,26 @@ def body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, like)
             put3(inertia, k + MOMENTUM, momentum)
             put_flow(inertia, k + FLOW, w, vel, h, S)
         else:
-            clear(wrenches, i * WRENCH, WRENCH, like)
-            clear(inertia, k, INERTIA_FLOW, like)
+            clear(wrenches, i * WRENCH, WRENCH, scalar)
+            clear(inertia, k, INERTIA_FLOW, scalar)
 
 
 @inlined
-def load_in_world(loads_i, loads, k_load, frames, like):
+def load_in_world(loads_i, loads, k_load, frames, scalar):
     """Force, couple and point of one load in world axes; `loads` holds LOAD slots per load."""
     o = loads_i[k_load, L_ATOM] * FRAME
-    x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
+    x, y, z = get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar)
     k = k_load * LOAD
-    force, couple = get3(loads, k + LOAD_F, like), get3(loads, k + LOAD_C, like)
+    force, couple = get3(loads, k + LOAD_F, scalar), get3(loads, k + LOAD_C, scalar)
     point = add(
-        get3(frames, o + AT, like),
+        get3(frames, o + AT, scalar),
         combine(
-            load(loads, k + LOAD_X, like), load(loads, k + LOAD_X + 1, like), load(loads, k + LOAD_X + 2, like), x, y, z
+            load(loads, k + LOAD_X, scalar),
+            load(loads, k + LOAD_X + 1, scalar),
+            load(loads, k + LOAD_X + 2, scalar),
+            x,
+            y,
+            z,
         ),
     )
     if loads_i[k_load, L_IN_BODY_AXES]:
@@ -206,43 +211,43 @@ def load_in_world(loads_i, loads, k_load, frames, like):
 
 
 @inner
-def gather_loads(loads_f, row, loads, like):
+def gather_loads(loads_f, row, loads, scalar):
     """Load numbers of the samples row .. row+L-1 into slots; a table with one row serves all samples."""
     rows, count = loads_f.shape
-    for lane in range(width(like)):
+    for lane in range(width(scalar)):
         r = min(row + lane, rows - 1)
         for k in range(count):
-            put_sample(loads, k, lane, loads_f[r, k], like)
+            put_sample(loads, k, lane, loads_f[r, k], scalar)
 
 
 @inner
-def apply_loads(loads_i, loads, frames, wrenches, like):
+def apply_loads(loads_i, loads, frames, wrenches, scalar):
     """Subtract every load from the wrench its body needs."""
     for k_load in range(loads_i.shape[0]):
-        force, couple, point = load_in_world(loads_i, loads, k_load, frames, like)
+        force, couple, point = load_in_world(loads_i, loads, k_load, frames, scalar)
         k = loads_i[k_load, L_ATOM] * WRENCH
-        add3(wrenches, k + FORCE, scale(-1.0, force), like)
-        add3(wrenches, k + MOMENT, scale(-1.0, add(cross(point, force), couple)), like)
+        add3(wrenches, k + FORCE, scale(-1.0, force), scalar)
+        add3(wrenches, k + MOMENT, scale(-1.0, add(cross(point, force), couple)), scalar)
 
 
 @inner
-def collect_world_loads(loads_i, loads, frames, world, n_atoms, like):
+def collect_world_loads(loads_i, loads, frames, world, n_atoms, scalar):
     """Per atom: sum of forces, couples and f x^T of the loads in world axes (their axes do not turn with the
     body)."""
-    clear(world, 0, n_atoms * WORLD_LOAD, like)
+    clear(world, 0, n_atoms * WORLD_LOAD, scalar)
     for k_load in range(loads_i.shape[0]):
         if not loads_i[k_load, L_IN_BODY_AXES]:
-            f, couple, x = load_in_world(loads_i, loads, k_load, frames, like)
+            f, couple, x = load_in_world(loads_i, loads, k_load, frames, scalar)
             k = loads_i[k_load, L_ATOM] * WORLD_LOAD
-            add3(world, k + L_FORCE, f, like)
-            add3(world, k + L_COUPLE, couple, like)
-            add3(world, k + L_DYAD, scale(f[0], x), like)
-            add3(world, k + L_DYAD + 3, scale(f[1], x), like)
-            add3(world, k + L_DYAD + 6, scale(f[2], x), like)
+            add3(world, k + L_FORCE, f, scalar)
+            add3(world, k + L_COUPLE, couple, scalar)
+            add3(world, k + L_DYAD, scale(f[0], x), scalar)
+            add3(world, k + L_DYAD + 3, scale(f[1], x), scalar)
+            add3(world, k + L_DYAD + 6, scale(f[2], x), scalar)
 
 
 @inlined
-def pass_down(values, child, parent, size, like):
+def pass_down(values, child, parent, size, scalar):
     """values[parent] += values[child], `size` slots each."""
     for k in range(0, size, 3):
-        add3(values, parent * size + k, get3(values, child * size + k, like), like)
+        add3(values, parent * size + k, get3(values, child * size + k, scalar), scalar)

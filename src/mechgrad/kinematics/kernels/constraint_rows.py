@@ -13,7 +13,7 @@ from mechgrad.model.mechanism import N_ALL
 
 
 @allocating
-def constraint_rows(T, q, v, a, t, first, last, values, rates, seconds, J, J_rate, like):
+def constraint_rows(T, q, v, a, t, first, last, values, rates, seconds, J, J_rate, scalar):
     """Rows first .. last - 1 at samples (q, v, a, t): values, rates, second rates (nt, rows), and Jacobians (nt, rows,
     n_v) of the values (Gamma) and of the rates, by q. All outputs count rows from 0.
 
@@ -21,13 +21,13 @@ def constraint_rows(T, q, v, a, t, first, last, values, rates, seconds, J, J_rat
     """
     n_atoms, n_v, rows, dtype = T.atoms_i.shape[0], T.columns_i.shape[0], T.ints[N_ALL], T.atoms_f.dtype
     frames, twists = np.empty((n_atoms + 1) * FRAME, dtype), np.empty(n_v * TWIST, dtype)
-    motion, feet = np.empty((T.markers_i.shape[0] + 1) * MOTION, dtype), np.empty(rows * FEET, dtype)
-    place_world(frames, n_atoms, T.atoms_f[n_atoms, 0], T.atoms_f[n_atoms, 1], T.atoms_f[n_atoms, 2], like)
+    motion, attachments = np.empty((T.markers_i.shape[0] + 1) * MOTION, dtype), np.empty(rows * FEET, dtype)
+    place_world(frames, n_atoms, T.atoms_f[n_atoms, 0], T.atoms_f[n_atoms, 1], T.atoms_f[n_atoms, 2], scalar)
     for i in range(q.shape[0]):
-        check = outward(T.atoms_i, T.atoms_f, q[i], v[i], a[i], frames, twists, like)
+        check = outward(T.atoms_i, T.atoms_f, q[i], v[i], a[i], frames, twists, scalar)
         if any_not_less(check, 1.0):
             return i
-        marker_motion_block(T.markers_i, T.markers_f, frames, motion, like)
+        marker_motion_block(T.markers_i, T.markers_f, frames, motion, scalar)
         place_rows(
             T.ints,
             T.numbers,
@@ -36,17 +36,17 @@ def constraint_rows(T, q, v, a, t, first, last, values, rates, seconds, J, J_rat
             q[i],
             v[i],
             a[i],
-            like * 0.0 + t[i],
+            scalar * 0.0 + t[i],
             first,
             last,
             values[i],
             rates[i],
             seconds[i],
-            feet,
-            like,
+            attachments,
+            scalar,
         )
-        row_columns(T.ints, T.numbers, twists, feet, first, last, J[i], like)
-        row_rate_columns(T.ints, T.numbers, motion, frames, twists, feet, first, last, J_rate[i], like)
+        row_columns(T.ints, T.numbers, twists, attachments, first, last, J[i], scalar)
+        row_rate_columns(T.ints, T.numbers, motion, frames, twists, attachments, first, last, J_rate[i], scalar)
     return -1
 
 

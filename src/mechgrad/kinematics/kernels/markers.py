@@ -50,29 +50,29 @@ MOTION = 9
 
 
 @inlined
-def marker_state(markers_i, markers_f, k, frames, like):
+def marker_state(markers_i, markers_f, k, frames, scalar):
     """Where marker k is and how its atom moves: x (u), w, V_v, A_w, A_v; the linear parts vanish for a vector."""
     o = markers_i[k, M_ATOM] * FRAME
     x = combine(
         markers_f[k, 0], markers_f[k, 1], markers_f[k, 2],
-        get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like),
+        get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar),
     )  # fmt: skip
-    w, dw = get3(frames, o + W, like), get3(frames, o + DW, like)
+    w, dw = get3(frames, o + W, scalar), get3(frames, o + DW, scalar)
     if markers_i[k, M_KIND] == POINT:
-        x = add(x, get3(frames, o + AT, like))
-        return x, w, get3(frames, o + V, like), dw, get3(frames, o + DV, like)
-    return x, w, zero3(like), dw, zero3(like)
+        x = add(x, get3(frames, o + AT, scalar))
+        return x, w, get3(frames, o + V, scalar), dw, get3(frames, o + DV, scalar)
+    return x, w, zero3(scalar), dw, zero3(scalar)
 
 
 @inner
-def marker_motion_block(markers_i, markers_f, frames, motion, like):
+def marker_motion_block(markers_i, markers_f, frames, motion, scalar):
     """Position, velocity, acceleration of every marker into MOTION slots each."""
     for k in range(markers_i.shape[0]):
-        x, w, vel, dw, dv = marker_state(markers_i, markers_f, k, frames, like)
+        x, w, vel, dw, dv = marker_state(markers_i, markers_f, k, frames, scalar)
         xd = add(vel, cross(w, x))
         xdd = add(add(dv, cross(dw, x)), cross(w, xd))
         if markers_i[k, M_KIND] == SPIN:
-            x, xd, xdd = zero3(like), w, dw
+            x, xd, xdd = zero3(scalar), w, dw
         put3(motion, k * MOTION, x)
         put3(motion, k * MOTION + 3, xd)
         put3(motion, k * MOTION + 6, xdd)
@@ -111,7 +111,7 @@ def hastened(kind, x, w, vel, s, m, y_w, y_v):
 
 
 @inner
-def marker_columns(atoms_i, columns_i, markers_i, markers_f, frames, twists, x_q, xd_q, xdd_q, xdd_v, like):
+def marker_columns(atoms_i, columns_i, markers_i, markers_f, frames, twists, x_q, xd_q, xdd_q, xdd_v, scalar):
     """Derivatives by every column on each marker's way to the ground, nearest first, three slots each."""
     n_atoms = atoms_i.shape[0]
     slot = 0
@@ -119,16 +119,16 @@ def marker_columns(atoms_i, columns_i, markers_i, markers_f, frames, twists, x_q
         atom, kind = markers_i[k, M_ATOM], markers_i[k, M_KIND]
         if atom == n_atoms:
             continue
-        x, w, vel, dw, dv = marker_state(markers_i, markers_f, k, frames, like)
+        x, w, vel, dw, dv = marker_state(markers_i, markers_f, k, frames, scalar)
         c = atoms_i[atom, LAST_COLUMN]
         while c >= 0:
-            s, m = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
+            s, m = get3(twists, c * TWIST, scalar), get3(twists, c * TWIST + 3, scalar)
             own = columns_i[c, C_ATOM]
-            d_w, d_v, dd_w, dd_v = twist_rates(frames, own, s, m, like)
+            d_w, d_v, dd_w, dd_v = twist_rates(frames, own, s, m, scalar)
             dx, dxd, dxdd = displaced(kind, x, w, vel, dw, dv, s, m, d_w, d_v, dd_w, dd_v)
             parent = atoms_i[own, PARENT]
             o = (parent if parent >= 0 else n_atoms) * FRAME
-            pw, pv = get3(frames, o + W, like), get3(frames, o + V, like)
+            pw, pv = get3(frames, o + W, scalar), get3(frames, o + V, scalar)
             y_w, y_v = add(d_w, cross(pw, s)), add(d_v, add(cross(pw, m), cross(pv, s)))
             put3(x_q, slot, dx)
             put3(xd_q, slot, dxd)
@@ -139,7 +139,7 @@ def marker_columns(atoms_i, columns_i, markers_i, markers_f, frames, twists, x_q
 
 
 @inlined
-def term_twist(atoms_i, terms_i, terms_f, t, frames, like):
+def term_twist(atoms_i, terms_i, terms_f, t, frames, scalar):
     """Carrier and world twist of a geometric term."""
     n_atoms = atoms_i.shape[0]
     carrier = terms_i[t, T_NODE]
@@ -147,39 +147,39 @@ def term_twist(atoms_i, terms_i, terms_f, t, frames, like):
         parent = atoms_i[carrier, PARENT]
         carrier = parent if parent >= 0 else n_atoms
     o = carrier * FRAME
-    x, y, z = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
+    x, y, z = get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar)
     s = combine(terms_f[t, 0], terms_f[t, 1], terms_f[t, 2], x, y, z)
     m = combine(terms_f[t, 3], terms_f[t, 4], terms_f[t, 5], x, y, z)
-    return carrier, s, add(m, cross(get3(frames, o + AT, like), s))
+    return carrier, s, add(m, cross(get3(frames, o + AT, scalar), s))
 
 
 @inner
-def marker_terms(atoms_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, frames, x_p, xd_p, xdd_p, like):
+def marker_terms(atoms_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, frames, x_p, xd_p, xdd_p, scalar):
     """Derivatives by parameters; `acts` lists (term, marker) of every term that displaces a marker. Slots: (marker,
     parameter, 3)."""
     size = markers_i.shape[0] * n_p * 3
-    clear(x_p, 0, size, like)
-    clear(xd_p, 0, size, like)
-    clear(xdd_p, 0, size, like)
+    clear(x_p, 0, size, scalar)
+    clear(xd_p, 0, size, scalar)
+    clear(xdd_p, 0, size, scalar)
     for r in range(acts.shape[0]):
         t, k = acts[r, 0], acts[r, 1]
         slot = (k * n_p + terms_i[t, T_COLUMN]) * 3
-        x, w, vel, dw, dv = marker_state(markers_i, markers_f, k, frames, like)
+        x, w, vel, dw, dv = marker_state(markers_i, markers_f, k, frames, scalar)
         if terms_i[t, T_KIND] == MARKER:
             o = markers_i[k, M_ATOM] * FRAME
             dx = combine(
                 terms_f[t, 0], terms_f[t, 1], terms_f[t, 2],
-                get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like),
+                get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar),
             )  # fmt: skip
             dxd = cross(w, dx)
             dxdd = add(cross(dw, dx), cross(w, dxd))
         else:
-            carrier, s, m = term_twist(atoms_i, terms_i, terms_f, t, frames, like)
-            d_w, d_v, dd_w, dd_v = twist_rates(frames, carrier, s, m, like)
+            carrier, s, m = term_twist(atoms_i, terms_i, terms_f, t, frames, scalar)
+            d_w, d_v, dd_w, dd_v = twist_rates(frames, carrier, s, m, scalar)
             dx, dxd, dxdd = displaced(markers_i[k, M_KIND], x, w, vel, dw, dv, s, m, d_w, d_v, dd_w, dd_v)
-        add3(x_p, slot, dx, like)
-        add3(xd_p, slot, dxd, like)
-        add3(xdd_p, slot, dxdd, like)
+        add3(x_p, slot, dx, scalar)
+        add3(xd_p, slot, dxd, scalar)
+        add3(xdd_p, slot, dxdd, scalar)
 
 
 @inlined
@@ -195,31 +195,31 @@ def jacobian_column(kind, x, s, m):
 
 @inner
 def contracted_block(
-    atoms_i, columns_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, frames, twists, H_q, H_p, like
+    atoms_i, columns_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, frames, twists, H_q, H_p, scalar
 ):  # fmt: skip
     """(J^T y)_q and (J^T y)_p summed over the markers; slots (n_v, n_v) and (n_v, n_p)."""
     n_atoms, n_v = atoms_i.shape[0], columns_i.shape[0]
-    clear(H_q, 0, n_v * n_v, like)
-    clear(H_p, 0, n_v * n_p, like)
+    clear(H_q, 0, n_v * n_v, scalar)
+    clear(H_p, 0, n_v * n_p, scalar)
     for k in range(markers_i.shape[0]):
         atom, kind = markers_i[k, M_ATOM], markers_i[k, M_KIND]
         if atom == n_atoms:
             continue
-        x, _, _, _, _ = marker_state(markers_i, markers_f, k, frames, like)
-        yk = get3(y, 3 * k, like)
+        x, _, _, _, _ = marker_state(markers_i, markers_f, k, frames, scalar)
+        yk = get3(y, 3 * k, scalar)
         last = atoms_i[atom, LAST_COLUMN]
         c = last
         while c >= 0:
-            s, m = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
+            s, m = get3(twists, c * TWIST, scalar), get3(twists, c * TWIST + 3, scalar)
             e = jacobian_column(kind, x, s, m)
             d = last
             while d >= 0:
-                ds, dm = get3(twists, d * TWIST, like), get3(twists, d * TWIST + 3, like)
+                ds, dm = get3(twists, d * TWIST, scalar), get3(twists, d * TWIST + 3, scalar)
                 before = columns_i[d, C_ATOM] < columns_i[c, C_ATOM]
                 if before or kind != SPIN:
                     far = e if before else jacobian_column(kind, x, ds, dm)
                     value = dot(yk, cross(ds if before else s, far))
-                    store(H_q, c * n_v + d, load(H_q, c * n_v + d, like) + value)
+                    store(H_q, c * n_v + d, load(H_q, c * n_v + d, scalar) + value)
                 d = columns_i[d, C_PARENT]
             c = columns_i[c, C_PARENT]
     for r in range(acts.shape[0]):
@@ -227,55 +227,55 @@ def contracted_block(
         atom, kind, column = markers_i[k, M_ATOM], markers_i[k, M_KIND], terms_i[t, T_COLUMN]
         if atom == n_atoms:
             continue
-        x, _, _, _, _ = marker_state(markers_i, markers_f, k, frames, like)
-        yk = get3(y, 3 * k, like)
+        x, _, _, _, _ = marker_state(markers_i, markers_f, k, frames, scalar)
+        yk = get3(y, 3 * k, scalar)
         node, term_kind = terms_i[t, T_NODE], terms_i[t, T_KIND]
-        ps, pe = zero3(like), zero3(like)
+        ps, pe = zero3(scalar), zero3(scalar)
         if term_kind == MARKER:
             o = atom * FRAME
             pe = combine(
                 terms_f[t, 0], terms_f[t, 1], terms_f[t, 2],
-                get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like),
+                get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar),
             )  # fmt: skip
         else:
-            _, ps, pm = term_twist(atoms_i, terms_i, terms_f, t, frames, like)
+            _, ps, pm = term_twist(atoms_i, terms_i, terms_f, t, frames, scalar)
             pe = jacobian_column(kind, x, ps, pm)
         c = atoms_i[atom, LAST_COLUMN]
         while c >= 0:
-            s, m = get3(twists, c * TWIST, like), get3(twists, c * TWIST + 3, like)
+            s, m = get3(twists, c * TWIST, scalar), get3(twists, c * TWIST + 3, scalar)
             own = columns_i[c, C_ATOM]
             before = term_kind != MARKER and (node <= own if term_kind == BEFORE else node < own)
             if before or kind != SPIN:
                 far = jacobian_column(kind, x, s, m) if before else pe
                 value = dot(yk, cross(ps if before else s, far))
-                store(H_p, c * n_p + column, load(H_p, c * n_p + column, like) + value)
+                store(H_p, c * n_p + column, load(H_p, c * n_p + column, scalar) + value)
             c = columns_i[c, C_PARENT]
 
 
 @allocating
-def motions(atoms_i, atoms_f, q, v, a, markers_i, markers_f, out, like):
+def motions(atoms_i, atoms_f, q, v, a, markers_i, markers_f, out, scalar):
     """Rows of q, v, a to rows of out (nt, markers * 9). Returns the first row of a block with a bad number, or -1."""
-    n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], v.shape[1], width(like)
+    n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], v.shape[1], width(scalar)
     q_, v_, a_ = np.empty(n_q * n, out.dtype), np.empty(n_v * n, out.dtype), np.empty(n_v * n, out.dtype)
     frames, twists = np.empty((n_atoms + 1) * FRAME * n, out.dtype), np.empty(n_v * TWIST * n, out.dtype)
     motion = np.empty(out.shape[1] * n, out.dtype)
-    place_world(frames, n_atoms, 0.0, 0.0, 0.0, like)
+    place_world(frames, n_atoms, 0.0, 0.0, 0.0, scalar)
     for row in range(0, q.shape[0], n):
-        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like), 1.0):
+        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar), 1.0):
             return row
-        marker_motion_block(markers_i, markers_f, frames, motion, like)
-        scatter(motion, 0, out, row, like)
+        marker_motion_block(markers_i, markers_f, frames, motion, scalar)
+        scatter(motion, 0, out, row, scalar)
     return -1
 
 
 @allocating
 def motion_derivatives(
     atoms_i, atoms_f, columns_i, q, v, a, markers_i, markers_f, terms_i, terms_f, acts, n_p,
-    x_q, xd_q, xdd_q, xdd_v, x_p, xd_p, xdd_p, like,
+    x_q, xd_q, xdd_q, xdd_v, x_p, xd_p, xdd_p, scalar,
 ):  # fmt: skip
     """Rows of q, v, a to rows of the derivatives of every marker. Returns the first row of a block with a bad
     number, or -1."""
-    n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], v.shape[1], width(like)
+    n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], v.shape[1], width(scalar)
     q_, v_, a_ = np.empty(n_q * n, x_q.dtype), np.empty(n_v * n, x_q.dtype), np.empty(n_v * n, x_q.dtype)
     frames, twists = np.empty((n_atoms + 1) * FRAME * n, x_q.dtype), np.empty(n_v * TWIST * n, x_q.dtype)
     size, size_p = x_q.shape[1] * n, x_p.shape[1] * n
@@ -286,44 +286,44 @@ def motion_derivatives(
         np.empty(size, x_q.dtype),
     )
     p0, p1, p2 = np.empty(size_p, x_q.dtype), np.empty(size_p, x_q.dtype), np.empty(size_p, x_q.dtype)
-    place_world(frames, n_atoms, 0.0, 0.0, 0.0, like)
+    place_world(frames, n_atoms, 0.0, 0.0, 0.0, scalar)
     for row in range(0, q.shape[0], n):
-        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like), 1.0):
+        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar), 1.0):
             return row
-        marker_columns(atoms_i, columns_i, markers_i, markers_f, frames, twists, b0, b1, b2, b3, like)
-        scatter(b0, 0, x_q, row, like)
-        scatter(b1, 0, xd_q, row, like)
-        scatter(b2, 0, xdd_q, row, like)
-        scatter(b3, 0, xdd_v, row, like)
+        marker_columns(atoms_i, columns_i, markers_i, markers_f, frames, twists, b0, b1, b2, b3, scalar)
+        scatter(b0, 0, x_q, row, scalar)
+        scatter(b1, 0, xd_q, row, scalar)
+        scatter(b2, 0, xdd_q, row, scalar)
+        scatter(b3, 0, xdd_v, row, scalar)
         if n_p:
-            marker_terms(atoms_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, frames, p0, p1, p2, like)
-            scatter(p0, 0, x_p, row, like)
-            scatter(p1, 0, xd_p, row, like)
-            scatter(p2, 0, xdd_p, row, like)
+            marker_terms(atoms_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, frames, p0, p1, p2, scalar)
+            scatter(p0, 0, x_p, row, scalar)
+            scatter(p1, 0, xd_p, row, scalar)
+            scatter(p2, 0, xdd_p, row, scalar)
     return -1
 
 
 @allocating
 def contracted(
-    atoms_i, atoms_f, columns_i, q, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, H_q, H_p, like
+    atoms_i, atoms_f, columns_i, q, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, H_q, H_p, scalar
 ):  # fmt: skip
     """Rows of q and y (nt, markers * 3) to rows of (J^T y)_q and (J^T y)_p. Returns the first row of a block with a
     bad number, or -1."""
-    n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], columns_i.shape[0], width(like)
+    n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], columns_i.shape[0], width(scalar)
     q_, zero, y_ = np.empty(n_q * n, H_q.dtype), np.zeros(n_v * n, H_q.dtype), np.empty(y.shape[1] * n, H_q.dtype)
     frames, twists = np.empty((n_atoms + 1) * FRAME * n, H_q.dtype), np.empty(n_v * TWIST * n, H_q.dtype)
     hq, hp = np.empty(H_q.shape[1] * n, H_q.dtype), np.empty(H_p.shape[1] * n, H_q.dtype)
-    place_world(frames, n_atoms, 0.0, 0.0, 0.0, like)
+    place_world(frames, n_atoms, 0.0, 0.0, 0.0, scalar)
     for row in range(0, q.shape[0], n):
-        gather(q, row, q_, 0, like)
-        gather(y, row, y_, 0, like)
-        if any_not_less(outward(atoms_i, atoms_f, q_, zero, zero, frames, twists, like), 1.0):
+        gather(q, row, q_, 0, scalar)
+        gather(y, row, y_, 0, scalar)
+        if any_not_less(outward(atoms_i, atoms_f, q_, zero, zero, frames, twists, scalar), 1.0):
             return row
         contracted_block(
-            atoms_i, columns_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, y_, frames, twists, hq, hp, like
+            atoms_i, columns_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, y_, frames, twists, hq, hp, scalar
         )  # fmt: skip
-        scatter(hq, 0, H_q, row, like)
-        scatter(hp, 0, H_p, row, like)
+        scatter(hq, 0, H_q, row, scalar)
+        scatter(hp, 0, H_p, row, scalar)
     return -1
 
 

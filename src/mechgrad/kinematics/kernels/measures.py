@@ -34,8 +34,8 @@ from mechgrad.model.rows import (
 
 
 @inlined
-def feet_of_kind(kind):
-    """How many feet a row has: markers that it pushes, or the two bodies in contact."""
+def attachments_of_kind(kind):
+    """How many attachments a row has: markers that it pushes, or the two bodies in contact."""
     if kind == LINEAR:
         return 0
     if kind in (PLANE, ANGLE):
@@ -44,9 +44,9 @@ def feet_of_kind(kind):
 
 
 @inner
-def gradient(kind, radius, e, x0, x1, x2, x3, like):
+def gradient(kind, radius, e, x0, x1, x2, x3, scalar):
     """Value and g_0 .. g_3 of a holonomic row; e is its world direction."""
-    zero = zero3(like)
+    zero = zero3(scalar)
     if kind == POINT:
         return dot(e, sub(x0, x1)), e, scale(-1.0, e), zero, zero
     if kind == DOT:
@@ -78,9 +78,9 @@ def gradient(kind, radius, e, x0, x1, x2, x3, like):
 
 
 @inner
-def variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, like):
+def variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar):
     """Changes of g_0 .. g_3 when the markers move by d0 .. d3."""
-    zero = zero3(like)
+    zero = zero3(scalar)
     if kind == DOT:
         return d1, d0, zero, zero
     if kind == PLANE:
@@ -171,11 +171,11 @@ def whole_turns(x):
 
 
 @inner
-def evaluate(ints, numbers, k, x, like):
+def evaluate(ints, numbers, k, x, scalar):
     """Value, first and second derivative of function k at x."""
-    f, fd, fdd = like * 0.0, like * 0.0, like * 0.0
+    f, fd, fdd = scalar * 0.0, scalar * 0.0, scalar * 0.0
     first, count = ints[ints[AT_FUNCTIONS] + 2 * k], ints[ints[AT_FUNCTIONS] + 2 * k + 1]
-    for lane in range(width(like)):
+    for lane in range(width(scalar)):
         s = extract(x, lane)
         low, high = first, first + count
         while high - low > 1:

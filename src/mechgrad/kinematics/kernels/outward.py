@@ -56,10 +56,10 @@ def columns_of_kind(kind):
 
 
 @inlined
-def place_world(frames, n_atoms, gx, gy, gz, like):
+def place_world(frames, n_atoms, gx, gy, gz, scalar):
     """The world's frame at rest, accelerating against gravity (gx, gy, gz): weight enters as inertia."""
     o = n_atoms * FRAME
-    one, zero = like * 0.0 + 1.0, like * 0.0
+    one, zero = scalar * 0.0 + 1.0, scalar * 0.0
     put3(frames, o + AX, (one, zero, zero))
     put3(frames, o + AY, (zero, one, zero))
     put3(frames, o + AZ, (zero, zero, one))
@@ -69,29 +69,29 @@ def place_world(frames, n_atoms, gx, gy, gz, like):
 
 
 @inner
-def outward(atoms_i, atoms_f, q, v, a, frames, twists, like):
+def outward(atoms_i, atoms_f, q, v, a, frames, twists, scalar):
     """Fill frames and twists from the slots q, v, a. Returns 0, or NaN where a number of q, v, a is not finite or
     all four Euler parameters of a joint are zero."""
     n_atoms = atoms_i.shape[0]
-    check = like * 0.0
+    check = scalar * 0.0
     for i in range(n_atoms):
         parent = atoms_i[i, PARENT]
         o = (parent if parent >= 0 else n_atoms) * FRAME
-        bx, by, bz = get3(frames, o + AX, like), get3(frames, o + AY, like), get3(frames, o + AZ, like)
+        bx, by, bz = get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar)
         w, vel, dw, dv = (
-            get3(frames, o + W, like),
-            get3(frames, o + V, like),
-            get3(frames, o + DW, like),
-            get3(frames, o + DV, like),
+            get3(frames, o + W, scalar),
+            get3(frames, o + V, scalar),
+            get3(frames, o + DW, scalar),
+            get3(frames, o + DV, scalar),
         )
         ax = combine(atoms_f[i, X], atoms_f[i, X + 1], atoms_f[i, X + 2], bx, by, bz)
         ay = combine(atoms_f[i, Y], atoms_f[i, Y + 1], atoms_f[i, Y + 2], bx, by, bz)
         az = combine(atoms_f[i, Z], atoms_f[i, Z + 1], atoms_f[i, Z + 2], bx, by, bz)
         at = combine(atoms_f[i, ORIGIN], atoms_f[i, ORIGIN + 1], atoms_f[i, ORIGIN + 2], bx, by, bz)
-        at = add(get3(frames, o + AT, like), at)
+        at = add(get3(frames, o + AT, scalar), at)
         kind, j, k = atoms_i[i, KIND], atoms_i[i, V_AT], atoms_i[i, Q_AT]
         if kind == REVOLUTE:
-            q0, v0, a0 = load(q, k, like), load(v, j, like), load(a, j, like)
+            q0, v0, a0 = load(q, k, scalar), load(v, j, scalar), load(a, j, scalar)
             check = check + ((q0 - q0) + (v0 - v0) + (a0 - a0))
             sine, cosine = sincos(q0)
             ax, ay = turn_z(sine, cosine, ax, ay)
@@ -104,18 +104,18 @@ def outward(atoms_i, atoms_f, q, v, a, frames, twists, like):
             dw = add(add(dw, scale(a0, az)), scale(v0, rate_w))
             dv = add(add(dv, scale(a0, moment)), scale(v0, rate_v))
         elif kind == PRISMATIC:
-            q0, v0, a0 = load(q, k, like), load(v, j, like), load(a, j, like)
+            q0, v0, a0 = load(q, k, scalar), load(v, j, scalar), load(a, j, scalar)
             check = check + ((q0 - q0) + (v0 - v0) + (a0 - a0))
             at = add(at, scale(q0, az))
-            put3(twists, j * TWIST, zero3(like))
+            put3(twists, j * TWIST, zero3(scalar))
             put3(twists, j * TWIST + 3, az)
             rate_v = cross(w, az)
             vel = add(vel, scale(v0, az))
             dv = add(add(dv, scale(a0, az)), scale(v0, rate_v))
         elif kind == BALL:
-            e0, e1, e2, e3 = load(q, k, like), load(q, k + 1, like), load(q, k + 2, like), load(q, k + 3, like)
-            v0, v1, v2 = get3(v, j, like)
-            a0, a1, a2 = get3(a, j, like)
+            e0, e1, e2, e3 = load(q, k, scalar), load(q, k + 1, scalar), load(q, k + 2, scalar), load(q, k + 3, scalar)
+            v0, v1, v2 = get3(v, j, scalar)
+            a0, a1, a2 = get3(a, j, scalar)
             square = e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3
             length = reciprocal(square)  # infinite if all are zero: also a bad number
             check = check + ((square - square) + (length - length))
@@ -147,20 +147,20 @@ def outward(atoms_i, atoms_f, q, v, a, frames, twists, like):
 
 
 @inner
-def outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, like):
+def outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar):
     """`outward` for rows row .. row+L-1 of the arrays q, v, a; q_, v_, a_ are their slots."""
-    gather(q, row, q_, 0, like)
-    gather(v, row, v_, 0, like)
-    gather(a, row, a_, 0, like)
-    return outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, like)
+    gather(q, row, q_, 0, scalar)
+    gather(v, row, v_, 0, scalar)
+    gather(a, row, a_, 0, scalar)
+    return outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, scalar)
 
 
 @inlined
-def twist_rates(frames, atom, s, m, like):
+def twist_rates(frames, atom, s, m, scalar):
     """Psid = V x S and Psidd = A x S + V x Psid of a twist S = (s, m) carried by this atom (n_atoms: the world)."""
     o = atom * FRAME
-    w, vel = get3(frames, o + W, like), get3(frames, o + V, like)
-    dw, dv = get3(frames, o + DW, like), get3(frames, o + DV, like)
+    w, vel = get3(frames, o + W, scalar), get3(frames, o + V, scalar)
+    dw, dv = get3(frames, o + DW, scalar), get3(frames, o + DV, scalar)
     d_w = cross(w, s)
     d_v = add(cross(w, m), cross(vel, s))
     dd_w = add(cross(dw, s), cross(w, d_w))
@@ -169,16 +169,16 @@ def twist_rates(frames, atom, s, m, like):
 
 
 @inner
-def column_rates(atoms_i, columns_i, frames, twists, rates, like):
+def column_rates(atoms_i, columns_i, frames, twists, rates, scalar):
     """Y, Psid and Psidd of every column."""
     n_atoms = atoms_i.shape[0]
     for j in range(columns_i.shape[0]):
         atom = columns_i[j, C_ATOM]
-        s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
-        d_w, d_v, dd_w, dd_v = twist_rates(frames, atom, s, m, like)
+        s, m = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
+        d_w, d_v, dd_w, dd_v = twist_rates(frames, atom, s, m, scalar)
         parent = atoms_i[atom, PARENT]
         o = (parent if parent >= 0 else n_atoms) * FRAME
-        w, vel = get3(frames, o + W, like), get3(frames, o + V, like)
+        w, vel = get3(frames, o + W, scalar), get3(frames, o + V, scalar)
         r = j * RATES
         put3(rates, r + RATE_Y, add(d_w, cross(w, s)))
         put3(rates, r + RATE_YV, add(d_v, add(cross(w, m), cross(vel, s))))

@@ -1,13 +1,13 @@
 """Rows of constraints and laws in a state: values, rates, Jacobians and curvature (`model.rows` says what rows are).
 
-Every row pushes on a few *feet*: its markers, or the two bodies in contact. A foot is a covector (x cross g, g) of the
-atom that carries it (only its first half for a direction), so that with the twists S = (s, m) of the columns beyond
-the ground
+Every row pushes on a few *attachments*: its markers, or the two bodies in contact. An attachment is a covector
+(x cross g, g) of the atom that carries it (only its first half for a direction), so that with the twists S = (s, m) of
+the columns beyond the ground
 
-    Gamma_c  = sum over feet that c moves of   s . (x cross g) + m . g
-    rate     = sum over feet of                V_w . (x cross g) + V_v . g
+    Gamma_c  = sum over attachments that c moves of   s . (x cross g) + m . g
+    rate     = sum over attachments of                V_w . (x cross g) + V_v . g
     rate_q,c = Psid_c . (x cross g, g) + S_c . (xdot cross g + x cross gdot, gdot)          for holonomic rows
-    second   = Gamma a + sum over feet of      g . xddot|a=0 + gdot . xdot
+    second   = Gamma a + sum over attachments of      g . xddot|a=0 + gdot . xdot
 
 The generalized force of multipliers y is Gamma^T y. Its derivative by q has a geometric part, that of forces y g of
 constant direction at material points (`inverse.kernels.inward`), and the part added here: the change of g, and of x
@@ -17,16 +17,16 @@ where a contact point wanders.
 from __future__ import annotations
 
 from mechgrad.kernels.elementary import reciprocal
-from mechgrad.kernels.jit import inlined, inner, plain
+from mechgrad.kernels.jit import inlined, inner, runtime_int
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.vec3 import add, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.markers import MOTION
 from mechgrad.kinematics.kernels.markers import POINT as IS_POINT
 from mechgrad.kinematics.kernels.measures import (
+    attachments_of_kind,
     contact,
     contact_variation,
     evaluate,
-    feet_of_kind,
     gradient,
     variation,
     whole_turns,
@@ -58,7 +58,7 @@ from mechgrad.model.mechanism import (
 )
 from mechgrad.model.rows import ANGLE, DISTANCE, LINEAR, POINT, SLIP
 
-# slots of a foot: position, its rate, gradient, its rate; four feet per row
+# slots of an attachment: position, its rate, gradient, its rate; four attachments per row
 F_X, F_XD, F_G, F_GD = 0, 3, 6, 9
 FOOT = 12
 FEET = 48
@@ -108,105 +108,105 @@ def marker_at(ints, k, m):
 
 @inlined
 def foot_atom(ints, k, f):
-    """The atom that foot f of row k pushes."""
+    """The atom that attachment f of row k pushes."""
     return marker_int(ints, row_int(ints, k, R_MARKER + f), 0)
 
 
 @inlined
 def foot_column(ints, k, f):
-    """The last column on the way to foot f of row k."""
+    """The last column on the way to attachment f of row k."""
     return marker_int(ints, row_int(ints, k, R_MARKER + f), 2)
 
 
 @inlined
 def foot_is_point(ints, k, f):
-    """Whether foot f of row k pushes at a point, or turns a direction."""
+    """Whether attachment f of row k pushes at a point, or turns a direction."""
     return row_int(ints, k, R_KIND) >= SLIP or marker_int(ints, row_int(ints, k, R_MARKER + f), 1) == IS_POINT
 
 
 @inlined
-def foot_covector(ints, feet, k, f, like):
-    """(x cross g, g) of a foot; the second half vanishes for a direction."""
+def foot_covector(ints, attachments, k, f, scalar):
+    """(x cross g, g) of an attachment; the second half vanishes for a direction."""
     o = k * FEET + f * FOOT
-    x, g = get3(feet, o + F_X, like), get3(feet, o + F_G, like)
+    x, g = get3(attachments, o + F_X, scalar), get3(attachments, o + F_G, scalar)
     moment = cross(x, g)
     if foot_is_point(ints, k, f):
         return moment, g
-    return moment, zero3(like)
+    return moment, zero3(scalar)
 
 
 @inlined
-def _put_foot(feet, o, x, xd, g, gd):
-    put3(feet, o + F_X, x)
-    put3(feet, o + F_XD, xd)
-    put3(feet, o + F_G, g)
-    put3(feet, o + F_GD, gd)
+def _put_foot(attachments, o, x, xd, g, gd):
+    put3(attachments, o + F_X, x)
+    put3(attachments, o + F_XD, xd)
+    put3(attachments, o + F_G, g)
+    put3(attachments, o + F_GD, gd)
 
 
 @inlined
-def _moving_contact(ints, k, motion, frames, c, cd, e, ed, like):
+def _moving_contact(ints, k, motion, frames, c, cd, e, ed, scalar):
     """Rate of a velocity-level row and the part of its second rate that accelerations at hand give."""
     oa, ob = foot_atom(ints, k, 0) * FRAME, foot_atom(ints, k, 1) * FRAME
-    spin = sub(get3(frames, oa + W, like), get3(frames, ob + W, like))
-    slide = add(sub(get3(frames, oa + V, like), get3(frames, ob + V, like)), cross(spin, c))
-    turn = sub(get3(frames, oa + DW, like), get3(frames, ob + DW, like))
-    push = add(sub(get3(frames, oa + DV, like), get3(frames, ob + DV, like)), cross(turn, c))
+    spin = sub(get3(frames, oa + W, scalar), get3(frames, ob + W, scalar))
+    slide = add(sub(get3(frames, oa + V, scalar), get3(frames, ob + V, scalar)), cross(spin, c))
+    turn = sub(get3(frames, oa + DW, scalar), get3(frames, ob + DW, scalar))
+    push = add(sub(get3(frames, oa + DV, scalar), get3(frames, ob + DV, scalar)), cross(turn, c))
     return dot(e, slide), dot(ed, slide) + dot(e, add(push, cross(spin, cd)))
 
 
 @inner
-def place_rows(ints, numbers, motion, frames, q, v, a, t, first, last, values, rates, seconds, feet, like):
-    """Values, rates and second rates of the rows first .. last - 1, and their feet. t is the time.
+def place_rows(ints, numbers, motion, frames, q, v, a, t, first, last, values, rates, seconds, attachments, scalar):
+    """Values, rates and second rates of the rows first .. last - 1, and their attachments. t is the time.
 
     Second rates belong to the accelerations that `frames` and `motion` were made with (and a, for LINEAR rows).
     """
     for k in range(first, last):
         kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * FEET
-        value, rate, second = like * 0.0, like * 0.0, like * 0.0
+        value, rate, second = scalar * 0.0, scalar * 0.0, scalar * 0.0
         if kind == LINEAR:
             for c in range(row_int(ints, k, R_FIRST), row_int(ints, k, R_FIRST) + row_int(ints, k, R_COUNT)):
                 factor = numbers[ints[AT_FACTORS] + c]
-                value = value + load(q, ints[ints[AT_COORDS] + 2 * c], like) * factor
-                rate = rate + load(v, ints[ints[AT_COORDS] + 2 * c + 1], like) * factor
-                second = second + load(a, ints[ints[AT_COORDS] + 2 * c + 1], like) * factor
+                value = value + load(q, ints[ints[AT_COORDS] + 2 * c], scalar) * factor
+                rate = rate + load(v, ints[ints[AT_COORDS] + 2 * c + 1], scalar) * factor
+                second = second + load(a, ints[ints[AT_COORDS] + 2 * c + 1], scalar) * factor
         else:
             o0, o1 = marker_at(ints, k, 0) * MOTION, marker_at(ints, k, 1) * MOTION
             o2, o3 = marker_at(ints, k, 2) * MOTION, marker_at(ints, k, 3) * MOTION
-            x0, x1, x2 = get3(motion, o0, like), get3(motion, o1, like), get3(motion, o2, like)
-            d0, d1, d2 = get3(motion, o0 + 3, like), get3(motion, o1 + 3, like), get3(motion, o2 + 3, like)
+            x0, x1, x2 = get3(motion, o0, scalar), get3(motion, o1, scalar), get3(motion, o2, scalar)
+            d0, d1, d2 = get3(motion, o0 + 3, scalar), get3(motion, o1 + 3, scalar), get3(motion, o2 + 3, scalar)
             if kind >= SLIP:
                 c, e = contact(kind, radius, x0, x1, x2)
                 cd, ed = contact_variation(kind, radius, x1, x2, d0, d1, d2)
-                rate, second = _moving_contact(ints, k, motion, frames, c, cd, e, ed, like)
-                _put_foot(feet, o, c, cd, e, ed)
-                _put_foot(feet, o + FOOT, c, cd, scale(-1.0, e), scale(-1.0, ed))
+                rate, second = _moving_contact(ints, k, motion, frames, c, cd, e, ed, scalar)
+                _put_foot(attachments, o, c, cd, e, ed)
+                _put_foot(attachments, o + FOOT, c, cd, scale(-1.0, e), scale(-1.0, ed))
             else:
-                x3, d3 = get3(motion, o3, like), get3(motion, o3 + 3, like)
-                zero = like * 0.0
+                x3, d3 = get3(motion, o3, scalar), get3(motion, o3 + 3, scalar)
+                zero = scalar * 0.0
                 e = (
                     zero + row_number(ints, numbers, k, R_DIRECTION),
                     zero + row_number(ints, numbers, k, R_DIRECTION + 1),
                     zero + row_number(ints, numbers, k, R_DIRECTION + 2),
                 )
-                value, g0, g1, g2, g3 = gradient(kind, radius, e, x0, x1, x2, x3, like)
-                h0, h1, h2, h3 = variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, like)
+                value, g0, g1, g2, g3 = gradient(kind, radius, e, x0, x1, x2, x3, scalar)
+                h0, h1, h2, h3 = variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar)
                 rate = dot(g0, d0) + dot(g1, d1)
-                second = dot(g0, get3(motion, o0 + 6, like)) + dot(g1, get3(motion, o1 + 6, like))
+                second = dot(g0, get3(motion, o0 + 6, scalar)) + dot(g1, get3(motion, o1 + 6, scalar))
                 second = second + dot(h0, d0) + dot(h1, d1)
-                _put_foot(feet, o, x0, d0, g0, h0)
-                _put_foot(feet, o + FOOT, x1, d1, g1, h1)
-                count = feet_of_kind(kind)
+                _put_foot(attachments, o, x0, d0, g0, h0)
+                _put_foot(attachments, o + FOOT, x1, d1, g1, h1)
+                count = attachments_of_kind(kind)
                 if count > 2:
                     rate = rate + dot(g2, d2)
-                    second = second + dot(g2, get3(motion, o2 + 6, like)) + dot(h2, d2)
-                    _put_foot(feet, o + 2 * FOOT, x2, d2, g2, h2)
+                    second = second + dot(g2, get3(motion, o2 + 6, scalar)) + dot(h2, d2)
+                    _put_foot(attachments, o + 2 * FOOT, x2, d2, g2, h2)
                 if count > 3:
                     rate = rate + dot(g3, d3)
-                    second = second + dot(g3, get3(motion, o3 + 6, like)) + dot(h3, d3)
-                    _put_foot(feet, o + 3 * FOOT, x3, d3, g3, h3)
+                    second = second + dot(g3, get3(motion, o3 + 6, scalar)) + dot(h3, d3)
+                    _put_foot(attachments, o + 3 * FOOT, x3, d3, g3, h3)
         value = value - row_number(ints, numbers, k, R_CONSTANT)
         if row_int(ints, k, R_FUNCTION) >= 0:
-            f, fd, fdd = evaluate(ints, numbers, row_int(ints, k, R_FUNCTION), like * 0.0 + t, like)
+            f, fd, fdd = evaluate(ints, numbers, row_int(ints, k, R_FUNCTION), scalar * 0.0 + t, scalar)
             value, rate, second = value - f, rate - fd, second - fdd
         if kind == ANGLE:
             value = value - whole_turns(value)
@@ -216,10 +216,10 @@ def place_rows(ints, numbers, motion, frames, q, v, a, t, first, last, values, r
 
 
 @inner
-def row_columns(ints, numbers, twists, feet, first, last, J, like):
+def row_columns(ints, numbers, twists, attachments, first, last, J, scalar):
     """Gamma of the rows first .. last - 1 into slots (row, column) of J, counted from row 0."""
     n_v, n_atoms = ints[N_V], ints[N_ATOMS]
-    zero = like * 0.0
+    zero = scalar * 0.0
     for k in range(first, last):
         for j in range(n_v):
             store(J, k * n_v + j, zero)
@@ -228,94 +228,97 @@ def row_columns(ints, numbers, twists, feet, first, last, J, like):
             for c in range(row_int(ints, k, R_FIRST), row_int(ints, k, R_FIRST) + row_int(ints, k, R_COUNT)):
                 store(J, k * n_v + ints[ints[AT_COORDS] + 2 * c + 1], zero + numbers[ints[AT_FACTORS] + c])
             continue
-        for f in range(feet_of_kind(kind)):
+        for f in range(attachments_of_kind(kind)):
             atom = foot_atom(ints, k, f)
             if atom == n_atoms:
                 continue
-            moment, force = foot_covector(ints, feet, k, f, like)
+            moment, force = foot_covector(ints, attachments, k, f, scalar)
             j = foot_column(ints, k, f)
             while j >= 0:
-                s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
-                store(J, k * n_v + j, load(J, k * n_v + j, like) + (dot(s, moment) + dot(m, force)))
+                s, m = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
+                store(J, k * n_v + j, load(J, k * n_v + j, scalar) + (dot(s, moment) + dot(m, force)))
                 j = column_parent(ints, j)
 
 
 @inlined
-def column_displacement(ints, marker, j, motion, twists, like):
+def column_displacement(ints, marker, j, motion, twists, scalar):
     """How marker `marker` moves with column j."""
     atom = marker_int(ints, marker, 0)
     if not moves(ints, atom, j):
-        return zero3(like)
-    s = get3(twists, j * TWIST, like)
-    dx = cross(s, get3(motion, marker * MOTION, like))
+        return zero3(scalar)
+    s = get3(twists, j * TWIST, scalar)
+    dx = cross(s, get3(motion, marker * MOTION, scalar))
     if marker_int(ints, marker, 1) == IS_POINT:
-        return add(dx, get3(twists, j * TWIST + 3, like))
+        return add(dx, get3(twists, j * TWIST + 3, scalar))
     return dx
 
 
 @inner
-def row_rate_columns(ints, numbers, motion, frames, twists, feet, first, last, J, like):
+def row_rate_columns(ints, numbers, motion, frames, twists, attachments, first, last, J, scalar):
     """Derivatives of the rates by q, the twins of `row_columns`; for plain coordinates the rate of Gamma."""
     n_v, n_atoms = ints[N_V], ints[N_ATOMS]
-    zero = like * 0.0
+    zero = scalar * 0.0
     for k in range(first, last):
         for j in range(n_v):
             store(J, k * n_v + j, zero)
         kind = row_int(ints, k, R_KIND)
-        for f in range(feet_of_kind(kind)):
+        for f in range(attachments_of_kind(kind)):
             atom = foot_atom(ints, k, f)
             if atom == n_atoms:
                 continue
             o = k * FEET + f * FOOT
-            moment, force = foot_covector(ints, feet, k, f, like)
-            x, xd = get3(feet, o + F_X, like), get3(feet, o + F_XD, like)
-            g, gd = get3(feet, o + F_G, like), get3(feet, o + F_GD, like)
+            moment, force = foot_covector(ints, attachments, k, f, scalar)
+            x, xd = get3(attachments, o + F_X, scalar), get3(attachments, o + F_XD, scalar)
+            g, gd = get3(attachments, o + F_G, scalar), get3(attachments, o + F_GD, scalar)
             turn, push = add(cross(xd, g), cross(x, gd)), gd
             if kind >= SLIP:
-                # the foot is not a material point: it feels how the body's velocity changes there
-                w, vel = get3(frames, atom * FRAME + W, like), get3(frames, atom * FRAME + V, like)
+                # the attachment is not a material point: it feels how the body's velocity changes there
+                w, vel = get3(frames, atom * FRAME + W, scalar), get3(frames, atom * FRAME + V, scalar)
                 turn, push = add(cross(w, moment), cross(vel, force)), cross(w, force)
             elif not foot_is_point(ints, k, f):
-                push = zero3(like)
+                push = zero3(scalar)
             j = foot_column(ints, k, f)
             while j >= 0:
-                s, m = get3(twists, j * TWIST, like), get3(twists, j * TWIST + 3, like)
-                d_w, d_v, _, _ = twist_rates(frames, column_atom(ints, j), s, m, like)
+                s, m = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
+                d_w, d_v, _, _ = twist_rates(frames, column_atom(ints, j), s, m, scalar)
                 term = dot(d_w, moment) + dot(d_v, force) + dot(s, turn) + dot(m, push)
-                store(J, k * n_v + j, load(J, k * n_v + j, like) + term)
+                store(J, k * n_v + j, load(J, k * n_v + j, scalar) + term)
                 j = column_parent(ints, j)
         if kind >= SLIP:
-            _wandering_rates(ints, numbers, motion, frames, twists, feet, k, J, like)
+            _wandering_rates(ints, numbers, motion, frames, twists, attachments, k, J, scalar)
 
 
 @inlined
-def _wandering_rates(ints, numbers, motion, frames, twists, feet, k, J, like):
+def _wandering_rates(ints, numbers, motion, frames, twists, attachments, k, J, scalar):
     """Add what a wandering contact point and turning directions do to the rate of a velocity-level row."""
     n_v = ints[N_V]
     oa, ob, o = foot_atom(ints, k, 0) * FRAME, foot_atom(ints, k, 1) * FRAME, k * FEET
-    spin = sub(get3(frames, oa + W, like), get3(frames, ob + W, like))
-    c, e = get3(feet, o + F_X, like), get3(feet, o + F_G, like)
-    slide = add(sub(get3(frames, oa + V, like), get3(frames, ob + V, like)), cross(spin, c))
+    spin = sub(get3(frames, oa + W, scalar), get3(frames, ob + W, scalar))
+    c, e = get3(attachments, o + F_X, scalar), get3(attachments, o + F_G, scalar)
+    slide = add(sub(get3(frames, oa + V, scalar), get3(frames, ob + V, scalar)), cross(spin, c))
     for j in range(n_v):
-        dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, like)
-        store(J, k * n_v + j, load(J, k * n_v + j, like) + (dot(de, slide) + dot(e, cross(spin, dc))))
+        dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, scalar)
+        store(J, k * n_v + j, load(J, k * n_v + j, scalar) + (dot(de, slide) + dot(e, cross(spin, dc))))
 
 
 @inlined
-def _contact_displacement(ints, numbers, k, j, motion, twists, like):
+def _contact_displacement(ints, numbers, k, j, motion, twists, scalar):
     """Changes of contact point and direction of a velocity-level row with column j."""
     a, b, c = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2)
     return contact_variation(
-        row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), get3(motion, b * MOTION, like),
-        get3(motion, c * MOTION, like),
-        column_displacement(ints, a, j, motion, twists, like), column_displacement(ints, b, j, motion, twists, like),
-        column_displacement(ints, c, j, motion, twists, like),
-    )  # fmt: skip
+        row_int(ints, k, R_KIND),
+        row_number(ints, numbers, k, R_RADIUS),
+        get3(motion, b * MOTION, scalar),
+        get3(motion, c * MOTION, scalar),
+        column_displacement(ints, a, j, motion, twists, scalar),
+        column_displacement(ints, b, j, motion, twists, scalar),
+        column_displacement(ints, c, j, motion, twists, scalar),
+    )
 
 
 @inlined
-def _add_along(ints, twists, k, f, j, x, shift, g, dg, H, like):
-    """H[i, j] += s_i . (x cross dg + shift cross g) + m_i . dg over the columns i of a foot."""
+def _add_along(ints, twists, k, f, j, x, shift, g, dg, H, scalar):
+    """H[i, j] += s_i . (x cross dg + shift cross g) + m_i . dg over the columns i of an attachment."""
     atom, n_v = foot_atom(ints, k, f), ints[N_V]
     if atom == ints[N_ATOMS]:
         return
@@ -323,69 +326,95 @@ def _add_along(ints, twists, k, f, j, x, shift, g, dg, H, like):
     point = foot_is_point(ints, k, f)
     i = foot_column(ints, k, f)
     while i >= 0:
-        term = dot(get3(twists, i * TWIST, like), moment)
+        term = dot(get3(twists, i * TWIST, scalar), moment)
         if point:
-            term = term + dot(get3(twists, i * TWIST + 3, like), dg)
-        store(H, i * n_v + j, load(H, i * n_v + j, like) + term)
+            term = term + dot(get3(twists, i * TWIST + 3, scalar), dg)
+        store(H, i * n_v + j, load(H, i * n_v + j, scalar) + term)
         i = column_parent(ints, i)
 
 
 @inner
-def add_row_curvature(ints, numbers, motion, twists, feet, y, H, like):
+def add_row_curvature(ints, numbers, motion, twists, attachments, y, H, scalar):
     """Add to H (n_v, n_v) what the changing gradients of all rows, times their multipliers y, do to Gamma^T y."""
     n_v = ints[N_V]
-    zero = zero3(like)
+    zero = zero3(scalar)
     for k in range(ints[N_ROWS]):
         kind = row_int(ints, k, R_KIND)
         if kind in (LINEAR, POINT):
             continue
-        o, factor = k * FEET, load(y, k, like)
+        o, factor = k * FEET, load(y, k, scalar)
         a, b, c, d = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2), marker_at(ints, k, 3)
         if kind == DISTANCE:  # the commonest row: its direction u turns by (dx - u (u . dx)) / length
-            u, x0, x1 = get3(feet, o + F_G, like), get3(feet, o + F_X, like), get3(feet, o + FOOT + F_X, like)
+            u, x0, x1 = (
+                get3(attachments, o + F_G, scalar),
+                get3(attachments, o + F_X, scalar),
+                get3(attachments, o + FOOT + F_X, scalar),
+            )
             tension = factor * reciprocal(dot(u, sub(x0, x1)))
             for j in range(n_v):
                 if moves(ints, marker_int(ints, a, 0), j) or moves(ints, marker_int(ints, b, 0), j):
-                    dx = column_displacement(ints, a, j, motion, twists, like)
-                    dx = sub(dx, column_displacement(ints, b, j, motion, twists, like))
+                    dx = column_displacement(ints, a, j, motion, twists, scalar)
+                    dx = sub(dx, column_displacement(ints, b, j, motion, twists, scalar))
                     turn = scale(tension, sub(dx, scale(dot(u, dx), u)))
-                    _add_along(ints, twists, k, plain(0), j, x0, zero, zero, turn, H, like)
-                    _add_along(ints, twists, k, plain(1), j, x1, zero, zero, scale(-1.0, turn), H, like)
+                    _add_along(ints, twists, k, runtime_int(0), j, x0, zero, zero, turn, H, scalar)
+                    _add_along(ints, twists, k, runtime_int(1), j, x1, zero, zero, scale(-1.0, turn), H, scalar)
             continue
         for j in range(n_v):
             da, db = (
-                column_displacement(ints, a, j, motion, twists, like),
-                column_displacement(ints, b, j, motion, twists, like),
+                column_displacement(ints, a, j, motion, twists, scalar),
+                column_displacement(ints, b, j, motion, twists, scalar),
             )
             if kind >= SLIP:
-                dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, like)
-                x, g = get3(feet, o + F_X, like), scale(factor, get3(feet, o + F_G, like))
+                dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, scalar)
+                x, g = get3(attachments, o + F_X, scalar), scale(factor, get3(attachments, o + F_G, scalar))
                 de = scale(factor, de)
                 for f in range(2):
                     sign = 1.0 - 2.0 * f
                     shift = dc
                     if moves(ints, foot_atom(ints, k, f), j):  # beyond what a material point at x does
-                        s = get3(twists, j * TWIST, like)
-                        shift = sub(dc, add(cross(s, x), get3(twists, j * TWIST + 3, like)))
-                    _add_along(ints, twists, k, f, j, x, shift, scale(sign, g), scale(sign, de), H, like)
+                        s = get3(twists, j * TWIST, scalar)
+                        shift = sub(dc, add(cross(s, x), get3(twists, j * TWIST + 3, scalar)))
+                    _add_along(ints, twists, k, f, j, x, shift, scale(sign, g), scale(sign, de), H, scalar)
                 continue
             dc, dd = (
-                column_displacement(ints, c, j, motion, twists, like),
-                column_displacement(ints, d, j, motion, twists, like),
+                column_displacement(ints, c, j, motion, twists, scalar),
+                column_displacement(ints, d, j, motion, twists, scalar),
             )
             h0, h1, h2, h3 = variation(
-                kind, row_number(ints, numbers, k, R_RADIUS), get3(motion, a * MOTION, like),
-                get3(motion, b * MOTION, like), get3(motion, c * MOTION, like), get3(motion, d * MOTION, like),
-                da, db, dc, dd, like,
+                kind, row_number(ints, numbers, k, R_RADIUS), get3(motion, a * MOTION, scalar),
+                get3(motion, b * MOTION, scalar), get3(motion, c * MOTION, scalar), get3(motion, d * MOTION, scalar),
+                da, db, dc, dd, scalar,
             )  # fmt: skip
-            _add_along(ints, twists, k, plain(0), j, get3(feet, o + F_X, like), zero, zero, scale(factor, h0), H, like)
             _add_along(
-                ints, twists, k, plain(1), j, get3(feet, o + FOOT + F_X, like), zero, zero, scale(factor, h1), H, like
+                ints,
+                twists,
+                k,
+                runtime_int(0),
+                j,
+                get3(attachments, o + F_X, scalar),
+                zero,
+                zero,
+                scale(factor, h0),
+                H,
+                scalar,
             )
-            count = feet_of_kind(kind)
+            _add_along(
+                ints,
+                twists,
+                k,
+                runtime_int(1),
+                j,
+                get3(attachments, o + FOOT + F_X, scalar),
+                zero,
+                zero,
+                scale(factor, h1),
+                H,
+                scalar,
+            )
+            count = attachments_of_kind(kind)
             if count > 2:
-                x = get3(feet, o + 2 * FOOT + F_X, like)
-                _add_along(ints, twists, k, plain(2), j, x, zero, zero, scale(factor, h2), H, like)
+                x = get3(attachments, o + 2 * FOOT + F_X, scalar)
+                _add_along(ints, twists, k, runtime_int(2), j, x, zero, zero, scale(factor, h2), H, scalar)
             if count > 3:
-                x = get3(feet, o + 3 * FOOT + F_X, like)
-                _add_along(ints, twists, k, plain(3), j, x, zero, zero, scale(factor, h3), H, like)
+                x = get3(attachments, o + 3 * FOOT + F_X, scalar)
+                _add_along(ints, twists, k, runtime_int(3), j, x, zero, zero, scale(factor, h3), H, scalar)

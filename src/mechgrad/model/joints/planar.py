@@ -1,4 +1,4 @@
-"""The table top."""
+"""A joint that moves in a plane."""
 
 from __future__ import annotations
 

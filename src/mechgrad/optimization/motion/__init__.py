@@ -15,6 +15,7 @@ from mechgrad.optimization.motion.constraints import (
     TorqueLimits,
     UserConstraint,
 )
+from mechgrad.optimization.motion.ground_constraints import Contact, GroundFriction, ZeroMomentPoint
 from mechgrad.optimization.motion.measures import (
     Coordinates,
     CutForce,
@@ -29,7 +30,6 @@ from mechgrad.optimization.motion.overshoot import OvershootWarning
 from mechgrad.optimization.motion.problem import MotionProblem
 from mechgrad.optimization.motion.solution import GroundReactions, MotionSolution
 from mechgrad.optimization.motion.splines import Splines
-from mechgrad.optimization.motion.standing import Contact, GroundFriction, ZeroMomentPoint
 from mechgrad.optimization.motion.terms import (
     Duration,
     Energy,

@@ -35,7 +35,7 @@ from mechgrad.dynamics.kernels.accelerations import DONE
 from mechgrad.errors import InputError
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.sensitivities.continuous.terms import (
-    Found,
+    AdjointResult,
     Terminal,
     constraint_slopes,
     integrated,
@@ -126,7 +126,7 @@ class ALI3PAdjoint:
             rates[k] = 2.0 / (t[k + 1] - t[k]) * (pi[k + 1] - pi[k]) - rates[k + 1]
         return rates
 
-    def adjoint(self, g: StateGradients, terminal: Terminal) -> Found:
+    def adjoint(self, g: StateGradients, terminal: Terminal) -> AdjointResult:
         """Gradients by the start and weights of parameters, from densities g and terminal terms."""
         n, t, nt = self.n, self.states.t, len(self.states.t)
         p = self._projections(g)
@@ -162,4 +162,4 @@ class ALI3PAdjoint:
             Weights(self.states, integrated(t, -mu2), integrated(t, -nu), rates, seconds),
             Weights(self.states.rows(slice(nt - 1, nt)), None, xi[:, None], eta[:, None], forced=False),
         ]
-        return Found(mu1[0], mu2[0] @ self.M[0] - p.push2[0], weights)
+        return AdjointResult(mu1[0], mu2[0] @ self.M[0] - p.push2[0], weights)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.sensitivities.continuous.terms import Terminal
-from mechgrad.sensitivities.measures import Moments
+from mechgrad.sensitivities.measures import StateSamples
 from mechgrad.sensitivities.objectives import AtEnd, AtTime, Integral, Objective, Sum
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import StateGradients
@@ -27,13 +27,13 @@ class Densities(NamedTuple):
     by_parameters: FloatArray
 
 
-def densities(objective: Objective, at: Moments, parameters: Parameters) -> Densities:
+def densities(objective: Objective, at: StateSamples, parameters: Parameters) -> Densities:
     """Integrands and terminal terms of an objective."""
     if isinstance(objective, Sum):
         return _sum([(factor, densities(part, at, parameters)) for factor, part in objective.parts])
     if isinstance(objective, AtTime):
         raise InputError(
-            f"a value at t = {objective.time:g} s makes the continuous adjoint jump there, which it does not follow. "
+            f"a value at t = {objective.t:g} s makes the continuous adjoint jump there, which it does not follow. "
             + INSTEAD
         )
     if not isinstance(objective, Integral | AtEnd):

@@ -20,7 +20,7 @@ import numpy as np
 from mechgrad.dynamics.penalty import Penalty
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.sensitivities.continuous.terms import (
-    Found,
+    AdjointResult,
     Terminal,
     constraint_slopes,
     integrated,
@@ -73,7 +73,7 @@ class FirstOrderAdjoint:
             compliance = 1.0 / form.penalty
         self.inverse = saddle_inverse(here.M, here.J[:, :m], compliance, redundant=False)
 
-    def adjoint(self, g: StateGradients, terminal: Terminal) -> Found:
+    def adjoint(self, g: StateGradients, terminal: Terminal) -> AdjointResult:
         """Gradients by the start and weights of parameters, from densities g and terminal terms."""
         n, t = self.n, self.states.t
         pull = np.concatenate([g.a, g.lam], axis=2) @ self.inverse
@@ -89,4 +89,4 @@ class FirstOrderAdjoint:
         nu = weights[:, :, n:]
         rows = (nu * self.w0, nu * self.w1, nu) if self.m else (None, None, None)
         found = Weights(self.states, np.ascontiguousarray(weights[:, :, :n]), *rows)
-        return Found(mu[0, :, :n], mu[0, :, n:], [found])
+        return AdjointResult(mu[0, :, :n], mu[0, :, n:], [found])

@@ -17,10 +17,10 @@ from mechgrad.sensitivities.continuous.densities import densities, joined
 from mechgrad.sensitivities.continuous.first_order import FirstOrderAdjoint
 from mechgrad.sensitivities.continuous.index1 import Index1Adjoint
 from mechgrad.sensitivities.continuous.matrix_r import MatrixRAdjoint
-from mechgrad.sensitivities.continuous.terms import Found, Terminal
+from mechgrad.sensitivities.continuous.terms import AdjointResult, Terminal
 from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.repeat import moments_of
+from mechgrad.sensitivities.repeat import samples_of
 from mechgrad.sensitivities.states import StateGradients
 from mechgrad.sensitivities.weights import TableGradient
 from mechgrad.typing import FloatArray
@@ -31,7 +31,7 @@ VARIANTS = ("approach-1", "approach-2")
 class ContinuousAdjoint(Protocol):
     """The differential adjoint equations of a formulation, along one motion."""
 
-    def adjoint(self, g: StateGradients, terminal: Terminal) -> Found:
+    def adjoint(self, g: StateGradients, terminal: Terminal) -> AdjointResult:
         """Gradients by the start and weights of parameters, from densities g and terminal terms."""
 
 
@@ -82,7 +82,7 @@ def continuous_gradient(
     >>> continuous_gradient(swing, [height], Parameters(swing, ["bob.com.z"])).shape
     (1, 1)
     """
-    at = moments_of(motion)
+    at = samples_of(motion)
     parts = joined([densities(term, at, parameters) for term in objectives])
     found = adjoint_of(motion, variant).adjoint(parts.by_states, parts.terminal)
     dq, dv = parameters.start.slopes(parameters)

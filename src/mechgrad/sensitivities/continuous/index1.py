@@ -23,7 +23,7 @@ import numpy as np
 
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.sensitivities.continuous.terms import (
-    Found,
+    AdjointResult,
     Terminal,
     constraint_slopes,
     integrated,
@@ -61,7 +61,7 @@ class Index1Adjoint:
         self.turn = turning(motion.model, self.states.v)
         self.inverse = saddle_inverse(self.M, self.J, 0.0, self.redundant)
 
-    def adjoint(self, g: StateGradients, terminal: Terminal) -> Found:
+    def adjoint(self, g: StateGradients, terminal: Terminal) -> AdjointResult:
         """Gradients by the start and weights of parameters, from densities g and terminal terms."""
         n, t = self.n, self.states.t
         eta: FloatArray | float = 0.0
@@ -77,7 +77,7 @@ class Index1Adjoint:
         weights = integrated(t, -(x + eta))
         mu, nu = (np.ascontiguousarray(part) for part in (weights[:, :, :n], weights[:, :, n:]))
         yv = x[0, :, :n] @ self.M[0] + x[0, :, n:] @ self.J[0] - g.a[0]
-        return Found(mu1[0], yv, [Weights(self.states, mu, None, None, nu)])
+        return AdjointResult(mu1[0], yv, [Weights(self.states, mu, None, None, nu)])
 
     def _march(self, g: StateGradients, terminal: Terminal) -> tuple[FloatArray, FloatArray]:
         """mu1 (nt, no, n) and [ mu2 nu ] (nt, no, n + m), backwards by the trapezoidal rule."""

@@ -18,7 +18,7 @@ import numpy as np
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.sensitivities.continuous.first_order import march_back
-from mechgrad.sensitivities.continuous.terms import Found, Terminal, integrated, row_slopes, states_of, times
+from mechgrad.sensitivities.continuous.terms import AdjointResult, Terminal, integrated, row_slopes, states_of, times
 from mechgrad.sensitivities.states import StateGradients, linearised
 from mechgrad.sensitivities.weights import Weights
 from mechgrad.typing import FloatArray, IntArray
@@ -52,14 +52,14 @@ class MatrixRAdjoint:
             for k, end in zip(used, ends, strict=True)
         ]
 
-    def adjoint(self, g: StateGradients, terminal: Terminal) -> Found:
+    def adjoint(self, g: StateGradients, terminal: Terminal) -> AdjointResult:
         """Gradients by the start and weights of parameters, from densities g and terminal terms."""
         weights: list[Weights] = []
         for part in reversed(self.parts):
             found = part.adjoint(StateGradients(*(x[part.here] for x in g)), terminal)
             terminal = Terminal(found.yq, found.yv)
             weights += found.weights
-        return Found(terminal.q, terminal.v, weights)
+        return AdjointResult(terminal.q, terminal.v, weights)
 
 
 class _Part:
@@ -84,7 +84,7 @@ class _Part:
         left = g.q - times(rho, self.K) - times(second, self.second_q) - times(rate, self.rate_q)
         return _Pulled(times(left, self.inverse), rate, second)
 
-    def adjoint(self, g: StateGradients, terminal: Terminal) -> Found:
+    def adjoint(self, g: StateGradients, terminal: Terminal) -> AdjointResult:
         """Gradients by the start and weights of parameters, from densities g and terminal terms."""
         t, m, nt = self.states.t, self.m, len(self.states.t)
         free = self.n - m
@@ -121,7 +121,7 @@ class _Part:
         out[:, :, self.rows] = x
         return out
 
-    def _start(self, mu: FloatArray, weights: list[Weights]) -> Found:
+    def _start(self, mu: FloatArray, weights: list[Weights]) -> AdjointResult:
         """z and z' at the start follow from q and v there, and from parameters."""
         m, free = self.m, self.n - self.m
         on_z = np.concatenate([np.zeros((len(mu), m)), mu[:, :free]], axis=1)
@@ -130,4 +130,4 @@ class _Part:
         start = Weights(
             self.states.rows(slice(0, 1)), None, self._spread(on_z[:, None]), self._spread(on_rate[:, None])
         )
-        return Found(yq, on_rate @ self.W[0], [*weights, start])
+        return AdjointResult(yq, on_rate @ self.W[0], [*weights, start])

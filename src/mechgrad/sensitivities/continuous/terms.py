@@ -41,7 +41,7 @@ class Terminal(NamedTuple):
     v: FloatArray
 
 
-class Found(NamedTuple):
+class AdjointResult(NamedTuple):
     """What an adjoint leaves behind: gradients by the start (no, n_v), and the weights that parameters act with."""
 
     yq: FloatArray

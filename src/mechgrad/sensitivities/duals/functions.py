@@ -140,14 +140,14 @@ def _check_options(name: str, options: dict[str, Any]) -> None:
 @implements(np.sum)
 def _sum(x: Dual, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **options: Any) -> Dual:
     _check_options("sum", {"dtype": dtype, "out": out} | options)
-    over, keep = _axes(axis, x.ndim), keepdims is True
-    value = np.sum(x.value, axis=over, keepdims=keep)
-    if over == (x.ndim - 1,) and 0 < x.shape[-1] <= SHORT and not keep:
+    over, sink = _axes(axis, x.ndim), keepdims is True
+    value = np.sum(x.value, axis=over, keepdims=sink)
+    if over == (x.ndim - 1,) and 0 < x.shape[-1] <= SHORT and not sink:
         slopes = x.slopes[..., 0].copy()
         for k in range(1, x.shape[-1]):  # quicker than NumPy over few numbers
             slopes += x.slopes[..., k]
         return Dual(value, slopes)
-    return Dual(value, np.sum(x.slopes, axis=tuple(k + 1 for k in over), keepdims=keep))
+    return Dual(value, np.sum(x.slopes, axis=tuple(k + 1 for k in over), keepdims=sink))
 
 
 @implements(np.mean)

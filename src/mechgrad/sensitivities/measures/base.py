@@ -17,7 +17,7 @@ from mechgrad.sensitivities.states import States
 from mechgrad.typing import Array, FloatArray
 
 
-class Moments(NamedTuple):
+class StateSamples(NamedTuple):
     """States in which something is measured; complex numbers travel through model and states.
 
     names : of the constraint rows that the multipliers belong to
@@ -31,7 +31,7 @@ class Moments(NamedTuple):
     names: tuple[str, ...]
     rule: str
 
-    def rows(self, which: slice) -> Moments:
+    def rows(self, which: slice) -> StateSamples:
         """Some of them."""
         return self._replace(states=self.states.rows(which))
 
@@ -75,15 +75,15 @@ class Measure:
     uses: ClassVar[str] = "q v a"
     feels_forces: ClassVar[bool] = False
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         """(nt, ...) in all states; complex-safe: no abs, norm or conj."""
         raise TypeError(f"{type(self).__name__} states no values")  # pragma: no cover - every measure does
 
-    def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
+    def depends_on(self, at: StateSamples, parameters: Parameters) -> Sequence[int]:
         """Positions of the parameters it may depend on explicitly."""
         return parameters.in_model
 
-    def gradients(self, at: Moments, parameters: Parameters, weights: FloatArray) -> Gradients:
+    def gradients(self, at: StateSamples, parameters: Parameters, weights: FloatArray) -> Gradients:
         """Gradients of  sum_i weights_i . values_i,  weights (nt, k, size); what costs less than all partials states
         it itself."""
         found = self.partials(at, parameters)
@@ -91,13 +91,13 @@ class Measure:
         by_p = None if found.p is None else np.tensordot(weights, found.p, ([0, 2], [0, 1]))
         return Gradients(q, v, a, lam, by_p)
 
-    def partials(self, at: Moments, parameters: Parameters) -> Partials:
+    def partials(self, at: StateSamples, parameters: Parameters) -> Partials:
         """Derivatives by complex steps, exact to rounding."""
         model, n = at.model, at.model.n_v
         nt = len(at.states.t)
 
-        def slope(moments: Moments) -> FloatArray:
-            return np.asarray(self.values(moments)).imag.reshape(nt, -1) / STEP
+        def slope(samples: StateSamples) -> FloatArray:
+            return np.asarray(self.values(samples)).imag.reshape(nt, -1) / STEP
 
         def along(name: str, width: int) -> FloatArray | None:
             if name not in self.uses.split() or not width:
@@ -111,19 +111,19 @@ class Measure:
             return np.stack(columns, axis=2)
 
         by_lam = along("lam", at.states.lam.shape[1])
-        felt = list(self.felt(at, parameters))
+        depends_on = list(self.depends_on(at, parameters))
         if self.feels_forces:
-            felt += [k for k in parameters.acting if k not in parameters.in_model and parameters.on_motion(k)]
-        by_p = self.by_parameters(at, parameters, felt)
+            depends_on += [k for k in parameters.acting if k not in parameters.in_model and parameters.on_motion(k)]
+        by_p = self.by_parameters(at, parameters, depends_on)
         return Partials(along("q", n), along("v", n), along("a", n), by_lam, by_p)
 
-    def by_parameters(self, at: Moments, parameters: Parameters, felt: Sequence[int]) -> FloatArray | None:
+    def by_parameters(self, at: StateSamples, parameters: Parameters, depends_on: Sequence[int]) -> FloatArray | None:
         """Derivatives by some of the parameters, by complex steps, (nt, size, np); None if there are none."""
-        if not felt:
+        if not depends_on:
             return None
         nt, size = len(at.states.t), int(np.prod(np.shape(self.values(at))[1:]))
         by_p, q = np.zeros((nt, size, len(parameters))), at.states.q + 0j
-        for k in felt:
+        for k in depends_on:
             tau, loads = parameters.moved_forces(k) if self.feels_forces else (at.tau, at.loads)
             model = parameters.moved(k) if k in parameters.in_model else at.model
             moved = at._replace(model=model, tau=tau, loads=loads, states=at.states._replace(q=q))

@@ -21,7 +21,7 @@ from mechgrad.kinematics.markers import marker_motion
 from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, LAW_NUMBERS, N_ALL
-from mechgrad.sensitivities.measures.base import Gradients, Measure, Moments
+from mechgrad.sensitivities.measures.base import Gradients, Measure, StateSamples
 from mechgrad.sensitivities.measures.probing import ProbedCase, chunks, weighted
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import States, linearised, unforced
@@ -43,10 +43,10 @@ class KineticEnergy(Measure):
 
     uses: ClassVar[str] = "q v"
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         return kinetic_energy(at.model, at.states.q, at.states.v)
 
-    def gradients(self, at: Moments, parameters: Parameters, weights: FloatArray) -> Gradients:
+    def gradients(self, at: StateSamples, parameters: Parameters, weights: FloatArray) -> Gradients:
         q, v, _, lam, t = at.states
         here = States(q, np.zeros_like(v), v, np.zeros_like(lam), t)
         bare, by_q, by_v = unforced(parameters.motion.system.T), [], []
@@ -71,10 +71,10 @@ class PotentialEnergy(Measure):
 
     uses: ClassVar[str] = "q"
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         return potential_energy(at.model, at.states.q) + spring_energy(at.system(), at.states.q, at.states.t)
 
-    def gradients(self, at: Moments, parameters: Parameters, weights: FloatArray) -> Gradients:
+    def gradients(self, at: StateSamples, parameters: Parameters, weights: FloatArray) -> Gradients:
         by_q = inverse_dynamics(at.model.open_tree(), at.states.q)
         by_p = np.zeros((weights.shape[1], len(parameters)))
         if parameters.in_model:
@@ -88,7 +88,7 @@ def _first(x: FloatArray) -> FloatArray:
     return np.ascontiguousarray(x.swapaxes(0, 1))
 
 
-def _weight_by_parameters(at: Moments, parameters: Parameters, weights: FloatArray) -> FloatArray:
+def _weight_by_parameters(at: StateSamples, parameters: Parameters, weights: FloatArray) -> FloatArray:
     """What parameters do to the energy of gravity, (k, np)."""
     q, v, a, lam, t = at.states
     g = np.asarray(at.model.gravity, float)
@@ -108,7 +108,7 @@ def _weight_by_parameters(at: Moments, parameters: Parameters, weights: FloatArr
     return result + _gravity_by_parameters(at, parameters, weights)
 
 
-def _gravity_by_parameters(at: Moments, parameters: Parameters, weights: FloatArray) -> FloatArray:
+def _gravity_by_parameters(at: StateSamples, parameters: Parameters, weights: FloatArray) -> FloatArray:
     """-S . dg/dp, (k, np)."""
     result = np.zeros((weights.shape[1], len(parameters)))
     change: dict[int, FloatArray] = {}
@@ -125,7 +125,7 @@ def _gravity_by_parameters(at: Moments, parameters: Parameters, weights: FloatAr
     return result
 
 
-def _springs(at: Moments, parameters: Parameters, weights: FloatArray) -> tuple[Any, FloatArray]:
+def _springs(at: StateSamples, parameters: Parameters, weights: FloatArray) -> tuple[Any, FloatArray]:
     """What coordinates (nt, n_v) and parameters (k, np) do to the energy of springs."""
     system, count = parameters.motion.system, weights.shape[1]
     T = system.T

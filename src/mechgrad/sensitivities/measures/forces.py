@@ -13,7 +13,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
 from mechgrad.model.columns import STEP
-from mechgrad.sensitivities.measures.base import Gradients, Measure, Moments, Partials, product
+from mechgrad.sensitivities.measures.base import Gradients, Measure, Partials, StateSamples, product
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.weights import TableGradient, Weights
 from mechgrad.typing import Array, FloatArray
@@ -33,18 +33,18 @@ class Multiplier(Measure):
     row: str
     uses: ClassVar[str] = "lam"
 
-    def _index(self, at: Moments) -> int:
+    def _index(self, at: StateSamples) -> int:
         if self.row not in at.names:
             raise unknown_name("constraint row", self.row, at.names, f"model {at.model.name!r}")
         return at.names.index(self.row)
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         return np.asarray(at.states.lam[:, self._index(at)])
 
-    def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
+    def depends_on(self, at: StateSamples, parameters: Parameters) -> Sequence[int]:
         return ()
 
-    def partials(self, at: Moments, parameters: Parameters) -> Partials:
+    def partials(self, at: StateSamples, parameters: Parameters) -> Partials:
         unit = np.zeros((len(at.states.t), 1, at.states.lam.shape[1]))
         unit[:, :, self._index(at)] = 1.0
         return Partials(lam=unit)
@@ -64,7 +64,7 @@ class Effort(Measure):
     force: str
     uses: ClassVar[str] = "q v"
 
-    def _rows(self, at: Moments, system: System) -> list[int]:
+    def _rows(self, at: StateSamples, system: System) -> list[int]:
         """Its rows among those that act."""
         elements, names = elements_of(at.model), [force.name for force in at.model.forces]
         if self.force not in names:
@@ -75,14 +75,14 @@ class Effort(Measure):
             raise InputError(f"force {self.force!r} of model {at.model.name!r} acts along no row.")
         return mine
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         q, v, a, _, t = at.states
         system = at.system()
         mine = self._rows(at, system)
         y, _ = row_forces(system, q, v, a, np.zeros((len(t), system.n_constraints), system.dtype), t)
         return np.asarray(y[:, mine])
 
-    def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
+    def depends_on(self, at: StateSamples, parameters: Parameters) -> Sequence[int]:
         """Its own numbers, and what moves markers."""
         own = f"{self.force}."
 
@@ -92,7 +92,7 @@ class Effort(Measure):
 
         return [k for k in parameters.in_model if acts(k)]
 
-    def gradients(self, at: Moments, parameters: Parameters, weights: FloatArray) -> Gradients:
+    def gradients(self, at: StateSamples, parameters: Parameters, weights: FloatArray) -> Gradients:
         knots = [k for positions, *_ in parameters.knots() for k in positions]
         own = [k for k in knots if parameters.names[k].startswith(f"{self.force}.")]
         if len(own) < MANY or (mu := self._reached(at, weights)) is None:
@@ -101,13 +101,13 @@ class Effort(Measure):
         tables.add(Weights(at.states, mu))
         by_p = np.zeros((weights.shape[1], len(parameters)))
         by_p[:, own] = tables.by_parameters()[:, own]
-        others = self.by_parameters(at, parameters, sorted(set(self.felt(at, parameters)) - set(own)))
+        others = self.by_parameters(at, parameters, sorted(set(self.depends_on(at, parameters)) - set(own)))
         if others is not None:
             by_p += np.tensordot(weights, others, ([0, 2], [0, 1]))
         q, v = (product(weights, part) for part in self._by_states(at))
         return Gradients(q, v, p=by_p)
 
-    def _reached(self, at: Moments, weights: FloatArray) -> FloatArray | None:
+    def _reached(self, at: StateSamples, weights: FloatArray) -> FloatArray | None:
         """Virtual velocities (k, nt, n_v) that its rows feel as these weights; None if they depend on each other.
 
         Their product with the residual changes with the numbers of the force as the weighted effort does.
@@ -119,11 +119,11 @@ class Effort(Measure):
             return None
         return np.ascontiguousarray((weights @ np.linalg.solve(square, J)).swapaxes(0, 1))
 
-    def partials(self, at: Moments, parameters: Parameters) -> Partials:
+    def partials(self, at: StateSamples, parameters: Parameters) -> Partials:
         q, v = self._by_states(at)
-        return Partials(q, v, p=self.by_parameters(at, parameters, self.felt(at, parameters)))
+        return Partials(q, v, p=self.by_parameters(at, parameters, self.depends_on(at, parameters)))
 
-    def _by_states(self, at: Moments) -> tuple[FloatArray, FloatArray]:
+    def _by_states(self, at: StateSamples) -> tuple[FloatArray, FloatArray]:
         """By q and v (nt, rows, n_v): complex steps along the few directions in which values and rates of its rows
         change."""
         q, v, _, _, t = at.states

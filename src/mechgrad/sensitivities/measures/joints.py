@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from mechgrad.errors import unknown_name
-from mechgrad.sensitivities.measures.base import Measure, Moments, Partials
+from mechgrad.sensitivities.measures.base import Measure, Partials, StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.typing import Array
 
@@ -19,19 +19,19 @@ class _Component(Measure):
     name: str
     level: ClassVar[str]
 
-    def _index(self, at: Moments) -> int:
+    def _index(self, at: StateSamples) -> int:
         names = at.model.v_names
         if self.name not in names:
             raise unknown_name("velocity", self.name, names, f"model {at.model.name!r}")
         return names.index(self.name)
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         return np.asarray(getattr(at.states, self.level)[:, self._index(at)])
 
-    def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
+    def depends_on(self, at: StateSamples, parameters: Parameters) -> Sequence[int]:
         return ()
 
-    def partials(self, at: Moments, parameters: Parameters) -> Partials:
+    def partials(self, at: StateSamples, parameters: Parameters) -> Partials:
         unit = np.zeros((len(at.states.t), 1, at.model.n_v))
         unit[:, :, self._index(at)] = 1.0
         return Partials(**{self.level: unit})
@@ -50,7 +50,7 @@ class JointCoordinate(Measure):
     name: str
     uses: ClassVar[str] = "q"
 
-    def _index(self, at: Moments) -> tuple[int, int]:
+    def _index(self, at: StateSamples) -> tuple[int, int]:
         layout, model = at.model._layout, at.model
         plain = {model.q_names[i]: (i, j) for i, j in zip(layout.plain_q, layout.plain_v, strict=True)}
         if self.name not in plain:
@@ -58,13 +58,13 @@ class JointCoordinate(Measure):
         i, j = plain[self.name]
         return int(i), int(j)
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         return np.asarray(at.states.q[:, self._index(at)[0]])
 
-    def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
+    def depends_on(self, at: StateSamples, parameters: Parameters) -> Sequence[int]:
         return ()
 
-    def partials(self, at: Moments, parameters: Parameters) -> Partials:
+    def partials(self, at: StateSamples, parameters: Parameters) -> Partials:
         unit = np.zeros((len(at.states.t), 1, at.model.n_v))
         unit[:, :, self._index(at)[1]] = 1.0
         return Partials(q=unit)

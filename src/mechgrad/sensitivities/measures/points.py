@@ -11,12 +11,12 @@ import numpy as np
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.markers import marker_derivatives, marker_motion
 from mechgrad.model.columns import BEFORE, BEHIND, MARKER, model_terms
-from mechgrad.sensitivities.measures.base import Measure, Moments, Partials
+from mechgrad.sensitivities.measures.base import Measure, Partials, StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.typing import Array
 
 
-def moving(at: Moments, parameters: Parameters, markers: Sequence[str]) -> list[int]:
+def moving(at: StateSamples, parameters: Parameters, markers: Sequence[str]) -> list[int]:
     """Positions of the parameters that move one of the markers directly."""
     tree = tree_of(at.model)
 
@@ -31,22 +31,22 @@ class _OfMarker(Measure):
     marker: str
     level: ClassVar[int]
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         states = at.states
         motion = marker_motion(at.model, [self.marker], states.q, states.v, states.a)
         return np.asarray((motion.position, motion.velocity, motion.acceleration)[self.level][:, 0])
 
-    def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
+    def depends_on(self, at: StateSamples, parameters: Parameters) -> Sequence[int]:
         return moving(at, parameters, [self.marker])
 
-    def partials(self, at: Moments, parameters: Parameters) -> Partials:
-        felt, states = self.felt(at, parameters), at.states
-        names, at_name = parameters.once(felt)
+    def partials(self, at: StateSamples, parameters: Parameters) -> Partials:
+        depends_on, states = self.depends_on(at, parameters), at.states
+        names, at_name = parameters.once(depends_on)
         D = marker_derivatives(at.model, [self.marker], states.q, states.v, states.a, wrt=names)
         by_p = None
         if names:
             by_p = np.zeros((len(states.t), 3, len(parameters)))
-            by_p[:, :, felt] = (D.x_p, D.xd_p, D.xdd_p)[self.level][:, 0][:, :, at_name]
+            by_p[:, :, depends_on] = (D.x_p, D.xd_p, D.xdd_p)[self.level][:, 0][:, :, at_name]
         if self.level == 0:
             return Partials(q=D.x_q[:, 0], p=by_p)
         if self.level == 1:
@@ -108,22 +108,22 @@ class Distance(Measure):
     second: str
     uses: ClassVar[str] = "q"
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         x = marker_motion(at.model, [self.first, self.second], at.states.q).position
         d = x[:, 0] - x[:, 1]
         return np.asarray(np.sqrt(np.sum(d * d, axis=1)))
 
-    def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
+    def depends_on(self, at: StateSamples, parameters: Parameters) -> Sequence[int]:
         return moving(at, parameters, [self.first, self.second])
 
-    def partials(self, at: Moments, parameters: Parameters) -> Partials:
-        felt, both = self.felt(at, parameters), [self.first, self.second]
+    def partials(self, at: StateSamples, parameters: Parameters) -> Partials:
+        depends_on, both = self.depends_on(at, parameters), [self.first, self.second]
         x = marker_motion(at.model, both, at.states.q).position
-        D = marker_derivatives(at.model, both, at.states.q, wrt=[parameters.names[k] for k in felt])
+        D = marker_derivatives(at.model, both, at.states.q, wrt=[parameters.names[k] for k in depends_on])
         along = (x[:, 0] - x[:, 1]) / self.values(at)[:, None]
         by_p = np.zeros((len(x), 1, len(parameters)))
-        if felt:
-            by_p[:, 0, felt] = np.einsum("ti,tip->tp", along, D.x_p[:, 0] - D.x_p[:, 1])
+        if depends_on:
+            by_p[:, 0, depends_on] = np.einsum("ti,tip->tp", along, D.x_p[:, 0] - D.x_p[:, 1])
         return Partials(q=along[:, None, :] @ (D.x_q[:, 0] - D.x_q[:, 1]), p=by_p)
 
 
@@ -146,7 +146,7 @@ class Angle(Measure):
     about: str
     uses: ClassVar[str] = "q"
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         u, w, n = np.moveaxis(
             marker_motion(at.model, [self.first, self.second, self.about], at.states.q).position, 1, 0
         )
@@ -157,5 +157,5 @@ class Angle(Measure):
             return np.asarray(angle)
         return np.asarray(angle + 1j * (c.real * s.imag - s.real * c.imag) / (s.real**2 + c.real**2))
 
-    def felt(self, at: Moments, parameters: Parameters) -> Sequence[int]:
+    def depends_on(self, at: StateSamples, parameters: Parameters) -> Sequence[int]:
         return moving(at, parameters, [self.first, self.second, self.about])

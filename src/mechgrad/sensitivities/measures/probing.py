@@ -11,7 +11,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.inverse.probes import Probed
 from mechgrad.kinematics.mechanism import row_report
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.measures.base import Moments
+from mechgrad.sensitivities.measures.base import StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import States, slopes
 from mechgrad.sensitivities.weights import TableGradient, Weights
@@ -27,7 +27,7 @@ class ProbedCase:
     start = None
     forced = True
 
-    def __init__(self, at: Moments, probes: Probed) -> None:
+    def __init__(self, at: StateSamples, probes: Probed) -> None:
         report = row_report(at.model)
         self.probes, self.model = probes, probes.model
         self.model.cached("row report", lambda _: report)  # the same rows act
@@ -44,10 +44,10 @@ class ProbedCase:
     def by_parameters(self, parameters: Parameters, count: int, weights: Sequence[Weights]) -> FloatArray:
         """Gradients (count, np) of sums of weighted residuals and rows."""
         result = np.zeros((count, len(parameters)))
-        felt = [k for k in parameters.acting if parameters.on_motion(k)]
-        if felt:
-            own = Parameters(cast(Any, self), [parameters.names[k] for k in felt])
-            result[:, felt] = weighted(own, count, weights)
+        depends_on = [k for k in parameters.acting if parameters.on_motion(k)]
+        if depends_on:
+            own = Parameters(cast(Any, self), [parameters.names[k] for k in depends_on])
+            result[:, depends_on] = weighted(own, count, weights)
         return result
 
 

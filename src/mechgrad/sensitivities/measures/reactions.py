@@ -28,7 +28,7 @@ from mechgrad.model.columns import STEP
 from mechgrad.model.joints.base import inverted
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.accelerations import Mechanics
-from mechgrad.sensitivities.measures.base import Gradients, Measure, Moments
+from mechgrad.sensitivities.measures.base import Gradients, Measure, StateSamples
 from mechgrad.sensitivities.measures.probing import ProbedCase, chunks
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import States, coordinate_slopes, linearised, unforced, velocity_slopes
@@ -54,10 +54,10 @@ class JointReaction(Measure):
     uses: ClassVar[str] = "q v"
     feels_forces: ClassVar[bool] = True
 
-    def values(self, at: Moments) -> Array:
+    def values(self, at: StateSamples) -> Array:
         return self.found(at, at.system())[2]
 
-    def found(self, at: Moments, system: System) -> tuple[Array, Array, Array]:
+    def found(self, at: StateSamples, system: System) -> tuple[Array, Array, Array]:
         """Accelerations, multipliers, and the values that follow from them."""
         q, v, _, _, t = at.states
         if self.axes not in AXES:
@@ -68,7 +68,7 @@ class JointReaction(Measure):
         force, moment = wrenches(system, q, v, a, lam, t, [at.model.joint(self.joint)], self.axes)
         return a, lam, np.concatenate([force, moment], axis=-1)[:, 0]
 
-    def gradients(self, at: Moments, parameters: Parameters, weights: FloatArray) -> Gradients:
+    def gradients(self, at: StateSamples, parameters: Parameters, weights: FloatArray) -> Gradients:
         parts = chunks(len(at.states.t), at.model)
         work = _Reaction(self, at, parameters)
         found = [work.gradients(at.rows(part), weights[part]) for part in parts]
@@ -113,7 +113,7 @@ class _Frames(NamedTuple):
 class _Reaction:
     """The gradients of one reaction along one motion."""
 
-    def __init__(self, measure: JointReaction, at: Moments, parameters: Parameters) -> None:
+    def __init__(self, measure: JointReaction, at: StateSamples, parameters: Parameters) -> None:
         model = at.model
         self.measure, self.model, self.parameters = measure, model, parameters
         self.joint, self.side = model.joint(measure.joint), _side(model, measure.joint)
@@ -125,7 +125,7 @@ class _Reaction:
         self.rows = closure_rows(model, self.system).get(measure.joint)  # of a cut joint
         self.axes = {"world": GROUND, "parent": self.joint.parent, "child": self.joint.child}[measure.axes]
 
-    def gradients(self, at: Moments, W: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def gradients(self, at: StateSamples, W: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """By q, v (nt, k, n_v) and by parameters (k, np), of weights W (nt, k, 6)."""
         q, v, _, _, t = at.states
         a, lam, y = self.measure.found(at, self.system)
@@ -198,16 +198,16 @@ class _Reaction:
         weights = [*frames.shifts, *frames.turns]
         if axes == GROUND:
             names, weights = names[:-1], weights[:-1]
-        felt = [k for k in self.parameters.in_model if not self.parameters.pushes(k)]
-        unique, at_name = self.parameters.once(felt)
+        depends_on = [k for k in self.parameters.in_model if not self.parameters.pushes(k)]
+        unique, at_name = self.parameters.once(depends_on)
         D = marker_derivatives(self.model, names, q, wrt=unique)
         by_q = sum(w @ D.x_q[:, i] for i, w in enumerate(weights))
         by_p = np.zeros((frames.mu.shape[1], len(self.parameters)))
-        if felt:
+        if depends_on:
             each = sum(np.tensordot(w, D.x_p[:, i], ([0, 2], [0, 1])) for i, w in enumerate(weights))
-            by_p[:, felt] = np.asarray(each)[:, at_name]
+            by_p[:, depends_on] = np.asarray(each)[:, at_name]
         totals = [x.sum(axis=0) for x in frames.local]
-        for k in felt:
+        for k in depends_on:
             targets = [path for path, _ in self.model.path_derivative(self.parameters.names[k])]
             mine = [joint.name for joint in (self.way, self.joint)]
             if any(path.startswith(f"{name}.") for path in targets for name in mine):

@@ -92,7 +92,7 @@ class AssembledStart(Start):
             return state(model, q, solve_velocities(model, q, rates, self.state.t), t=self.state.t)
         at = {name: numbers[POSITION + name] for name in self.state.held}
         left_free: dict[str, Any] = {name: None for name in at if name not in rates}  # by the first assembly, too
-        return assemble(model, at, {**left_free, **rates}, guess=self.q, time=self.state.t)
+        return assemble(model, at, {**left_free, **rates}, guess=self.q, t=self.state.t)
 
     def describe(self) -> str:
         if self.plain_rates:

@@ -149,9 +149,9 @@ class Measure(ABC):
         mixed = {}
         for level in levels:
             mixed[level] = fourth_order(lambda x, level=level: self.at(x).curvature(s, y)[1][level], p)  # type: ignore[misc]
-        return mixed, self.twice(s, y)
+        return mixed, self.second_derivatives(s, y)
 
-    def twice(self, s: Samples, y: Array) -> Array:
+    def second_derivatives(self, s: Samples, y: Array) -> Array:
         """Second derivatives of sum y . values by the parameters: fourth-order differences of the exact first
         ones."""
         found = fourth_order(lambda x: np.einsum("tr,trp->p", y, self.at(x).partials_p(s)), self.numbers())

@@ -194,14 +194,14 @@ class Composite(Measure):
         inner_y = np.einsum("tr,tri->ti", y, self.function.partials(z, s.xi))
         n = s.z.shape[2]
         mixed = {level: _wide((x.swapaxes(1, 2) @ (f_zz @ z_p)), n) for level, x in self._first(s).items()}
-        twice = np.einsum("tip,tij,tjr->pr", z_p, f_zz, z_p)
+        second_derivatives = np.einsum("tip,tij,tjr->pr", z_p, f_zz, z_p)
         for part, measure in zip(self._slices, self.inputs, strict=True):
             if measure.parameters:
                 inner, more = measure.curvature_p(s, inner_y[:, part])
-                twice = twice + more
+                second_derivatives = second_derivatives + more
                 for level, x in inner.items():
                     mixed[level] = mixed[level] + _wide(x, n)
-        return mixed, twice
+        return mixed, second_derivatives
 
 
 def _flat(mask: Array) -> Array:

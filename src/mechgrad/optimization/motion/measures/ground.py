@@ -128,7 +128,7 @@ class GroundTorques(ModelMeasure):
         wrench = tuple(f"ground {what}.{axis}" for what in ("force", "moment") for axis in "xyz")
         object.__setattr__(self, "names", (*(f"tau({name})" for name in self.model.v_names), *wrench))
         if self.xi is not None:
-            _ = self._feet
+            _ = self._attachments
 
     @property
     def key(self) -> Hashable:
@@ -158,7 +158,7 @@ class GroundTorques(ModelMeasure):
         return tuple(dict.fromkeys(stance.body for stance in self.stances))
 
     @cached_property
-    def _feet(self) -> _Feet:
+    def _attachments(self) -> _Feet:
         assert self.xi is not None  # bound to a grid
         nt = self.xi.size
         body, place, count = np.full((nt, FEET), -1), np.zeros((nt, FEET, 3)), np.zeros(nt, int)
@@ -179,7 +179,7 @@ class GroundTorques(ModelMeasure):
         moves = np.zeros((len(self._bodies) + 1, self.model.n_v), bool)  # the last row: nobody
         for b, body in enumerate(self._bodies):
             moves[b, marker_columns(self.model, f"{body}.origin")] = True
-        return np.asarray(moves[self._feet.body])
+        return np.asarray(moves[self._attachments.body])
 
     @cached_property
     def _before(self) -> Array:
@@ -192,7 +192,7 @@ class GroundTorques(ModelMeasure):
     @cached_property
     def _shift(self) -> Array:
         """(0, D x F) as a matrix acting on W, (nt, 6, 6)."""
-        D = self._feet.place[:, 1] - self._feet.place[:, 0]
+        D = self._attachments.place[:, 1] - self._attachments.place[:, 0]
         out = np.zeros((len(D), 6, 6))
         for axis in range(3):
             out[:, 3:, axis] = np.cross(D, np.eye(3)[axis])
@@ -201,7 +201,7 @@ class GroundTorques(ModelMeasure):
     @cached_property
     def _two(self) -> Array:
         """Samples with two feet on the ground."""
-        return np.asarray(self._feet.body[:, 1] >= 0)
+        return np.asarray(self._attachments.body[:, 1] >= 0)
 
     # --------------------------------------------------------------------------------------------------------- state
     def _motion(self, s: Samples) -> tuple[Array, Array, Array, list]:  # type: ignore[type-arg]
@@ -232,7 +232,7 @@ class GroundTorques(ModelMeasure):
         w = J[:, 1::2]
         twist = np.concatenate([J[:, ::2] - np.cross(w, p[:, :, None]), w], axis=-1)
         twist = np.concatenate([twist, np.zeros_like(twist[:, :1])], axis=1)
-        return np.asarray(twist[np.arange(len(q))[:, None], self._feet.body])
+        return np.asarray(twist[np.arange(len(q))[:, None], self._attachments.body])
 
     def _share(self, W: Array) -> tuple[Array, Array, Array]:
         """What the second foot carries, and its derivatives by W; zero where there is none."""
@@ -243,7 +243,7 @@ class GroundTorques(ModelMeasure):
             return s, s_W, s_WW
         V, F_z = W[two], W[two, 2]
         Z = np.stack([-V[:, 4], V[:, 3]], axis=1) / F_z[:, None]
-        value, s_Z, s_ZZ = share_of_second(Z, self._feet.place[two, 0, :2], self._feet.place[two, 1, :2])
+        value, s_Z, s_ZZ = share_of_second(Z, self._attachments.place[two, 0, :2], self._attachments.place[two, 1, :2])
         Z_W = np.zeros((two.size, 2, 6))
         Z_W[:, 0, 4], Z_W[:, 1, 3] = -1 / F_z, 1 / F_z
         Z_W[:, :, 2] = -Z / F_z[:, None]
@@ -269,7 +269,7 @@ class GroundTorques(ModelMeasure):
         out = {body: np.zeros((s.nt, 6)) for body in self._bodies}
         for b, body in enumerate(self._bodies):
             for slot in range(FEET):
-                here = self._feet.body[:, slot] == b
+                here = self._attachments.body[:, slot] == b
                 out[body][here] += state.w[here, slot]
         return out
 
@@ -412,7 +412,7 @@ class GroundTorques(ModelMeasure):
         x = marker_motion(self.model, markers, q).position
         y, lever = np.zeros((len(q), len(markers), 3)), np.zeros((len(q), self.model.n_v, len(self.parameters)))
         for b in range(len(self._bodies)):
-            wrench = np.sum(np.where((self._feet.body == b)[:, :, None], w, 0.0), axis=1)
+            wrench = np.sum(np.where((self._attachments.body == b)[:, :, None], w, 0.0), axis=1)
             F, M = wrench[:, :3], wrench[:, 3:]
             y[:, 2 * b], y[:, 2 * b + 1] = F, M - np.cross(x[:, 2 * b], F)
             turned = np.cross(D.x_p[:, 2 * b].swapaxes(1, 2), F[:, None])  # x_p x F, (nt, n_p, 3)

@@ -130,7 +130,7 @@ class Points(_Marked):
     def curvature_p(self, s: Samples, y: Array) -> tuple[Gradient, Array]:
         forces = y.reshape(s.nt, len(self.markers), 3)
         _, mixed = contracted_hessian(self.model, self.markers, s.q, forces, wrt=self.parameters)
-        return {"q": mixed}, self.twice(s, y)
+        return {"q": mixed}, self.second_derivatives(s, y)
 
 
 @final

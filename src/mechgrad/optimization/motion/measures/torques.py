@@ -223,9 +223,11 @@ class Torques(ModelMeasure):
             n = self.model.n_v
             by_q = np.stack([self._turned(s, y, u) for u in range(len(self._components))], axis=-1)
             more = by_q[:, rows, cols - n]
-            twice = np.concatenate([more, more], axis=1)
-            blocks = {k: np.concatenate([x, twice if k == "qq" else np.zeros_like(twice)], axis=1)
-                      for k, x in blocks.items()}  # fmt: skip
+            doubled = np.concatenate([more, more], axis=1)
+            blocks = {
+                k: np.concatenate([x, doubled if k == "qq" else np.zeros_like(doubled)], axis=1)
+                for k, x in blocks.items()
+            }
             felt = np.einsum("tcu,tc->tu", self._by_force(s), y)
             g["q"] = np.concatenate([g["q"], felt], axis=1)
             g["v"], g["a"] = (np.concatenate([g[k], np.zeros_like(felt)], axis=1) for k in "va")

@@ -18,12 +18,12 @@ Result = TypeVar("Result")
 
 
 @final
-class Crew:
+class ChunkPool:
     """Some threads; with one, everything happens where it stands.
 
     threads : as everywhere, 0 for all cores
 
-    >>> with Crew(2) as crew:
+    >>> with ChunkPool(2) as crew:
     ...     list(crew.ahead(abs, [-1, -2, -3]))
     [1, 2, 3]
     """
@@ -33,7 +33,7 @@ class Crew:
         self._pool: ThreadPoolExecutor | None = None
         self._promised: deque[Future[Any]] = deque()
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> ChunkPool:
         if self.size > 1:
             self._pool = ThreadPoolExecutor(self.size)
         return self

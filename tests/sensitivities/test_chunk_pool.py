@@ -11,7 +11,7 @@ import pytest
 import mechgrad as mg
 from mechgrad.errors import InputError
 from mechgrad.gallery import five_bar, five_bar_start
-from mechgrad.sensitivities.crew import Crew
+from mechgrad.sensitivities.chunk_pool import ChunkPool
 
 GOALS = [
     mg.AtEnd(mg.measures.PointVelocity("P2")),
@@ -32,21 +32,21 @@ def test_results_keep_their_order(threads):
         time.sleep(0.002 * (5 - x % 5))
         return x * x
 
-    with Crew(threads) as crew:
+    with ChunkPool(threads) as crew:
         assert list(crew.ahead(slowly, range(12))) == [x * x for x in range(12)]
 
 
 def test_work_is_done_in_several_threads():
     meeting = threading.Barrier(2, timeout=10)
-    with Crew(2) as crew:
+    with ChunkPool(2) as crew:
         assert sorted(crew.ahead(lambda _: meeting.wait(), range(2))) == [0, 1]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_what_fails_is_raised(threads):
-    with pytest.raises(ValueError, match="three"), Crew(threads) as crew:
+    with pytest.raises(ValueError, match="three"), ChunkPool(threads) as crew:
         list(crew.ahead(failing, range(6)))
-    with pytest.raises(ValueError, match="three"), Crew(threads) as crew:
+    with pytest.raises(ValueError, match="three"), ChunkPool(threads) as crew:
         [crew.later(failing, x) for x in range(6)]
 
 

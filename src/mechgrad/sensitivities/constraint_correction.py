@@ -277,7 +277,7 @@ def _dependence(
 
 
 @final
-class Settling:
+class ConstraintCorrection:
     """Corrections of N states by projection, or by solving for dependent coordinates.
 
     picks : (N, n) the rows of W in each state, where dependent coordinates are solved for
