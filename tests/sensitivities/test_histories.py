@@ -89,7 +89,7 @@ def test_all_measures_are_there() -> None:
     kinds = {type(x) for x in (*KINEMATIC, *FORCED)}
     public = {
         x
-        for x in vars(mg).values()
+        for x in vars(mg.measures).values()
         if isinstance(x, type) and issubclass(x, mg.measures.Measure) and x is not mg.measures.Measure
     }
     assert kinds == public

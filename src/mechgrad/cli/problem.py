@@ -38,12 +38,10 @@ from mechgrad.io.tables import read_tables
 __all__ = ["MEASURES", "Problem", "read_problem"]
 
 MEASURES: Final[Mapping[str, type[mg.measures.Measure]]] = {
-    name: getattr(mg, name)
-    for name in (
-        "JointCoordinate", "JointVelocity", "JointAcceleration", "PointPosition", "PointVelocity", "PointAcceleration",
-        "Distance", "Angle", "KineticEnergy", "PotentialEnergy", "Multiplier", "JointReaction", "Effort",
-    )
-}  # fmt: skip
+    name: found
+    for name, found in ((name, getattr(mg.measures, name)) for name in mg.measures.__all__)
+    if isinstance(found, type) and issubclass(found, mg.measures.Measure) and found is not mg.measures.Measure
+}
 _NEEDED: Final = ("model", "duration", "wrt", "objectives")
 _NUMBERS: Final = ("step", "t0")
 _WORDS: Final = ("formulation", "scheme", "method")

@@ -310,9 +310,7 @@ class AtTime(_OneInstant):
 
     t: float = 0.0
 
-    def __init__(
-        self, t: float, function: Any, *measures: Measure, partials: Callable[..., Any] | None = None
-    ) -> None:
+    def __init__(self, t: float, function: Any, *measures: Measure, partials: Callable[..., Any] | None = None) -> None:
         if not isinstance(t, Real) or not np.isfinite(float(t)):
             raise InputError(f"the time of AtTime is {t!r}; it comes first, one finite number [s].")
         super().__init__(function, *measures, partials=partials)
