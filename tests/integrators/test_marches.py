@@ -34,8 +34,8 @@ def test_what_cannot_be_reached_is_said_before_it_is_simulated():
 def test_a_state_brings_its_own_velocities():
     state = assemble(MODEL, guess=START, rates={"A": 1.0, "1": -0.5})
     assert simulate(MODEL, state, duration=0.1, step=1e-2).v[0, 0] == pytest.approx(1.0)
-    with pytest.raises(InputError, match="v0 is given beside a state"):
-        simulate(MODEL, mg.state(MODEL, state, np.zeros(4)), 0.1, step=1e-2)
+    with pytest.raises(TypeError, match="v0"):
+        simulate(MODEL, state, 0.1, v0=np.zeros(4), step=1e-2)
 
 
 # ---- error control of implicit steps

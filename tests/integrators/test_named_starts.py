@@ -58,18 +58,21 @@ def test_an_equilibrium_starts_a_motion_that_rests():
 
 
 @pytest.mark.parametrize(
-    ("start", "v0", "message"),
+    ("make", "message"),
     [
-        ([0.3], {"pin": 2.0}, "numbers in order"),
-        ({"pin": 0.3}, [2.0], "rates by name"),
-        ({"pni": 0.3}, None, "pni"),
+        (lambda: mg.state(PENDULUM, {"pin": 0.3}), r"q has shape \(\); a state of model 'pendulum' needs \(1,\)"),
+        (lambda: mg.state(PENDULUM, [0.3], {"pin": 2.0}), "v has shape"),
+        (lambda: mg.state(PENDULUM, [0.3, 0.4]), "q has shape"),
+        (lambda: mg.state(PENDULUM, [[0.3], [0.4]], [[1.0]]), "q has 2 starts and v 1"),
+        (lambda: mg.simulate(PENDULUM, {"pni": 0.3}, 1.0), "pni"),
+        (lambda: mg.simulate(PENDULUM, None, 1.0), "q has shape"),
     ],
 )
-def test_halves_that_do_not_fit_are_refused(start, v0, message):
+def test_starts_that_are_none(make, message):
     with pytest.raises(mg.MechgradError, match=message):
-        mg.simulate(PENDULUM, mg.state(PENDULUM, start, v0), 1.0)
+        make()
 
 
-def test_rates_beside_a_state_are_refused():
-    with pytest.raises(mg.InputError, match="the start is State"):
-        mg.simulate(PENDULUM, mg.assemble(PENDULUM, mg.assemble(PENDULUM, {"pin": 0.3}), {"pin": 2.0}), 1.0)
+def test_no_duration_is_taken_for_granted():
+    with pytest.raises(TypeError, match="duration"):
+        mg.simulate(PENDULUM, [0.3])

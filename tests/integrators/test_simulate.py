@@ -152,7 +152,7 @@ def test_stop_where_a_condition_changes_sign(how):
     again = simulate(model, [1.0], duration=0.2, stop=lambda t, q, v: q[:, 0], **how)
     assert again.ended == "duration"
     with pytest.raises(mg.InputError, match="stop returned shape"):
-        simulate(model, [1.0], stop=lambda t, q, v: q, **how)
+        simulate(model, [1.0], 1.0, stop=lambda t, q, v: q, **how)
 
 
 def test_samples_choose_the_instants_not_the_motion():
@@ -192,9 +192,9 @@ def test_results_know_more():
 def test_bad_input():
     model = double_pendulum()
     cases = [
-        ({"q0": [1.0]}, "q0 has shape"),
-        ({"q0": [1.0, np.nan]}, "q0 of 'elbow' is nan"),
-        ({"v0": [[0.0, 0.0]]}, "v0 has shape"),
+        ({"q0": [1.0]}, "q has shape"),
+        ({"q0": [1.0, np.nan]}, "q of 'elbow' is nan"),
+        ({"v0": [[0.0, 0.0]]}, "v has shape"),
         ({"duration": -1.0}, "duration is -1"),
         ({"scheme": "rk4"}, "needs a step"),
         ({"step": 0.3}, "not a whole number of steps"),
@@ -203,12 +203,12 @@ def test_bad_input():
         ({"samples": 1}, "at least 2"),
         ({"rtol": 0.0}, "must be positive"),
         ({"tau": [1.0]}, "tau has shape"),
-        ({"q0": [[1.0, 0.5]] * 3, "v0": [[0.0, 0.0]] * 2, "step": 0.1}, "3 starts and v0 2"),
+        ({"q0": [[1.0, 0.5]] * 3, "v0": [[0.0, 0.0]] * 2, "step": 0.1}, "3 starts and v 2"),
         ({"q0": [[1.0, 0.5]] * 3}, "takes one start"),
     ]
     for change, message in cases:
         given = {"q0": [1.0, 0.5], "duration": 1.0} | change
         with pytest.raises(mg.InputError, match=message):
-            simulate(model, given.pop("q0"), **given)
+            simulate(model, mg.state(model, given.pop("q0"), given.pop("v0", None)), **given)
     with pytest.raises(UnknownNameError, match=r"unknown scheme 'euler'\. Known: dop853, rk4, trapezoidal"):
         simulate(model, [1.0, 0.5], 1.0, scheme="euler")

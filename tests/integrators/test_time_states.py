@@ -280,8 +280,20 @@ def test_batches_have_power_and_energies() -> None:
 # ---- nothing left out
 
 
+def test_a_state_that_is_given_has_its_time() -> None:
+    y = timed.arm_start(ARM)
+    start = mg.state(timed.arm(), y[:2], y[2:], t=1.3)
+    motion = mg.simulate(timed.arm(), start, 0.1, samples=3)
+    assert motion.t[0] == 1.3
+    late = mg.simulate(timed.arm(), mg.state(timed.arm(), y[:2], y[2:]), 0.1, samples=3, t0=1.3)
+    early = mg.simulate(timed.arm(), mg.state(timed.arm(), y[:2], y[2:]), 0.1, samples=3)
+    np.testing.assert_array_equal(motion.q, late.q)
+    assert np.abs(motion.q - early.q).max() > 1e-6
+
+
 CLOCKS = ("t", "t0", "time", "times")
-ROOMS = ("mechgrad", "mechgrad.io", "mechgrad.gallery", "mechgrad.visualization", "mechgrad.optimization.motion")
+SPACES = "constraints drawing forces formulations functions kinematics measures results schemes terms"
+ROOMS = ["mechgrad", *(f"mechgrad.{room}" for room in f"io gallery visualization optimization.motion {SPACES}".split())]
 HERE, MARCHES, GRADIENTS = (
     "integrators/test_time_states.py",
     "integrators/test_time.py",
@@ -294,6 +306,7 @@ COVERED = {
     "free_top_motion": ("gallery/test_hard.py", "test_the_closed_form_of_the_free_top_is_a_motion_by_eulers_equations"),
     "heavy_top_height": ("gallery/test_hard.py", "test_the_heavy_top_nods_as_lagrange_found"),
     "assemble": (HERE, "test_assembly"),
+    "state": (HERE, "test_a_state_that_is_given_has_its_time"),
     "solve_velocities": (HERE, "test_assembly"),
     "solve_accelerations": (HERE, "test_assembly"),
     "velocities_from_points": (HERE, "test_assembly"),

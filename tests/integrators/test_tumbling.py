@@ -91,7 +91,7 @@ def test_stop_conditions_see_parent_axes():
 def test_held_steps_are_those_that_were_taken(make):
     model, q, v = make()
     motion = mg.simulate(model, mg.state(model, q, v), 0.5)
-    again = simulate_again(motion, model, q, v)
+    again = simulate_again(motion, model, mg.state(model, q, v))
     assert np.array_equal(again.q, motion.q)
     assert np.array_equal(again.v, motion.v)
 

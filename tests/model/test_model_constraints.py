@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from row_values import BODIES, CONSTRAINTS, model_with, random_poses, random_twists, rate, value, velocity
 from scipy.spatial.transform import Rotation
+from support.printed import named
 
 import mechgrad as mg
 from mechgrad.errors import ModelError, UnknownNameError, ValueRangeError
@@ -161,7 +162,7 @@ def test_labels_tell_rows_apart(constraint):
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS, ids=lambda c: c.name)
 def test_constraints_equal_and_print(constraint):
-    same = eval(re.sub(r"([A-Z]\w+\()", r"mg.\1", repr(constraint)), {"mg": mg})
+    same = eval(named(repr(constraint)), {"mg": mg})
     # six digits are printed
     assert same == constraint
     assert hash(same) == hash(constraint)

@@ -17,6 +17,7 @@ from row_values import (
     velocity,
 )
 from scipy.spatial.transform import Rotation
+from support.printed import named
 
 import mechgrad as mg
 from mechgrad.errors import ModelError, ShapeError, UnknownNameError, ValueRangeError, ZeroAxisError
@@ -188,7 +189,7 @@ def test_user_force_measures_what_it_says(poses):
 
 @pytest.mark.parametrize("force", FORCES, ids=lambda f: f.name)
 def test_forces_equal_and_print(force):
-    same = eval(re.sub(r"([A-Z]\w+\()", r"mg.\1", repr(force)), {"mg": mg})
+    same = eval(named(repr(force)), {"mg": mg})
     assert same == force
     assert hash(same) == hash(force)
     assert force not in [f for f in FORCES if f is not force]

@@ -111,10 +111,8 @@ def assembly_is_dropped_by_the_complex_step_too(patch):
     again = AssembledStart.again
 
     def real_start(self, model, numbers, forces):
-        found, v = again(self, model, numbers, forces)
-        if np.iscomplexobj(found.q):
-            return self.q + 0j, self.v + 0j
-        return found, v
+        found = again(self, model, numbers, forces)
+        return mg.state(model, self.q + 0j, self.v + 0j) if np.iscomplexobj(found.q) else found
 
     patch.setattr(AssembledStart, "again", real_start)
 

@@ -161,7 +161,7 @@ def test_choices_are_held_when_a_motion_is_taken_again(name: str) -> None:
     motion = mg.simulate(model, start, **how)
     heavier = model.with_values({"coupler.mass": 1.65})
     own = mg.simulate(heavier, mg.state(heavier, start.q, start.v), **how)
-    held = simulate_again(motion, heavier, start.q, start.v)
+    held = simulate_again(motion, heavier, mg.state(heavier, start.q, start.v))
     assert np.abs(own.q[-1] - motion.q[-1]).max() > 1e-3
     assert not np.array_equal(own.trace.choices.first, motion.trace.choices.first)
     assert held.choices == motion.choices

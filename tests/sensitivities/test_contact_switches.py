@@ -144,13 +144,13 @@ def test_gradients_are_as_good_as_the_motion(numbers: tuple[float, ...]) -> None
 def test_steps_can_be_held(kind: str) -> None:
     motion = hop(kind)
     model, q, v = hopper(kind)
-    again = simulate_again(motion, model, q, v)
+    again = simulate_again(motion, model, mg.state(model, q, v))
     assert again.steps == motion.steps
     for name in ("q", "v", "a", "events"):
         np.testing.assert_array_equal(getattr(again, name), getattr(motion, name))
     other = model.with_values({"floor.stiffness": 2.002e4, "ball.mass": 1.001})
     held, free = (
-        simulate_again(motion, other, q, v),
+        simulate_again(motion, other, mg.state(other, q, v)),
         mg.simulate(other, mg.state(other, q, v), duration=0.35, rtol=1e-8, atol=1e-8),
     )
     assert held.steps == motion.steps
@@ -178,7 +178,7 @@ def test_held_steps_of_a_loop() -> None:
 
     for formulation in (mg.formulations.Index1(), mg.formulations.MatrixR()):
         motion = mg.simulate(five_bar(), five_bar_start(), duration=0.2, formulation=formulation, samples=5)
-        again = simulate_again(motion, five_bar(), five_bar_start())
+        again = simulate_again(motion, five_bar(), mg.state(five_bar(), five_bar_start()))
         np.testing.assert_array_equal(again.q, motion.q)
 
 

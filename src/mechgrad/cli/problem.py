@@ -72,17 +72,16 @@ class Problem:
     def solve(self, method: str | None = None) -> mg.Gradient:
         """Simulate and differentiate; errors name the file."""
         try:
-            start, v0 = self._begin()
-            motion = mg.simulate(self.model, mg.state(self.model, start, v0), duration=self.duration, **self.options)
+            motion = mg.simulate(self.model, self._begin(), self.duration, **self.options)
             return mg.gradient(motion, dict(self.objectives), self.wrt, method=method or self.method)
         except MechgradError as error:
             raise InputError(f"{self.path}: {error}") from error
 
-    def _begin(self) -> tuple[Any, Any]:
+    def _begin(self) -> mg.State:
         given = self.start
         if "q" in given:
-            return given["q"], given.get("v")
-        return mg.assemble(self.model, given.get("at"), given.get("rates"), guess=given.get("guess")), None
+            return mg.state(self.model, given["q"], given.get("v"))
+        return mg.assemble(self.model, given.get("at"), given.get("rates"), guess=given.get("guess"))
 
 
 def read_problem(path: Path, functions: _Functions | None = None) -> Problem:

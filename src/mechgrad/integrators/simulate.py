@@ -332,7 +332,7 @@ def _state(
     if loads_are_complex(loads) and not is_complex:
         raise InputError("complex loads need a complex start: q0 + 0j.")
     rows = []
-    for name, x, n in (("q0", q, model.n_q), ("v0", v, model.n_v)):
+    for name, x, n in (("q", q, model.n_q), ("v", v, model.n_v)):
         if x.ndim not in (1, 2) or x.shape[-1] != n or (x.ndim == 2) == single:
             raise InputError(
                 f"{name} has shape {x.shape}; model {model.name!r} needs ({n},), or (batch, {n}) for both."
@@ -340,9 +340,9 @@ def _state(
         x = np.ascontiguousarray(np.atleast_2d(x), dtype=complex if is_complex else float).copy()
         bad = np.argwhere(~np.isfinite(x))
         if bad.size:
-            names = model.q_names if name == "q0" else model.v_names
+            names = model.q_names if name == "q" else model.v_names
             raise InputError(f"{name} of {names[bad[0, 1]]!r} is {x[tuple(bad[0])]}; finite numbers are needed.")
-        rows.append(unit(model._layout, x) if name == "q0" else x)
+        rows.append(unit(model._layout, x) if name == "q" else x)
     if len(rows[0]) != len(rows[1]):
-        raise InputError(f"q0 has {len(rows[0])} starts and v0 {len(rows[1])}.")
+        raise InputError(f"q has {len(rows[0])} starts and v {len(rows[1])}.")
     return rows[0], rows[1], single
