@@ -16,7 +16,6 @@ from mechgrad.dynamics.index1 import Index1
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.open_trees import FullyRecursive, SemiRecursive
 from mechgrad.dynamics.penalty import Penalty
-from mechgrad.dynamics.system import state_accelerations
 from mechgrad.dynamics.terms import ConstraintTerms, MotionTerms, constraint_terms, motion_terms
 from mechgrad.errors import (
     AssemblyError,
@@ -30,22 +29,16 @@ from mechgrad.errors import (
 )
 from mechgrad.integrators.efforts import Efforts
 from mechgrad.integrators.guided import GuidedMotion, kinematic_motion
-from mechgrad.integrators.reactions import Power, state_reactions
+from mechgrad.integrators.power import Power
 from mechgrad.integrators.schemes import DOP853, HHT, RK4, GeneralizedAlpha, Newmark, Trapezoidal
 from mechgrad.integrators.simulate import simulate
 from mechgrad.integrators.trajectory import StepFailed, Trajectory
 from mechgrad.inverse.accumulation import SemiRecursiveTerms, semi_recursive_terms
-from mechgrad.inverse.forward import (
-    ForwardDynamicsDerivatives,
-    forward_dynamics,
-    forward_dynamics_derivatives,
-    mass_matrix,
-)
+from mechgrad.inverse.forward import ForwardDynamicsDerivatives
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.reactions import (
     JointReactions,
     ReactionDerivatives,
-    joint_reactions,
     joint_reactions_derivatives,
 )
 from mechgrad.inverse.second_order import (
@@ -67,6 +60,10 @@ from mechgrad.kinematics.markers import (
     marker_motion,
 )
 from mechgrad.kinematics.mobility import Mobility, independent_coordinates, mobility
+from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
+from mechgrad.mechanics.accelerations import forward_dynamics
+from mechgrad.mechanics.inertia import mass_matrix
+from mechgrad.mechanics.reactions import joint_reactions
 from mechgrad.model import (
     AngleBetween,
     Body,
@@ -193,8 +190,8 @@ __all__ = [  # noqa: RUF022
     "inverse_dynamics_gradient", "inverse_dynamics_hessian", "InverseDynamicsHessian",
     "joint_reactions", "joint_reactions_derivatives", "JointReactions", "ReactionDerivatives", "mass_matrix",
     "forward_dynamics", "forward_dynamics_derivatives", "ForwardDynamicsDerivatives", "Packed", "Pattern",
-    "semi_recursive_terms", "SemiRecursiveTerms", "state_accelerations", "motion_terms", "MotionTerms",
-    "constraint_terms", "ConstraintTerms", "equilibrium", "Equilibrium", "state_reactions", "Power",
+    "semi_recursive_terms", "SemiRecursiveTerms", "motion_terms", "MotionTerms",
+    "constraint_terms", "ConstraintTerms", "equilibrium", "Equilibrium", "Power",
     # how does it move?
     "simulate", "Trajectory", "Efforts", "ALI3P", "MatrixR", "Index1", "Penalty", "SemiRecursive", "FullyRecursive",
     "Trapezoidal", "Newmark", "HHT", "GeneralizedAlpha", "RK4", "DOP853",

@@ -8,7 +8,6 @@ from scipy.integrate import simpson
 
 import mechgrad as mg
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start, slider_crank
-from mechgrad.integrators.reactions import state_reactions
 from mechgrad.integrators.simulate import simulate
 from mechgrad.kinematics.assembly import assemble
 
@@ -36,7 +35,7 @@ def spring_forces(model, q, v):
 
 def unbalanced(model, q, v, reactions, loads=()):
     """Force and moment about the centre of mass that are left on each body, and the largest that act."""
-    a, _ = mg.state_accelerations(model, q, v, loads=loads)
+    a = mg.forward_dynamics(model, q, v, loads=loads)
     bodies = mg.body_motion(model, q, v, a)
     pushes = spring_forces(model, q, v)
     for load in loads:
@@ -84,13 +83,13 @@ def angles():
 def test_five_bar_balances_wherever_it_is_cut(cut, angles):
     model = cut_elsewhere(five_bar(), cut)
     q, v = (np.array([angles[name][k] for name in model.q_names]) for k in range(2))
-    found = state_reactions(model, q, v)
+    found = mg.joint_reactions(model, q, v, tau=0)
     left, largest = unbalanced(model, q, v, found)
     np.testing.assert_allclose(left, 0.0, atol=1e-10)
     assert largest > 10
     assert found.names == tuple(FIVE_BAR_JOINTS)
     uncut = five_bar()
-    reference = state_reactions(uncut, *(np.array([angles[n][k] for n in uncut.q_names]) for k in range(2)))
+    reference = mg.joint_reactions(uncut, *(np.array([angles[n][k] for n in uncut.q_names]) for k in range(2)), tau=0)
     np.testing.assert_allclose(found.force, reference.force, atol=1e-9)
     np.testing.assert_allclose(found.moment, reference.moment, atol=1e-9)
     np.testing.assert_allclose(found.moment[:, 2], 0.0, atol=1e-9)  # hinges without motors
@@ -100,7 +99,7 @@ def test_out_of_plane_loads_balance_and_the_cut_joint_has_no_part_in_them(angles
     model = five_bar()
     q, v = (np.array([angles[name][k] for name in model.q_names]) for k in range(2))
     loads = [mg.Load("23", force=(3.0, -4.0, 12.0), point=(0.2, 0.1, 0.3))]
-    found = state_reactions(model, q, v, loads=loads)
+    found = mg.joint_reactions(model, q, v, loads=loads, tau=0)
     np.testing.assert_allclose(unbalanced(model, q, v, found, loads)[0], 0.0, atol=1e-10)
     assert found.of("B")[0][2] == 0.0
     assert found.of("A")[0][2] == pytest.approx(-12.0, abs=1e-9)
@@ -118,7 +117,7 @@ def test_slider_crank_balances_wherever_it_is_cut(cut):
         state = assemble(model, held, rates)
         same = mg.marker_motion(model, ["PC", "rod.com"], state.q, state.v)
         np.testing.assert_allclose(same.velocity, slide.velocity, atol=1e-9)
-        reactions = state_reactions(model, state.q, state.v)
+        reactions = mg.joint_reactions(model, state.q, state.v, tau=0)
         left, largest = unbalanced(model, state.q, state.v, reactions)
         np.testing.assert_allclose(left, 0.0, atol=1e-9)
         assert largest > 10
@@ -152,7 +151,7 @@ def test_two_bar_truss(cut):
     ]
     model = mg.Model("truss", [bar("left", root), bar("right", root)], joints, gravity=(0, 0, 0), cut=[cut])
     loads = [mg.Load("left", force=(0, -P, 0), point=(root, 0, 0))]
-    found = state_reactions(model, np.zeros(model.n_q), loads=loads)
+    found = mg.joint_reactions(model, np.zeros(model.n_q), loads=loads, tau=0)
     wanted = {"A": (P / 2, P / 2, 0), "B": (-P / 2, P / 2, 0), "C": (P / 2, -P / 2, 0)}
     for name, force in wanted.items():
         np.testing.assert_allclose(found.of(name)[0], force, atol=1e-9)
@@ -180,10 +179,10 @@ def test_ladder_with_a_tie():
         ],
     )  # fmt: skip
     loads = [mg.Load("left", force=(0, -P, 0), point=(length, 0, 0))]
-    found = state_reactions(model, [0.0, 0.0], loads=loads)
+    found = mg.joint_reactions(model, [0.0, 0.0], loads=loads, tau=0)
     np.testing.assert_allclose(found.of("A")[0], [0, P / 2, 0], atol=1e-9)
     np.testing.assert_allclose(found.of("C")[0], [P / 2, -P / 2, 0], atol=1e-9)
-    _, lam = mg.state_accelerations(model, [0.0, 0.0], loads=loads)
+    _, lam = mg.forward_dynamics(model, [0.0, 0.0], loads=loads, return_multipliers=True)
     np.testing.assert_allclose(lam, [P / 2, -P / 2], atol=1e-9)  # the mechanism feels the opposite
 
 
@@ -205,7 +204,7 @@ def test_two_closures_on_one_body_are_told_apart():
         cut=["TR"],
     )  # fmt: skip
     loads = [mg.Load("left", force=(0, -P, 0), point=(length, 0, 0))]
-    found = state_reactions(model, np.zeros(3), loads=loads)
+    found = mg.joint_reactions(model, np.zeros(3), loads=loads, tau=0)
     wanted = {"A": (0, P / 2, 0), "C": (P / 2, -P / 2, 0), "TL": (-P / 2, 0, 0), "TR": (-P / 2, 0, 0)}
     for name, force in wanted.items():
         np.testing.assert_allclose(found.of(name)[0], force, atol=1e-9)
@@ -220,7 +219,7 @@ def test_a_slide_that_the_tree_walks_backwards():
     ]
     model = mg.Model("strut", bodies, joints)
     q, v = np.array([0.7, 0.4]), np.array([2.0, -1.0])
-    found = state_reactions(model, q, v, tau=[0.0, 0.0])
+    found = mg.joint_reactions(model, q, v, tau=[0.0, 0.0])
     left, largest = unbalanced(model, q, v, found)
     np.testing.assert_allclose(left, 0.0, atol=1e-11)
     assert largest > 5
@@ -239,10 +238,10 @@ def test_a_free_joint_transmits_nothing_beside_contact_friction_and_springs():
     ball = mg.Body("ball", 2.0, (0.01, 0, 0), (0.01, 0.02, 0.015))
     model = mg.Model("ball", [ball], [mg.Floating("free", "ground", "ball")], points, [up], forces=forces)
     q, v = np.array([0.1, 0.2, 0.097, 0.9, 0.1, -0.3, 0.2]), np.array([0.5, -0.4, 0.1, 2.0, 1.0, -3.0])
-    found = state_reactions(model, q, v)
+    found = mg.joint_reactions(model, q, v, tau=0)
     np.testing.assert_allclose(found.force, 0.0, atol=1e-9)
     np.testing.assert_allclose(found.moment, 0.0, atol=1e-9)
-    a, _ = mg.state_accelerations(model, q, v)
+    a = mg.forward_dynamics(model, q, v)
     assert np.abs(a[:3] - [0, 0, -9.81]).max() > 1  # the forces are there
 
 
@@ -252,7 +251,7 @@ def test_motors_on_a_joint_are_part_of_what_it_transmits():
         [mg.Revolute("pin", "ground", "bob", axis=(0, 1, 0))],
         forces=[mg.Motor("m", "pin", mg.Constant(5.0)), mg.TorsionSpring("s", "pin", stiffness=7.0)],
     )  # fmt: skip
-    found = state_reactions(pendulum, [0.3], [1.0], tau=[0.4])
+    found = mg.joint_reactions(pendulum, [0.3], [1.0], tau=[0.4])
     assert found.of("pin")[1][1] == pytest.approx(5.0 - 7.0 * 0.3 + 0.4, rel=1e-12)
 
 
@@ -268,7 +267,7 @@ def test_along_a_motion(how):
     found = motion.reactions()
     assert found.force.shape == found.moment.shape == (3, 5, 3)
     for k in range(3):
-        one = state_reactions(model, motion.q[k], motion.v[k])
+        one = mg.joint_reactions(model, motion.q[k], motion.v[k], tau=0)
         np.testing.assert_allclose(found.force[k], one.force, atol=1e-12)
         left, _ = unbalanced(model, motion.q[k], motion.v[k], one)
         np.testing.assert_allclose(left, 0.0, atol=1e-10)
@@ -284,8 +283,10 @@ def test_along_a_motion(how):
 
 def test_complex_step_through_reactions():
     h, model = 1e-30, five_bar()
-    moved = state_reactions(model.with_values({"23.mass": 1.5 + 1j * h}), five_bar_start())
-    ends = [state_reactions(model.with_values({"23.mass": 1.5 + s * 1e-5}), five_bar_start()) for s in (1, -1)]
+    moved = mg.joint_reactions(model.with_values({"23.mass": 1.5 + 1j * h}), five_bar_start(), tau=0)
+    ends = [
+        mg.joint_reactions(model.with_values({"23.mass": 1.5 + s * 1e-5}), five_bar_start(), tau=0) for s in (1, -1)
+    ]
     np.testing.assert_allclose(moved.force.imag / h, (ends[0].force - ends[1].force) / 2e-5, atol=1e-7)
     assert np.abs(moved.force.imag / h).max() > 0.5
 

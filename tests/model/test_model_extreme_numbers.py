@@ -65,7 +65,7 @@ def test_directions_of_markers(size: float) -> None:
             [mg.Point("c", "b")], [mg.Vector("n", "ground", (0, 0, s))],
             forces=[mg.SphereContact("floor", "c", 0.1, "ground.origin", "n", 1e4)],
         )  # fmt: skip
-        return float(mg.state_accelerations(model, [0.05])[0][0])
+        return float(mg.forward_dynamics(model, [0.05])[0])
 
     assert effort(1.0) > 10.0
     assert effort(size) == pytest.approx(effort(1.0), rel=1e-12)
@@ -146,7 +146,7 @@ def test_points_that_overflow_are_refused_by_name() -> None:
     sprung = mg.Model("arm", base.bodies, base.joints, [far], gravity=base.gravity, forces=[spring])
     for ask in (
         lambda: mg.marker_motion(model, ["far"], [0.1, 0.2]),
-        lambda: mg.state_accelerations(sprung, [0.1, 0.2]),
+        lambda: mg.forward_dynamics(sprung, [0.1, 0.2]),
     ):
         with pytest.raises(mg.ModelError, match=r"far\.position\.y = 1e\+200 m is too large"):
             ask()
