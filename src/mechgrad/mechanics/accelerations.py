@@ -20,10 +20,10 @@ from mechgrad.errors import InputError, SingularMassMatrixError
 from mechgrad.inverse.forward import Method, singular_mass_matrix
 from mechgrad.inverse.forward import forward_dynamics as tree_accelerations
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex, loads_of, loads_vary
-from mechgrad.kinematics.batch import Batch, check_out
+from mechgrad.kinematics.batch import Batch, check_out, tree_of
 from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.model.idle_gravity import note_idle_gravity
-from mechgrad.typing import Array, ArrayLike, FloatArray
+from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -121,18 +121,10 @@ def forward_dynamics(
     if not has_elements(model):
         a = tree_accelerations(model, q, v, tau, loads=loads, method=method, out=out, threads=threads)
         return (a, np.zeros((*a.shape[:-1], 0), a.dtype)) if return_multipliers else a
-    batch = Batch(
-        model, (("q", q, model.n_q), ("v", v, model.n_v), ("tau", tau, model.n_v)),
-        also_complex=loads_are_complex(loads),
-    )  # fmt: skip
-    note_idle_gravity(model, batch.tree)
     if method not in ("auto", "factor", "recursive"):
         raise InputError(f'method is {method!r}; it must be "auto", "factor" or "recursive".')
-    a, lam = _solved(
-        model, batch, instants(t, batch.nt), np.ndim(tau) == 2 if tau is not None else False, loads, method
-    )  # type: ignore[arg-type]
-    if batch.single:
-        a, lam = a[0], lam[0]
+    note_idle_gravity(model, tree_of(model))
+    a, lam = mechanism_accelerations(model, q, v, tau, t=t, loads=loads, method=method)
     if out is not None:
         out = check_out(out, a.shape, a.dtype.type)
         out[...] = a
@@ -140,14 +132,37 @@ def forward_dynamics(
     return (a, lam) if return_multipliers else a
 
 
-def _solved(
-    model: Model, batch: Batch, t: FloatArray, tau_varies: bool, loads: Sequence[Load] | None, method: Method
+def mechanism_accelerations(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    tau: ArrayLike | None,
+    *,
+    t: ArrayLike,
+    loads: Sequence[Load] | None,
+    method: Method = "auto",
+    rows: IntArray | None = None,
 ) -> tuple[Array, Array]:
-    """a and lam of all samples; those with forces of their own go one by one, each under its record."""
+    """a and lam of a mechanism with elements; samples with forces of their own go one by one, each under its record.
+
+    rows : positions of the constraint rows that act, where they are known; otherwise the model is asked
+    """
+    batch = Batch(
+        model, (("q", q, model.n_q), ("v", v, model.n_v), ("tau", tau, model.n_v)),
+        also_complex=loads_are_complex(loads),
+    )  # fmt: skip
+    a, lam = _solved(model, batch, instants(t, batch.nt), loads, method, rows)
+    return (a[0], lam[0]) if batch.single else (a, lam)
+
+
+def _solved(
+    model: Model, batch: Batch, t: FloatArray, loads: Sequence[Load] | None, method: Method, rows: IntArray | None
+) -> tuple[Array, Array]:
     q, v, tau = batch.arrays
+    tau_varies = tau.strides[0] != 0  # one for all samples is broadcast
     one_by_one = batch.nt > 1 and (tau_varies or loads_vary(loads))
     first = loads_of(loads, slice(0, 1)) if one_by_one else loads
-    system = System(model, tau[0], first, dtype=complex if batch.dtype is complex else None)
+    system = System(model, tau[0], first, dtype=complex if batch.dtype is complex else None, rows=rows)
     if method == "factor" or (method == "recursive" and system.n_constraints):
         raise InputError(
             f"method is {method!r}; model {model.name!r} has "
@@ -163,14 +178,14 @@ def _solved(
         _check(model, system, batch, row, reason)
         return a, lam
     table = compile_loads(model, batch.tree, loads, batch.nt, system.dtype)
-    rows = []
+    found: list[list[Array]] = []
     for k in range(batch.nt):
         part = slice(k, k + 1)
         record = system.under(tau[k], table.rows(part))
-        *found, _, reason = system.accelerations(q[part], v[part], t[part], record=record)
+        a, lam, _, reason = system.accelerations(q[part], v[part], t[part], record=record)
         _check(model, system, batch, k, reason)
-        rows.append(found)
-    return np.concatenate([x for x, _ in rows]), np.concatenate([x for _, x in rows])
+        found.append([a, lam])
+    return np.concatenate([a for a, _ in found]), np.concatenate([lam for _, lam in found])
 
 
 def _check(model: Model, system: System, batch: Batch, row: int, reason: int) -> None:
