@@ -85,11 +85,9 @@ def forward_dynamics_derivatives(
     times = instants(t, batch.nt)
     a, lam = forward_dynamics(model, q, v, tau, t=times, loads=loads, return_multipliers=True)
     at = _At(model, batch, np.atleast_2d(a), np.atleast_2d(lam).reshape(batch.nt, -1), times, loads, wrt)
-    by_a, by_lam = at.derivatives()
-    if batch.single:
-        by_a, by_lam = [x[0] for x in by_a], [x[0] for x in by_lam]
+    (dq, dv, dtau, dp), by_lam = ([x[0] for x in block] if batch.single else block for block in at.derivatives())
     multipliers = MultiplierDerivatives(at.names, lam, *by_lam) if at.names else None
-    return ForwardDynamicsDerivatives(a, *by_a, at.paths, multipliers)
+    return ForwardDynamicsDerivatives(a, dq, dv, dtau, dp, at.paths, multipliers)
 
 
 class _At:
@@ -134,7 +132,7 @@ class _At:
             rank = np.sum(sizes > RANK * sizes[:, :1], axis=1)
         full = np.flatnonzero(rank == m)
         x[full] = _solved(M[full], c.gamma[full], above[full], below[full])
-        for k in np.flatnonzero(rank < m):
+        for k in np.flatnonzero(rank < m).tolist():
             x[k] = self._dependent(k, int(rank[k]), M[k], above[k], below[k])
         ends = np.cumsum([n, n, n])
         return np.split(x[:, :n], ends, axis=2), np.split(x[:, n:], ends, axis=2)

@@ -124,7 +124,7 @@ def joint_reactions(
         raise InputError(
             f"method is {method!r}; model {model.name!r} is more than a tree of bodies, for which there is 'spatial'."
         )
-    complex_too = loads_are_complex(loads) or np.iscomplexobj(lam)
+    complex_too = loads_are_complex(loads) or (lam is not None and np.iscomplexobj(lam))
     given_states = (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v))
     batch = Batch(model, given_states, also_complex=complex_too)
     if has_elements(model):
@@ -207,7 +207,7 @@ def least_norm(A: Array, b: Array) -> Array:
     P = np.linalg.pinv(A.real, rcond=RANK)
 
     def times(X: Array, y: Array) -> Array:
-        return np.einsum("tij,tj->ti", X, y)
+        return np.asarray(np.einsum("tij,tj->ti", X, y))
 
     x = times(P, b.real)
     if not (np.iscomplexobj(A) or np.iscomplexobj(b)):
