@@ -81,6 +81,7 @@ def test_massless_ends_do_not_count() -> None:
         lambda model: mg.inverse_dynamics(model, [0.3]),
         lambda model: mg.inverse_dynamics_derivatives(model, [0.3]),
         lambda model: mg.forward_dynamics(model, [0.3]),
+        lambda model: mg.forward_dynamics_derivatives(model, [0.3]),
         lambda model: mg.joint_reactions(model, [0.3], tau=0),
         lambda model: mg.simulate(model, [0.3], duration=0.01),
         lambda model: mg.equilibrium(model, at={"pin": 0.0}),

@@ -24,12 +24,13 @@ from mechgrad.inverse.forward import ForwardDynamicsDerivatives, MultiplierDeriv
 from mechgrad.inverse.forward import forward_dynamics_derivatives as tree_derivatives
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex, loads_of, loads_vary
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives as tree_torque_derivatives
-from mechgrad.kinematics.batch import Batch
+from mechgrad.kinematics.batch import Batch, tree_of
 from mechgrad.kinematics.mechanism import elements_of
 from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.mechanics.accelerations import forward_dynamics, instants
 from mechgrad.memory import require_memory
 from mechgrad.model.columns import expand_paths
+from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def forward_dynamics_derivatives(
     >>> forward_dynamics_derivatives(model, [0.0]).dq          # -g / l
     array([[-9.81]])
     """
+    note_idle_gravity(model, tree_of(model))  # here, since a warning names the line that called this function
     if not has_elements(model):
         return tree_derivatives(model, q, v, tau, wrt=wrt, loads=loads, threads=threads)
     batch = Batch(

@@ -118,12 +118,12 @@ def forward_dynamics(
     >>> a.shape, lam.shape
     ((1,), (0,))
     """
+    note_idle_gravity(model, tree_of(model))  # here, since a warning names the line that called this function
     if not has_elements(model):
         a = tree_accelerations(model, q, v, tau, loads=loads, method=method, out=out, threads=threads)
         return (a, np.zeros((*a.shape[:-1], 0), a.dtype)) if return_multipliers else a
     if method not in ("auto", "factor", "recursive"):
         raise InputError(f'method is {method!r}; it must be "auto", "factor" or "recursive".')
-    note_idle_gravity(model, tree_of(model))
     a, lam = mechanism_accelerations(model, q, v, tau, t=t, loads=loads, method=method)
     if out is not None:
         out = check_out(out, a.shape, a.dtype.type)

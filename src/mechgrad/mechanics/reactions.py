@@ -26,6 +26,7 @@ from mechgrad.kinematics.bodies import BodyMotion, body_motion
 from mechgrad.kinematics.mechanism import RowValues, evaluate_rows
 from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.mechanics.accelerations import forward_dynamics, instants
+from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.joints import Joint
 from mechgrad.model.joints.base import inverted
 from mechgrad.typing import Array, ArrayLike, FloatArray
@@ -114,6 +115,7 @@ def joint_reactions(
     if tau is not None:
         if a is not None:
             raise InputError("both a and tau are given; give the motion (a) or the forces that decide it (tau).")
+        note_idle_gravity(model, tree_of(model))  # here, since a warning names the line that called this function
         given = np.zeros(model.n_v) if np.ndim(tau) == 0 and not np.any(tau) else tau  # type: ignore[arg-type]
         a, lam = forward_dynamics(model, q, v, given, t=t, loads=loads, return_multipliers=True)
     if not has_elements(model):
