@@ -14,7 +14,7 @@ NAMES = [*GALLERY, "bicycle on tyres"]
 
 
 def start_of(name: str) -> tuple[mg.Model, np.ndarray, np.ndarray]:
-    """The mechanism where it starts, the tree moved on and set in motion where nothing holds it."""
+    """The mechanism where it starts, moved on where nothing holds it, with more velocities than it starts with."""
     model = bicycle("tyres") if name not in GALLERY else GALLERY[name].make()
     start = bicycle_start(model) if name not in GALLERY else GALLERY[name].start(model)
     q, v = (start.q, start.v) if isinstance(start, mg.State) else start
@@ -22,20 +22,22 @@ def start_of(name: str) -> tuple[mg.Model, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(len(name))
     if not (model.cut or model.constraints):
         q = np.asarray(model.integrate(q, rng.uniform(-0.02, 0.02, model.n_v)))
-    free = np.eye(model.n_v) - np.linalg.pinv(mg.constraint_terms(model, q).gamma, rcond=1e-9) @ (
-        mg.constraint_terms(model, q).gamma
-    )
-    return model, q, v + free @ rng.uniform(-0.3, 0.3, model.n_v) if model.constraints == () else v
+    return model, q, v + free_directions(model, q) @ rng.uniform(-0.3, 0.3, model.n_v)
+
+
+def free_directions(model: mg.Model, q: np.ndarray) -> np.ndarray:
+    """Projection (n_v, n_v) on velocities that the constraints allow."""
+    gamma = mg.constraint_terms(model, q).gamma
+    return np.eye(model.n_v) - np.linalg.pinv(gamma, rcond=1e-9) @ gamma
 
 
 def along_constraints(model: mg.Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A direction of q and v in which constraints stay met at both levels; any direction of a tree."""
     rng = np.random.default_rng(5)
-    here = mg.constraint_terms(model, q, v)
-    lift = np.linalg.pinv(here.gamma, rcond=1e-9)
-    free = np.eye(model.n_v) - lift @ here.gamma
+    here, free = mg.constraint_terms(model, q, v), free_directions(model, q)
     dq = free @ rng.uniform(-1, 1, model.n_v)
-    return dq, free @ rng.uniform(-1, 1, model.n_v) - lift @ (here.rate_q @ dq)
+    held = np.linalg.pinv(here.gamma, rcond=1e-9) @ (here.rate_q @ dq)
+    return dq, free @ rng.uniform(-1, 1, model.n_v) - held
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,6 +10,15 @@ import mechgrad as mg
 from mechgrad.gallery import bicycle, bicycle_start, bricard, five_bar, five_bar_start, slider_crank
 
 
+def held_twice() -> mg.Model:
+    """Three hinges: the first is held by two rows that come first, a gear couples the others."""
+    bodies = [mg.Body(x, 1.0 + k, (0.3, 0.1, 0.2), (0.2, 0.3, 0.4)) for k, x in enumerate("abc")]
+    parents = ("ground", "a", "b")
+    joints = [mg.Revolute(f"h{k}", parents[k], "abc"[k], (0.4 * k, 0, 0), axis=(0, 1, 0)) for k in range(3)]
+    held = [mg.Driver(name, "h0", mg.Constant(0.4)) for name in ("once", "twice")]
+    return mg.Model("held", bodies, joints, constraints=[*held, mg.Gear("gear", "h1", "h2", 2.0)])
+
+
 @pytest.mark.parametrize(
     ("model", "q", "names"),
     [
@@ -17,8 +26,9 @@ from mechgrad.gallery import bicycle, bicycle_start, bricard, five_bar, five_bar
         (five_bar(), five_bar_start(), ["P2.x", "2"]),
         (slider_crank(axial_inertia=1e-3), None, ["crank axis"]),
         (bricard(), None, None),
+        (held_twice(), None, ["h2"]),
     ],
-    ids=["five-bar", "by a point", "slider-crank", "redundant rows"],
+    ids=["five-bar", "by a point", "slider-crank", "redundant rows", "redundant rows first"],
 )
 def test_kinetic_energy_of_independent_rates(model, q, names) -> None:
     """Of velocities that another function finds from the same rates."""

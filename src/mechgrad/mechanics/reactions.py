@@ -29,6 +29,7 @@ from mechgrad.mechanics.accelerations import forward_dynamics, instants
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.joints import Joint
 from mechgrad.model.joints.base import inverted
+from mechgrad.model.joints.reversed import Reversed
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
@@ -119,8 +120,8 @@ def joint_reactions(
         given = np.zeros(model.n_v) if np.ndim(tau) == 0 and not np.any(tau) else tau  # type: ignore[arg-type]
         a, lam = forward_dynamics(model, q, v, given, t=t, loads=loads, return_multipliers=True)
     if not has_elements(model):
-        if all(model.tree_joint(joint.name).child == joint.child for joint in chosen):
-            names = [joint.name for joint in chosen]
+        names = [joint.name for joint in chosen]
+        if model.cached("backwards", _backwards).isdisjoint(names):
             return tree_reactions(model, q, v, a, loads=loads, joints=names, axes=axes, method=method, threads=threads)
     elif method != "spatial":
         raise InputError(
@@ -139,6 +140,11 @@ def joint_reactions(
     if batch.single:
         force, moment = force[0], moment[0]
     return JointReactions(tuple(joint.name for joint in chosen), force, moment, axes)
+
+
+def _backwards(model: Model) -> frozenset[str]:
+    """Names of the joints that the tree passes from child to parent."""
+    return frozenset(joint.name for joint in model.tree_joints if isinstance(joint, Reversed))
 
 
 def _chosen(model: Model, joints: Sequence[str] | None, axes: str) -> list[Joint]:
