@@ -38,19 +38,19 @@ from mechgrad import results as results
 from mechgrad import schemes as schemes
 from mechgrad import terms as terms
 from mechgrad.dynamics.equilibrium import NoEquilibriumError, equilibrium
-from mechgrad.dynamics.system import state_accelerations
 from mechgrad.errors import AssemblyError, InputError, MechgradError, MechgradWarning, ModelError
 from mechgrad.integrators.guided import kinematic_motion
-from mechgrad.integrators.reactions import state_reactions
 from mechgrad.integrators.simulate import simulate
 from mechgrad.integrators.trajectory import StepFailed, Trajectory
-from mechgrad.inverse.forward import forward_dynamics, forward_dynamics_derivatives, mass_matrix
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.reactions import joint_reactions
 from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.io import load_model, save_model
 from mechgrad.kinematics.assembly import State, assemble, state
 from mechgrad.kinematics.mobility import mobility
+from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
+from mechgrad.mechanics.accelerations import forward_dynamics
+from mechgrad.mechanics.inertia import mass_matrix
+from mechgrad.mechanics.reactions import joint_reactions
 from mechgrad.model import (
     Body,
     Cardan,
@@ -95,7 +95,6 @@ __all__ = [  # noqa: RUF022
     # where is it?
     "State", "state", "assemble", "equilibrium", "mobility",
     # what acts?
-    "state_accelerations", "state_reactions",
     "inverse_dynamics", "inverse_dynamics_derivatives", "forward_dynamics", "forward_dynamics_derivatives",
     "mass_matrix", "joint_reactions",
     # how does it move?

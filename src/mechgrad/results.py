@@ -8,7 +8,7 @@ True
 from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.integrators.efforts import Efforts
 from mechgrad.integrators.guided import GuidedMotion
-from mechgrad.integrators.reactions import Power
+from mechgrad.integrators.power import Power
 from mechgrad.inverse.forward import ForwardDynamicsDerivatives
 from mechgrad.inverse.reactions import JointReactions
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives

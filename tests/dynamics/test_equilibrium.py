@@ -108,7 +108,7 @@ def test_five_bar_has_the_least_potential_energy():
     np.testing.assert_allclose(slope, 0.0, atol=1e-5)
     assert rest.stable is True
     assert len(rest.multipliers) == len(rest.constraint_names) == 2
-    a, lam = mg.state_accelerations(five_bar(), rest.q)
+    a, lam = mg.forward_dynamics(five_bar(), rest.q, return_multipliers=True)
     np.testing.assert_allclose(a, 0.0, atol=1e-7)
     np.testing.assert_allclose(rest.multipliers, lam, atol=1e-7)
 

@@ -24,7 +24,7 @@ def check(force, instants, equation):
     q, v = np.array([s.q() for s in instants]), np.array([s.v() for s in instants])
     t = np.array([s.t for s in instants])
     model = eq.model_with(force)
-    alone = np.array([mg.state_accelerations(model, q[k], v[k], t=t[k])[0] for k in range(len(q))])
+    alone = np.array([mg.forward_dynamics(model, q[k], v[k], t=t[k]) for k in range(len(q))])
     # lengths of a metre are rounded at 1e-16, and the smallest depth, 0.01 m, is a difference of such
     tolerance = 1e-12 * np.abs(wanted).max(axis=1, keepdims=True) + 1e-15 * np.abs(wanted).max()
     for found in (-mg.terms.motion_terms(model, q, v, t=t).r, alone):
@@ -40,7 +40,7 @@ def instants(seed, count=9, **more):
 def test_without_forces_nothing_accelerates():
     """The oracle rests on it: unit masses without gravity."""
     s = instants(1, 1)[0]
-    np.testing.assert_allclose(mg.state_accelerations(eq.model_with(), s.q(), s.v())[0], 0.0, atol=1e-14)
+    np.testing.assert_allclose(mg.forward_dynamics(eq.model_with(), s.q(), s.v()), 0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("to", ["on other", "hook"])

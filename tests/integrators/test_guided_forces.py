@@ -7,7 +7,6 @@ import pytest
 
 import mechgrad as mg
 from mechgrad.gallery import five_bar, five_bar_start
-from mechgrad.integrators.reactions import state_reactions
 
 TIMES = np.linspace(0.0, 0.4, 81)
 CRANK = {"A": mg.functions.Harmonic(0.2, frequency=0.6, offset=-2.3), "1": mg.functions.Polynomial((1.768, 0.3, -0.8))}
@@ -34,12 +33,12 @@ def test_reactions_and_drives_are_those_of_the_equations_of_motion(at):
     """The same drives as constraints of the model, where accelerations and multipliers follow from M a + h = Q."""
     free = mg.kinematic_motion(five_bar(), TIMES, at, guess=five_bar_start())
     model = with_constraints(*drivers(at))
-    wanted = state_reactions(model, free.q, free.v, t=TIMES)
+    wanted = mg.joint_reactions(model, free.q, free.v, t=TIMES, tau=0)
     found = free.reactions()
     assert np.ptp(wanted.force, axis=0).max() > 5.0
     np.testing.assert_allclose(found.force, wanted.force, atol=1e-8)
     np.testing.assert_allclose(found.moment, wanted.moment, atol=1e-8)
-    _, lam = mg.state_accelerations(model, free.q, free.v, t=TIMES)
+    _, lam = mg.forward_dynamics(model, free.q, free.v, t=TIMES, return_multipliers=True)
     np.testing.assert_allclose(np.stack(list(free.driving().values()), axis=1), -lam[:, -2:], atol=1e-8)
     held = mg.kinematic_motion(model, TIMES, guess=five_bar_start())
     np.testing.assert_allclose(held.reactions().force, wanted.force, atol=1e-8)
@@ -64,10 +63,10 @@ def test_loads_are_balanced_too():
     motion = mg.kinematic_motion(five_bar(), TIMES, CRANK, guess=five_bar_start())
     push = [mg.Load("A1", force=(7.0, 3.0, 0.0), point=(0.2, 0.1, 0.0))]
     model = with_constraints(*drivers(CRANK))
-    _, lam = mg.state_accelerations(model, motion.q, motion.v, t=TIMES, loads=push)
+    _, lam = mg.forward_dynamics(model, motion.q, motion.v, t=TIMES, loads=push, return_multipliers=True)
     np.testing.assert_allclose(motion.driving(push)["A"], -lam[:, -2], atol=1e-8)
     assert np.abs(motion.driving(push)["A"] - motion.driving()["A"]).max() > 1.0
-    wanted = state_reactions(model, motion.q, motion.v, t=TIMES, loads=push)
+    wanted = mg.joint_reactions(model, motion.q, motion.v, t=TIMES, loads=push, tau=0)
     np.testing.assert_allclose(motion.reactions(loads=push).force, wanted.force, atol=1e-8)
 
 

@@ -63,9 +63,9 @@ def test_states_of_a_loop(cut):
     """Many states and one."""
     motion = moving(cut)
     model, q, v = motion.model, motion.q[::5], motion.v[::5]
-    check_turned(model, q, lambda axes: mg.state_reactions(model, q, v, axes=axes), model.joints)
-    one = mg.state_reactions(model, q[2], v[2], axes="parent").of("B")
-    many = mg.state_reactions(model, q, v, axes="parent").of("B")
+    check_turned(model, q, lambda axes: mg.joint_reactions(model, q, v, axes=axes, tau=0), model.joints)
+    one = mg.joint_reactions(model, q[2], v[2], axes="parent", tau=0).of("B")
+    many = mg.joint_reactions(model, q, v, axes="parent", tau=0).of("B")
     for x, y in zip(one, many, strict=True):
         np.testing.assert_allclose(x, y[2], rtol=0, atol=1e-12)
 
@@ -79,7 +79,9 @@ def test_states_of_a_tree(seed):
     inverse = check_turned(
         model, q, lambda axes: mg.joint_reactions(model, q, v, a, loads=loads, axes=axes), model.joints
     )
-    states = check_turned(model, q, lambda axes: mg.state_reactions(model, q, v, loads=loads, axes=axes), model.joints)
+    states = check_turned(
+        model, q, lambda axes: mg.joint_reactions(model, q, v, loads=loads, axes=axes, tau=0), model.joints
+    )
     for changes in (inverse, states):
         turned = [change for (name, axes), change in changes.items() if axes == "parent" and not_on_ground(model, name)]
         assert len(turned) > 4

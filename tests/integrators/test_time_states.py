@@ -111,14 +111,14 @@ def test_accelerations() -> None:
     """One time for all states, or one each."""
     states = ram_states()
     q, v = stacked(states, "q"), stacked(states, "v")
-    a, lam = mg.state_accelerations(timed.ram(), q, v, t=TIMES)
+    a, lam = mg.forward_dynamics(timed.ram(), q, v, t=TIMES, return_multipliers=True)
     np.testing.assert_allclose(a, stacked(states, "a"), rtol=0, atol=1e-11)
     np.testing.assert_allclose(lam[:, 2], [-x.axial for x in states], rtol=0, atol=1e-11)
     for k, t in enumerate(TIMES):
-        one, multipliers = mg.state_accelerations(timed.ram(), q[k], v[k], t=t)
+        one, multipliers = mg.forward_dynamics(timed.ram(), q[k], v[k], t=t, return_multipliers=True)
         np.testing.assert_allclose(one, a[k], rtol=0, atol=1e-12)
         np.testing.assert_allclose(multipliers, lam[k], rtol=0, atol=1e-12)
-        found, _ = mg.state_accelerations(timed.arm(), *ARM_STATE, t=t)
+        found = mg.forward_dynamics(timed.arm(), *ARM_STATE, t=t)
         np.testing.assert_allclose(found, timed.arm_accelerations(ARM, t, *ARM_STATE), rtol=1e-12, atol=1e-11)
 
 
@@ -167,7 +167,7 @@ def test_terms_of_constraints() -> None:
 def test_reactions(t: float) -> None:
     """Forces and moments of every joint of the ram, and what the arm's shoulder carries."""
     state, model = timed.ram_state(RAM, t, ANGLE, RATE), timed.ram()
-    found = mg.state_reactions(model, state.q, state.v, t=t)
+    found = mg.joint_reactions(model, state.q, state.v, t=t, tau=0)
     for joint, force in (
         ("A", state.bearing),
         ("B", state.bearing),
@@ -177,11 +177,11 @@ def test_reactions(t: float) -> None:
     ):
         np.testing.assert_allclose(found.of(joint)[0], [*force, 0.0], rtol=0, atol=1e-11)
     np.testing.assert_allclose(found.of("A")[1], [0, 0, state.motor], rtol=0, atol=1e-11)
-    many = mg.state_reactions(model, [state.q] * 2, [state.v] * 2, t=[t, t])
+    many = mg.joint_reactions(model, [state.q] * 2, [state.v] * 2, t=[t, t], tau=0)
     np.testing.assert_allclose(many.force[1], found.force, rtol=0, atol=1e-12)
     q, v = ARM_STATE
     forces, a = timed.arm_forces(ARM, t, q, v), timed.arm_accelerations(ARM, t, q, v)
-    arm = mg.state_reactions(timed.arm(), q, v, t=t)
+    arm = mg.joint_reactions(timed.arm(), q, v, t=t, tau=0)
     np.testing.assert_allclose(arm.of("shoulder")[1], [0, forces.motors[0], 0], rtol=0, atol=1e-11)
     np.testing.assert_allclose(arm.of("elbow")[1], [0, forces.motors[1] - forces.tide, 0], rtol=0, atol=1e-11)
     motion = mg.kinematics.marker_motion(timed.arm(), ["upper.com", "lower.com"], q, v, a)
@@ -201,7 +201,7 @@ def test_equilibrium(t: float) -> None:
     np.testing.assert_allclose(balance(rest.q), 0.0, atol=1e-8)
     np.testing.assert_allclose(rest.q, fsolve(balance, rest.q + 1e-3, xtol=1e-13), rtol=0, atol=1e-8)
     assert np.abs(timed.arm_forces(ARM, 0.0, rest.q, np.zeros(2)).rest).max() > 0.05
-    a, _ = mg.state_accelerations(timed.arm(), rest.q, t=t)
+    a = mg.forward_dynamics(timed.arm(), rest.q, t=t)
     np.testing.assert_allclose(a, 0.0, atol=1e-7)
 
     # a driver that stands still in its place at t: that of a model with this length for ever
@@ -313,10 +313,11 @@ COVERED = {
     "mobility": (HERE, "test_mobility"),
     "independent_coordinates": (HERE, "test_mobility"),
     "kinematic_motion": (HERE, "test_kinematic_motion"),
-    "state_accelerations": (HERE, "test_accelerations"),
+    "forward_dynamics": (HERE, "test_accelerations"),
+    "forward_dynamics_derivatives": ("mechanics/test_accelerations.py", "test_derivatives_by_complex_step"),
     "motion_terms": (HERE, "test_terms_of_motion"),
     "constraint_terms": (HERE, "test_terms_of_constraints"),
-    "state_reactions": (HERE, "test_reactions"),
+    "joint_reactions": (HERE, "test_reactions"),
     "equilibrium": (HERE, "test_equilibrium"),
     "simulate": (MARCHES, "test_order_of_every_scheme_on_a_loop"),
     "AtTime": (GRADIENTS, "test_values_at_an_instant"),

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import mechgrad as mg
 from mechgrad.cli.main import app
 from mechgrad.errors import UnknownNameError
+from mechgrad.gallery import bricard
 from mechgrad.sensitivities import certify_model, element_check, weights
 
 
@@ -44,6 +45,7 @@ def crank(roller: bool = False) -> mg.Model:
 TITLES = [
     *(f"equations of motion by {x}" for x in ("coordinates", "velocities", "accelerations", "parameters")),
     *(f"constraints by {x}" for x in ("coordinates", "velocities", "accelerations", "parameters")),
+    *(f"forward dynamics by {x}" for x in ("coordinates", "velocities", "forces", "parameters")),
     *(f"inverse dynamics by {x}" for x in ("coordinates", "velocities", "accelerations", "parameters")),
     *(f"markers by {x}" for x in ("coordinates", "velocities", "accelerations", "parameters")),
 ]
@@ -71,6 +73,11 @@ def test_loops_forces_and_drivers_pass_in_all_families(roller: bool) -> None:
     assert driven["drive.function.amplitude"] > 1e-3
     assert not set(result["inverse dynamics by parameters"].names) & {"spring.stiffness", "drive.function.amplitude"}
     assert any("those of the tree" in note for note in result.notes)
+    accelerations = result["forward dynamics by parameters"]
+    assert set(accelerations.names) == set(by_numbers.names)
+    assert any(name.startswith("lam of ") for name in accelerations.outputs)
+    for path in ("spring.stiffness", "drive.function.amplitude", "slide.axis.z"):
+        assert dict(zip(accelerations.names, accelerations.influence, strict=True))[path] > 1e-3, path
 
 
 @pytest.mark.parametrize(
@@ -101,6 +108,29 @@ def test_every_falsified_part_is_found(monkeypatch: pytest.MonkeyPatch, function
     assert result[title].outcome == "failed", str(result)
 
 
+@pytest.mark.parametrize("of_multipliers", [False, True])
+@pytest.mark.parametrize(("key", "title"), list(zip(("dq", "dv", "dtau", "dp"), TITLES[8:12], strict=True)))
+def test_every_falsified_acceleration_is_found(monkeypatch: pytest.MonkeyPatch, of_multipliers, key, title) -> None:
+    honest = element_check.forward_dynamics_derivatives
+
+    def falsified(*args: object, **options: object) -> object:
+        found = honest(*args, **options)
+        block = found.multipliers if of_multipliers else found
+        block = replace(block, **{key: getattr(block, key) * (1.0 + 1e-4)})
+        return replace(found, multipliers=block) if of_multipliers else block
+
+    monkeypatch.setattr(element_check, "forward_dynamics_derivatives", falsified)
+    result = certify_model(crank(roller=True), wrt=["ball.mass", "post.position.x"], families=["forward dynamics"])
+    assert [c.title for c in result if c.outcome == "failed"] == [title], str(result)
+
+
+def test_rows_that_depend_on_each_other_are_left_to_others() -> None:
+    result = certify_model(bricard(), wrt=(), q=bricard().neutral())
+    assert result.passed
+    assert not any(c.title.startswith("forward dynamics") for c in result)
+    assert any("forward dynamics is not checked: constraint rows depend" in note for note in result.notes)
+
+
 def test_families_can_be_chosen_and_no_steps_asked_for() -> None:
     result = certify_model(crank(), wrt=(), families=["equations of motion"], steps=())
     assert [c.title for c in result] == TITLES[:3]
@@ -113,7 +143,8 @@ def test_loads_and_users_derivatives_of_the_tree() -> None:
     load = mg.Load("b", force=(1.0, 2.0, 3.0), torque=(0.1, 0.2, 0.3), point="p", name="push")
     result = certify_model(crank(), loads=[load], wrt=["push.force.*", "spring.stiffness"])
     assert result.passed, str(result)
-    assert "push.force.x" in result["inverse dynamics by parameters"].names
+    for family in ("inverse dynamics", "forward dynamics"):
+        assert "push.force.x" in result[f"{family} by parameters"].names
 
     def mine(model: mg.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, object]:
         return {"da": mg.mass_matrix(model, q).dense()}

@@ -106,7 +106,7 @@ def moved(q, dq):
 
 def values(q, v, model=MODEL):
     """Of all goals, by hand; accelerations alone are the library's."""
-    a, _ = mg.state_accelerations(model, q, v)
+    a = mg.forward_dynamics(model, q, v)
     b = by_hand.rigid(q, v, a)
     u, w, n = (by_hand.vector(b, name)[0] for name in ("beak", "tail", "mast"))
     bend, rub = by_hand.BEND, by_hand.RUB

@@ -10,16 +10,14 @@ import numpy as np
 
 from mechgrad.dynamics.index1 import REGULAR
 from mechgrad.dynamics.kernels import states as _kernels
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, SINGULAR
 from mechgrad.dynamics.laws import UserLaws
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows, mechanism_of, row_report
 from mechgrad.memory import require_memory
-from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.joints import PRISMATIC
-from mechgrad.model.mechanism import N_HOLONOMIC, N_ROWS, Mechanism
+from mechgrad.model.mechanism import AT_TAU, N_HOLONOMIC, N_ROWS, Mechanism
 from mechgrad.model.rows import Row
 from mechgrad.model.tree import KIND, V_AT
 from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
@@ -121,15 +119,29 @@ class System:
         times = np.broadcast_to(np.asarray(t, float), (len(q),))
         return evaluate_rows(self.T, q, v, a, times, 0, self.n_constraints)
 
+    def under(self, tau: Array, loads: Array) -> Mechanism:
+        """The record that accelerations read, under other generalized forces (n_v,) and numbers of its loads."""
+        T = self.recursive
+        numbers = T.numbers.copy()
+        numbers[T.ints[AT_TAU] : T.ints[AT_TAU] + self.model.n_v] = tau
+        loads = np.array(loads, self.dtype)
+        for x in (numbers, loads):
+            x.setflags(write=False)
+        return T._replace(numbers=numbers, loads_f=loads)
+
     def accelerations(
-        self, q: Array, v: Array, t: FloatArray, numbers: Array = INDEX_1
+        self, q: Array, v: Array, t: FloatArray, numbers: Array = INDEX_1, record: Mechanism | None = None
     ) -> tuple[Array, Array, int, int]:
-        """a, lam of samples (nt, n); and (row, reason) of the first without a solution, or (-1, DONE)."""
+        """a, lam of samples (nt, n); and (row, reason) of the first without a solution, or (-1, DONE).
+
+        record : under other forces than the system's own
+        """
         a: Array = np.full((len(q), self.model.n_v), np.nan, self.dtype)
         lam: Array = np.full((len(q), self.n_constraints), np.nan, self.dtype)
         # copies: contiguous and writeable whatever was given, so that one machine code serves
         q, v = (np.array(x, self.dtype, order="C") for x in (q, v))
-        row, reason = _kernels.state_accelerations(self.recursive, numbers, q, v, np.array(t, float), a, lam)
+        T = self.recursive if record is None else record
+        row, reason = _kernels.state_accelerations(T, numbers, q, v, np.array(t, float), a, lam)
         self.users.raise_pending()
         return a, lam, row, reason
 
@@ -185,48 +197,3 @@ class System:
                     f"{miss[k]:.3g}, which should be 0. Use mg.assemble(model, at={{...}}) to find a start that closes "
                     "all loops."
                 )
-
-
-def state_accelerations(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike | None = None,
-    *,
-    t: ArrayLike = 0.0,
-    tau: ArrayLike | None = None,
-    loads: Sequence[Load] | None = None,
-) -> tuple[Array, Array]:
-    """Accelerations and multipliers of any mechanism: loops, constraints and forces included.
-
-        M a + h + Gamma^T lam = Q,       second rate of every constraint = 0
-
-    Parameters
-    ----------
-    q, v : (n,) or (nt, n); v is zero if left out
-    t : time [s], one or one per state
-
-    Returns
-    -------
-    a : (n_v,) or (nt, n_v) [rad/s^2, m/s^2]
-    lam : (m,) or (nt, m), minimum norm where constraint rows depend on each other
-
-    >>> a, lam = state_accelerations(model, [0.5])
-    >>> a.shape, lam.shape
-    ((1,), (0,))
-    """
-    note_idle_gravity(model, tree_of(model))
-    Q = np.atleast_2d(np.asarray(q))
-    V = np.zeros((len(Q), model.n_v)) if v is None else np.atleast_2d(np.asarray(v))
-    system = System(model, tau, loads, dtype=complex if np.iscomplexobj(Q) or np.iscomplexobj(V) else None)
-    if Q.shape[1:] != (model.n_q,) or V.shape != (len(Q), model.n_v):
-        raise InputError(f"q {Q.shape}, v {V.shape}: model {model.name!r} needs n_q = {model.n_q}, n_v = {model.n_v}.")
-    a, lam, row, reason = system.accelerations(Q, V, np.broadcast_to(np.asarray(t, float), (len(Q),)))
-    if reason == BAD_NUMBER:
-        raise InputError(f"state {row} holds a number that is not finite, or the forces on it do.")
-    if reason == SINGULAR:
-        raise InputError(
-            f"state {row} of model {model.name!r} has no unique accelerations: some coordinate moves no inertia, or "
-            "the constraints leave it undetermined."
-        )
-    assert reason == DONE
-    return (a[0], lam[0]) if np.ndim(q) == 1 else (a, lam)

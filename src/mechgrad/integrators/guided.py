@@ -20,7 +20,6 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.integrators.independent import named_rows
 from mechgrad.integrators.motion import Motion
-from mechgrad.integrators.reactions import wrenches
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.reactions import AXES, JointReactions
 from mechgrad.inverse.spatial import inverse_dynamics
@@ -29,6 +28,7 @@ from mechgrad.kinematics.bodies import body_motion
 from mechgrad.kinematics.held import Equations, find_quantity, find_values
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
 from mechgrad.kinematics.mobility import independent_quantities, null_space
+from mechgrad.mechanics.reactions import wrenches
 from mechgrad.model.constraints import Driver
 from mechgrad.model.functions import Function, Spline, as_function
 from mechgrad.model.mechanism import N_ALL, R_FUNCTION
@@ -114,7 +114,7 @@ class GuidedMotion(Motion):
         return driven | dict(zip(self.held, -found.driving.T, strict=True))
 
     def reactions(self, axes: str = "world", loads: Sequence[Load] | None = None) -> JointReactions:
-        """What every joint transmits over time, cut joints included, as `state_reactions` says: what parents exert on
+        """What every joint transmits over time, cut joints included, as `joint_reactions` says: what parents exert on
         children, drives at their own coordinates included.
 
         Accelerations are given here; multipliers, and the forces of what is driven besides the model, balance

@@ -16,13 +16,14 @@ from mechgrad.errors import MechgradError
 from mechgrad.integrators.choices import Choices, Chosen
 from mechgrad.integrators.cuts import Cut, Divisions, as_cuts
 from mechgrad.integrators.motion import Motion
-from mechgrad.integrators.reactions import Power, state_reactions
+from mechgrad.integrators.power import Power
 from mechgrad.integrators.schemes import Scheme
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.reactions import JointReactions
 from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.kinematics.assembly import State
 from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.mechanics.reactions import joint_reactions
 from mechgrad.typing import Array, FloatArray, IntArray
 
 
@@ -161,12 +162,12 @@ class Trajectory(Motion):
         return Power(*(np.asarray(x.reshape(self.q.shape[:-1])) for x in parts))
 
     def reactions(self, axes: str = "world") -> JointReactions:
-        """What every joint transmits over time, cut joints included; for one start. As `state_reactions` says.
+        """What every joint transmits over time, cut joints included; for one start. As `joint_reactions` says.
 
         Accelerations and multipliers are those that meet the equations of motion in (q, v, t): the balance of every
         body holds to rounding, whatever formulation and scheme led to the state.
         """
-        return state_reactions(self.model, self.q, self.v, t=self.t, tau=self.tau, loads=list(self.loads), axes=axes)
+        return joint_reactions(self.model, self.q, self.v, t=self.t, tau=self.tau, loads=list(self.loads), axes=axes)
 
 
 class StepFailed(MechgradError, ArithmeticError):

@@ -22,7 +22,7 @@ import numpy as np
 from mechgrad.errors import InputError, SingularMassMatrixError
 from mechgrad.inverse.kernels import articulated as _articulated
 from mechgrad.inverse.kernels import mass as _mass
-from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
+from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex, loads_of
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
@@ -95,7 +95,8 @@ def forward_dynamics(
     out: Array | None = None,
     threads: int = 1,
 ) -> Array:
-    """Accelerations of a tree under given generalized forces, gravity and external loads.
+    """Accelerations of a tree under given generalized forces, gravity and external loads;
+    `mechanics.accelerations` takes every mechanism.
 
         a = M(q)^-1 (tau + sum J^T load - h(q, v))
 
@@ -180,6 +181,27 @@ def forward_dynamics(
 
 @final
 @dataclass(frozen=True, eq=False)
+class MultiplierDerivatives:
+    """Multipliers of the constraint rows of a mechanism, and their derivatives.
+
+    Attributes
+    ----------
+    names : of the m rows
+    lam : (m,) or (nt, m)
+    dq, dv, dtau : (m, n_v) or (nt, m, n_v)
+    dp : (m, np) or (nt, m, np)
+    """
+
+    names: tuple[str, ...]
+    lam: Array
+    dq: Array
+    dv: Array
+    dtau: Array
+    dp: Array
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class ForwardDynamicsDerivatives:
     """Accelerations and their derivatives; dense, since every joint feels every other one through M^-1.
 
@@ -191,6 +213,7 @@ class ForwardDynamicsDerivatives:
     dp : (n_v, np) or (nt, n_v, np)
         a_p, one column per entry of `parameters`.
     parameters : tuple of str
+    multipliers : MultiplierDerivatives, or None where no constraint acts
     """
 
     a: Array
@@ -199,6 +222,7 @@ class ForwardDynamicsDerivatives:
     dtau: Array
     dp: Array
     parameters: tuple[str, ...]
+    multipliers: MultiplierDerivatives | None = None
 
     def by(self, path: str) -> Array:
         """d a / d parameter: (n_v,) or (nt, n_v)."""
@@ -215,7 +239,7 @@ def forward_dynamics_derivatives(
     loads: Sequence[Load] | None = None,
     threads: int = 1,
 ) -> ForwardDynamicsDerivatives:
-    """Accelerations and their exact derivatives by q, v, tau and parameters.
+    """Accelerations of a tree and their exact derivatives by q, v, tau and parameters.
 
         a_q = -M^-1 tau_q,   a_v = -M^-1 tau_v,   a_tau = M^-1,   a_p = -M^-1 tau_p        (tau_x: inverse dynamics
         at a)
@@ -242,7 +266,7 @@ def forward_dynamics_derivatives(
     for lo in range(0, nt, BLOCK):
         part = slice(lo, min(lo + BLOCK, nt))
         r = inverse_dynamics_derivatives(
-            model, *batch.rows(part), wrt=wrt, loads=_loads_of(loads, part, nt), threads=threads
+            model, *batch.rows(part), wrt=wrt, loads=loads_of(loads, part), threads=threads
         )  # fmt: skip
         if not arrays:
             paths = r.parameters
@@ -255,19 +279,6 @@ def forward_dynamics_derivatives(
             _solve(model, batch, r.da.values, x[part].reshape(part.stop - lo, -1), part)
     dq, dv, dtau, dp = (x[0] for x in arrays) if batch.single else arrays
     return ForwardDynamicsDerivatives(a, dq, dv, dtau, dp, paths)
-
-
-def _loads_of(loads: Sequence[Load] | None, part: slice, nt: int) -> list[Load] | None:
-    """Loads of some samples."""
-    if not loads:
-        return None
-
-    def rows(x: ArrayLike | str) -> ArrayLike | str:
-        return x if isinstance(x, str) or np.ndim(x) < 2 or nt == 1 else np.asarray(x)[part]
-
-    return [
-        Load(load.body, rows(load.force), rows(load.torque), rows(load.point), load.axes, load.name) for load in loads
-    ]
 
 
 def _solve(model: Model, batch: Batch, M: Array, X: Array, part: slice) -> None:

@@ -105,6 +105,25 @@ def loads_are_complex(loads: Sequence[Load] | None) -> bool:
     return any(np.iscomplexobj(x) for load in loads for x in (load.force, load.torque, load.point))
 
 
+def loads_vary(loads: Sequence[Load] | None) -> bool:
+    """Whether any load is given sample by sample."""
+    fields = ((load.force, load.torque, load.point) for load in loads or ())
+    return any(not isinstance(x, str) and np.ndim(x) == 2 and len(np.asarray(x)) > 1 for parts in fields for x in parts)
+
+
+def loads_of(loads: Sequence[Load] | None, part: slice) -> list[Load] | None:
+    """Loads of some samples; what is constant stays so."""
+    if not loads:
+        return None
+
+    def rows(x: ArrayLike | str) -> ArrayLike | str:
+        return x if isinstance(x, str) or np.ndim(x) < 2 or len(np.asarray(x)) == 1 else np.asarray(x)[part]
+
+    return [
+        Load(load.body, rows(load.force), rows(load.torque), rows(load.point), load.axes, load.name) for load in loads
+    ]
+
+
 def compile_loads(model: Model, tree: Tree, loads: Sequence[Load] | None, nt: int, dtype: type) -> LoadTable:
     """Check loads and lay them out for kernels."""
     if not loads:

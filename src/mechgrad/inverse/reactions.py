@@ -150,7 +150,7 @@ def joint_reactions(
     method: str = "spatial",
     threads: int = 1,
 ) -> JointReactions:
-    """Force and moment at each joint for a given motion.
+    """Force and moment at each joint of a tree for a given motion; `mechanics.reactions` takes every mechanism.
 
     Parameters
     ----------
@@ -255,14 +255,14 @@ def joint_reactions_derivatives(
     axes: str = "world",
     threads: int = 1,
 ) -> ReactionDerivatives:
-    """Reactions and their exact derivatives by q, v, a and by parameters (`wrt` as in
-    `inverse_dynamics_derivatives`).
+    """Reactions of a tree and their exact derivatives by q, v, a and by parameters (`wrt` as in
+    `inverse_dynamics_derivatives`). Gradients of those in closed loops: `JointReaction`, along motions or at rest.
 
     Returns
     -------
     ReactionDerivatives
         Packed by a fixed pattern; `D.of("knee", "q")` is dense (..., 6, n_v), `D.of("knee", "shank.mass")` is (...,
-        6).
+        6). Joints are those of `model.tree_joints`: one that the tree passes backwards has its child for a parent here.
 
     >>> joint_reactions_derivatives(model, [0.0], wrt=["bob.mass"]).of("pin", "bob.mass")
     array([0.  , 0.  , 9.81, 0.  , 0.  , 0.  ])

@@ -190,6 +190,10 @@ class Batch:
                 if bad >= 0:
                     self._complain(part, bad)
 
+    def complain(self, sample: int) -> None:
+        """Raise, saying which number of the samples from this one on is bad."""
+        self._complain(slice(sample, self.nt), 0)
+
     def _complain(self, part: slice, row: int) -> None:
         """Say which number of the block that starts at `row` is bad."""
         first = part.start + row

@@ -2,11 +2,13 @@
 
     equations of motion    r = M a + h - Q + Gamma^T lam      by q, v, a and numbers of the model (`motion_terms`)
     constraints            values, rates and second rates     the same (`constraint_terms`)
+    forward dynamics       a and lam                          by q, v, tau, numbers of the model and of loads
 
-Both hold at any state, whether it closes the loops or not, so states are random as for trees; multipliers and the time
+All hold at any state, whether it closes the loops or not, so states are random as for trees; multipliers and the time
 are, too. Partials by q, v, a are those of `motion_terms` and `constraint_terms`; those by numbers of the model come
 from the gradient by all tables of the mechanism, the way that gradients of motions take. Complex steps through the
-equations judge them; central differences judge what `constraint_terms` finds by complex steps itself.
+equations judge them; central differences judge what `constraint_terms` finds by complex steps itself. Accelerations
+and multipliers are judged by complex steps through their solution.
 """
 
 from __future__ import annotations
@@ -15,11 +17,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mechgrad.dynamics.index1 import REGULAR
 from mechgrad.dynamics.kernels.states import linearised_states
 from mechgrad.dynamics.system import System
 from mechgrad.dynamics.terms import constraint_terms, motion_terms
+from mechgrad.errors import SingularMassMatrixError
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.mechanism import row_report
+from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
+from mechgrad.mechanics.accelerations import mechanism_accelerations
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.model_families import Family, States
 from mechgrad.sensitivities.numbers import Numbers
@@ -28,7 +34,10 @@ from mechgrad.sensitivities.states import States as Motion
 from mechgrad.sensitivities.weights import TableGradient, Weights
 from mechgrad.typing import Array, FloatArray
 
-__all__ = ["constraint_family", "motion_family"]
+__all__ = ["acceleration_family", "constraint_family", "motion_family"]
+
+DEPENDENT = 1e3 * REGULAR  # of Gamma M^-1 Gamma^T: below, what keeps its equations regular is felt in the solution
+ROUNDING = 1e-13  # that solving linear equations amplifies by their condition
 
 
 def random_time(seed: int) -> float:
@@ -113,3 +122,46 @@ def constraint_family(model: Model, state: States, numbers: Numbers, tolerance: 
 
     by_differences = frozenset({"dq", "dv"})
     return Family("constraints", names, state, answer, given, numbers, tolerance, by_differences)
+
+
+def acceleration_family(
+    model: Model, state: States, numbers: Numbers, tolerance: float, seed: int, notes: list[str]
+) -> Family | None:
+    """Accelerations and multipliers under forces that random accelerations would take; None, with a note, where they
+    are not determined or have no derivative."""
+    t, kept = random_time(seed), row_report(model).kept
+    terms, rows = motion_terms(model, *state.parts, t=t, loads=state.loads), constraint_terms(model, state.q)
+    condition = 1.0
+    for M, gamma in zip(terms.M, rows.gamma, strict=True):
+        # coordinates have units: each is measured by its own inertia
+        scale = 1.0 / np.sqrt(np.where(np.diagonal(M) > 0.0, np.diagonal(M), 1.0))
+        unit, jacobian = M * np.outer(scale, scale), gamma * scale
+        condition = max(condition, float(np.linalg.cond(unit)))
+        if condition > 1.0 / ROUNDING:
+            break  # singular; the solution says which coordinate moves no inertia
+        sizes = np.linalg.eigvalsh(jacobian @ np.linalg.solve(unit, jacobian.T))
+        if len(gamma) and sizes[0] < DEPENDENT:
+            notes.append(
+                "forward dynamics is not checked: constraint rows depend on each other here, or nearly so, and off the "
+                "constraints accelerations have no derivative."
+            )
+            return None
+        condition = max(condition, float(sizes[-1] / sizes[0])) if len(gamma) else condition
+    there = state._replace(u=terms.r)
+    try:
+        D = forward_dynamics_derivatives(model, *there.parts, t=t, loads=there.loads, wrt=numbers.paths)
+    except SingularMassMatrixError as error:
+        notes.append(f"forward dynamics is not checked: {error}")
+        return None
+    if ROUNDING * condition > tolerance:
+        tolerance = ROUNDING * condition
+        notes.append(f"accelerations are accepted to {tolerance:.0e}: their equations have condition {condition:.0e}.")
+    given = {name: getattr(D, name) for name in ("dq", "dv", "dtau", "dp")}
+    if D.multipliers is not None:
+        given = {name: np.concatenate([x, getattr(D.multipliers, name)], axis=1) for name, x in given.items()}
+
+    def answer(changed: Model, q: Array, v: Array, tau: Array, loads: list[Load]) -> Array:
+        return np.concatenate(mechanism_accelerations(changed, q, v, tau, t=t, loads=loads, rows=kept), axis=1)
+
+    names = (*model.v_names, *(f"lam of {name}" for name in rows.names))
+    return Family("forward dynamics", names, there, answer, given, numbers, tolerance)

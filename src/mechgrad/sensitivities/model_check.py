@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from mechgrad.errors import InputError, SingularMassMatrixError, unknown_name
-from mechgrad.inverse.forward import forward_dynamics, forward_dynamics_derivatives, mass_matrix
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import check_samples
 from mechgrad.kinematics.markers import marker_derivatives, marker_motion
 from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
+from mechgrad.mechanics.accelerations import forward_dynamics
+from mechgrad.mechanics.inertia import mass_matrix
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.certificate import Certificate, judge
-from mechgrad.sensitivities.element_check import constraint_family, motion_family, random_time
+from mechgrad.sensitivities.element_check import acceleration_family, constraint_family, motion_family, random_time
 from mechgrad.sensitivities.model_certificate import ModelCertificate
 from mechgrad.sensitivities.model_families import Family, States
 from mechgrad.sensitivities.numbers import Numbers, choose_numbers
@@ -26,9 +28,6 @@ from mechgrad.typing import Array, ArrayLike, FloatArray
 __all__ = ["FAMILIES", "certify_model"]
 
 FAMILIES = ("inverse dynamics", "forward dynamics", "equations of motion", "constraints", "markers")
-ELEMENTS = FAMILIES[2:4]
-"""Of mechanisms that are more than a tree."""
-
 PARAMETER_STEPS = STEPS[2:6]
 """A short sweep: every step of every parameter compiles the tree of another model (2 ms for 43 joints)."""
 
@@ -55,7 +54,7 @@ def certify_model(
     """Judge the derivatives of a model's torques, accelerations and marker motions by state and parameters.
 
     A model with loops, constraints or forces is judged as its tree (torques and markers), and by its equations of
-    motion and constraints, which hold closures, force laws, drivers and motors; accelerations are part of these.
+    motion, constraints, accelerations and multipliers, which hold closures, force laws, drivers and motors.
 
     Parameters
     ----------
@@ -73,11 +72,12 @@ def certify_model(
         sample to a dict with any of "dq", "dv", "da" (n_v, n_v), and "dp": (n_v, np) in the order of `wrt`, or a dict
         from path to column.
     families : list of str
-        Any of "inverse dynamics", "forward dynamics" (trees), "equations of motion", "constraints", "markers".
+        Any of "inverse dynamics", "forward dynamics", "equations of motion", "constraints", "markers".
     steps : list of float, optional
         Sweep of the central differences; empty for none.
     tolerance : float
-        As in `certify`. Accelerations are given 1e-13 times the condition of the mass matrix if that is more.
+        As in `certify`. Accelerations are given 1e-13 times the condition of the mass matrix, or of what takes its
+        place where constraints act, if that is more.
 
     >>> from mechgrad.gallery import double_pendulum
     >>> certificate = certify_model(double_pendulum())
@@ -96,7 +96,7 @@ def certify_model(
     numbers = choose_numbers(model, state.loads, ("*",) if wrt is None else wrt, notes)
     chosen: list[Family] = []
     if has_elements(model):
-        whole, of_elements = model, numbers.of_model()
+        whole, of_elements, every = model, numbers.of_model(), numbers
         model = model.open_tree()
         numbers = numbers.of_tree()
         if derivatives is None:
@@ -105,10 +105,13 @@ def certify_model(
             if "constraints" in families:
                 constraints = constraint_family(whole, state, of_elements, tolerance, seed)
                 chosen += [] if constraints is None else [constraints]
+            if "forward dynamics" in families:
+                accelerations = acceleration_family(whole, state, every, tolerance, seed, notes)
+                chosen += [] if accelerations is None else [accelerations]
             families = [name for name in families if name != "forward dynamics"]
             notes.append(
                 "inverse dynamics and markers are those of the tree; closures, constraints and forces are in the "
-                f"equations of motion, taken at t = {random_time(seed):.3g} s."
+                f"equations of motion and in forward dynamics, taken at t = {random_time(seed):.3g} s."
             )
     if derivatives is not None:
         chosen.append(_users(model, state, numbers, derivatives, tolerance, notes))
@@ -125,7 +128,9 @@ def certify_model(
     state_steps, number_steps = (STEPS, PARAMETER_STEPS) if steps is None else (steps, steps)
     found = [c for family in chosen for c in _by_state(family, state_steps)]
     for whole_ones in (True, False):
-        some = [f for f in chosen if (f.title in ELEMENTS) is whole_ones and "dp" in f.given and f.numbers.paths]
+        some = [
+            f for f in chosen if has_elements(f.numbers.model) is whole_ones and "dp" in f.given and f.numbers.paths
+        ]
         # Directions across an axis are chosen by its smallest component: at a tie, such as of (1, 0, 0), differences
         # step over that choice, which decides what multipliers mean and nothing else. Complex steps alone judge there.
         found += _by_numbers(some, () if whole_ones else number_steps)

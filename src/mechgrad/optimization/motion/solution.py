@@ -11,9 +11,10 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.reactions import JointReactions, joint_reactions
+from mechgrad.inverse.reactions import JointReactions
 from mechgrad.kinematics.batch import check_samples
 from mechgrad.kinematics.markers import marker_motion
+from mechgrad.mechanics.reactions import joint_reactions
 from mechgrad.model.model import Model
 from mechgrad.optimization.motion.clock import Clock, FreeKnots, GivenDuration
 from mechgrad.optimization.motion.grid import Grid

@@ -17,13 +17,14 @@ from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from mechgrad.dynamics.system import INDEX_1, System, state_accelerations
+from mechgrad.dynamics.system import INDEX_1, System
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.integrators.reactions import closure_rows, joint_axes, joint_point, wrenches
 from mechgrad.inverse.probes import probed
 from mechgrad.inverse.reactions import AXES
 from mechgrad.kinematics.bodies import BodyMotion, body_motion
 from mechgrad.kinematics.markers import marker_derivatives
+from mechgrad.mechanics.accelerations import forward_dynamics
+from mechgrad.mechanics.reactions import closure_rows, joint_axes, joint_point, wrenches
 from mechgrad.model.columns import STEP
 from mechgrad.model.joints.base import inverted
 from mechgrad.model.model import Model
@@ -41,7 +42,7 @@ GROUND = "ground"
 @final
 @dataclass(frozen=True)
 class JointReaction(Measure):
-    """Force and moment that a joint transmits over time, (nt, 6) [N, N m], as `state_reactions` says.
+    """Force and moment that a joint transmits over time, (nt, 6) [N, N m], as `joint_reactions` says.
 
     They follow from positions and velocities by the equations of motion, whatever formulation made the motion.
 
@@ -64,7 +65,7 @@ class JointReaction(Measure):
             raise InputError(f"axes is {self.axes!r}; choose one of {', '.join(map(repr, AXES))}.")
         if self.joint not in at.model.joint_names:
             raise unknown_name("joint", self.joint, at.model.joint_names, f"model {at.model.name!r}")
-        a, lam = state_accelerations(at.model, q, v, t=t, tau=at.tau, loads=at.loads)
+        a, lam = forward_dynamics(at.model, q, v, at.tau, t=t, loads=at.loads, return_multipliers=True)
         force, moment = wrenches(system, q, v, a, lam, t, [at.model.joint(self.joint)], self.axes)
         return a, lam, np.concatenate([force, moment], axis=-1)[:, 0]
 
