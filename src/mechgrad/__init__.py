@@ -53,7 +53,7 @@ from mechgrad.inverse.second_order import (
     inverse_dynamics_gradient,
     inverse_dynamics_hessian,
 )
-from mechgrad.inverse.spatial import InverseDynamicsDerivatives, inverse_dynamics, inverse_dynamics_derivatives
+from mechgrad.inverse.spatial import InverseDynamicsDerivatives
 from mechgrad.io import load_model, save_model
 from mechgrad.kinematics.assembly import State, assemble, solve_accelerations, solve_velocities
 from mechgrad.kinematics.bodies import BodyMotion, body_jacobian, body_motion
@@ -67,6 +67,8 @@ from mechgrad.kinematics.markers import (
     marker_motion,
 )
 from mechgrad.kinematics.mobility import Mobility, independent_coordinates, mobility
+from mechgrad.mechanics.torque_derivatives import inverse_dynamics_derivatives
+from mechgrad.mechanics.torques import inverse_dynamics
 from mechgrad.model import (
     AngleBetween,
     Body,

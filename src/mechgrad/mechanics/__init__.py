@@ -1,0 +1,1 @@
+"""What acts, for any mechanism at a state: loops, constraints and force elements included."""
