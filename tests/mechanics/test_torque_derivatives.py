@@ -170,6 +170,17 @@ def test_bricard_in_closed_form():
         mg.inverse_dynamics_derivatives(bricard(), *bricard_state(*at), driven=["A"], wrt=["bar 3.mass", "B.origin.x"])
 
 
+def test_the_shortest_multipliers_of_dependent_rows_by_complex_step():
+    """The range of Gamma turns along the motion; differences of real numbers see that too, to the order h^2."""
+
+    def multipliers(x):
+        return mg.inverse_dynamics(bricard(), *bricard_state(x, 1.3, -2.0), driven=["A"], return_multipliers=True)[1]
+
+    step, h = multipliers(0.4 + 1j * H).imag / H, 1e-5
+    assert np.abs(step).max() > 1.0
+    np.testing.assert_allclose(step, (multipliers(0.4 + h) - multipliers(0.4 - h)) / (2 * h), atol=1e-6)
+
+
 def test_a_closure_stated_twice_changes_no_derivative():
     case = CASES["five-bar"]()
     post = mg.DesignVariable("post", ["B.origin.x", "PB.position.x"], 1.0)

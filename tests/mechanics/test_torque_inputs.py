@@ -147,6 +147,23 @@ def test_independent_coordinates_that_cannot_be():
     assert np.abs(D.dz).max() < 1e4
 
 
+def test_coordinates_are_chosen_for_all_states():
+    """Of the choices for each state by itself, the one whose worst state is best."""
+    states = np.array(
+        [mg.assemble(MODEL, at, guess=five_bar_start()).q for at in ({"A": -2.3, "3": 0.0}, {"A": -2.3, "2": 0.0})]
+    )
+    freedoms = [np.linalg.svd(mg.constraint_terms(MODEL, q).gamma)[2][2:].T for q in states]
+
+    def worst(names):
+        rows = [MODEL.v_names.index(name) for name in names]
+        return min(np.linalg.svd(N[rows])[1][-1] for N in freedoms)
+
+    alone = [worst(mg.inverse_dynamics_derivatives(MODEL, q).independent) for q in states]
+    together = worst(mg.inverse_dynamics_derivatives(MODEL, states).independent)
+    assert max(alone) > 1.1 * min(alone)
+    assert together == pytest.approx(max(alone), rel=1e-9)
+
+
 # ---- coordinates by name
 
 
@@ -163,6 +180,29 @@ def test_named_coordinates_stay_in_the_way_the_mechanism_is_put_together():
     one = mg.inverse_dynamics(MODEL, along(0.0), guess=five_bar_start(), **WHOLE)
     np.testing.assert_allclose(one, tau[0], atol=1e-12)
     assert one.shape == (4,)
+
+
+def test_a_long_way_does_not_change_branches():
+    """One step of Newton's method would fold the linkage the other way; and where the straight line between two
+    instants leaves the reach of the linkage, it does not jump to the other side."""
+    start = five_bar_start()
+
+    def along(x, A, one):
+        return {"A": start[0] + A * x, "1": start[1] + one * x}
+
+    far, near = np.linspace(0.0, 1.0, 2), np.linspace(0.0, 1.0, 101)
+    tau, wanted = (mg.inverse_dynamics(MODEL, along(x, -0.085, 1.168), guess=start) for x in (far, near))
+    np.testing.assert_allclose(tau, wanted[[0, 100]], atol=1e-8)
+    with pytest.raises(AssemblyError, match="cannot follow its named coordinates from instant 0 to 1"):
+        mg.inverse_dynamics(MODEL, along(far, -2.94, -0.405), guess=start)
+    mg.inverse_dynamics(MODEL, along(far[1], -2.94, -0.405), guess=start)  # there is a configuration, but no way to it
+
+
+def test_a_dead_point_of_named_coordinates():
+    start = five_bar_start()
+    stretched = mg.assemble(MODEL, {"A": -2.3, "3": 0.0}, guess=start).q
+    with pytest.raises(AssemblyError, match="leave velocities of model 'five-bar' open at instant 1"):
+        mg.inverse_dynamics(MODEL, {"A": [start[0], -2.3], "1": [start[1], stretched[1]]}, guess=start)
 
 
 def test_the_guess_decides_between_two_ways():

@@ -126,7 +126,7 @@ def test_legs_of_a_platform_push_as_the_guided_motion_says():
 # ---- rows that depend on each other
 
 
-@pytest.mark.parametrize("miss", [0.0, 3e-8])
+@pytest.mark.parametrize("miss", [0.0, 1e-6])
 def test_a_linkage_with_a_row_too_many(miss):
     """Lagrange's equation of the one freedom: tau_A = (M a + h) . dq/dx; a state that misses a little keeps it."""
     model = bricard()
@@ -135,7 +135,7 @@ def test_a_linkage_with_a_row_too_many(miss):
     wanted = tree_torques(model.open_tree(), q, v, a) @ direction
     assert abs(wanted) > 1.0
     q = q + miss * np.array([1.0, -2.0, 0.5, 1.0, 0.0])
-    tau, lam = mg.inverse_dynamics(model, q, v, a, driven=["A"], return_multipliers=True)
+    tau, lam = mg.inverse_dynamics(model, q, v, a, driven=["A"], return_multipliers=True, tolerance=1e-4)
     assert tau[0] == pytest.approx(wanted, rel=1e-11 + 100 * miss)
     if not miss:
         Gamma = mg.constraint_terms(model, q).gamma

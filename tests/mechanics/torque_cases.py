@@ -181,12 +181,13 @@ def closed_twice(variables=()):
 
 
 def sprung_pendulum():
-    """A double pendulum with springs, dampers and a motor: a tree."""
+    """A double pendulum with springs, dampers, a motor and a law in Python that stiffens with time: a tree."""
     m = double_pendulum()
     points = [*m.points, mg.Point("wall", "ground", (1.0, 0.3, 0.4))]
     forces = [
         mg.SpringDamper("line", "tip", "wall", stiffness=40.0, damping=3.0, free_length=0.5),
         mg.JointSpring("knee", "elbow", stiffness=7.0, damping=0.4, free=0.3),
         mg.Motor("motor", "shoulder", mg.Polynomial((1.0, 5.0))),
+        mg.UserForce("stiffens", [mg.Coordinate("elbow")], lambda t, g, gd: (1.0 + 20.0 * t) * (g + 0.5 * g**3)),
     ]
     return mg.Model("sprung", m.bodies, m.joints, points, gravity=m.gravity, forces=forces)
