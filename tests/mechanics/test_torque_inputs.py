@@ -119,6 +119,9 @@ def test_shapes_and_options():
         mg.inverse_dynamics(MODEL, q, v, a, t=[0.0, 1.0])
     with pytest.raises(mg.InputError, match=r"a is nan"):
         mg.inverse_dynamics(MODEL, q, v, a * [1, 1, np.nan, 1])
+    assert mg.inverse_dynamics(MODEL, np.zeros((0, 4))).shape == (0, 4)
+    with pytest.raises(mg.InputError, match="q holds no states"):
+        mg.inverse_dynamics_derivatives(MODEL, np.zeros((0, 4)))
     with pytest.raises(mg.InputError, match="more than a tree"):
         mg.inverse_dynamics(MODEL, q, v, a, method="lagrange")
     with pytest.raises(mg.InputError, match="method 'lagrange' knows no driven"):

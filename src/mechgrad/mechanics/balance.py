@@ -55,7 +55,7 @@ class Freedoms:
         rank = kept.sum(axis=1)
         inverted = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         self.inverse = (Vt[:, :k].swapaxes(1, 2) * inverted[:, None]) @ U[:, :, :k].swapaxes(1, 2)
-        first = int(rank.min())
+        first = int(rank.min(initial=k))
         free = np.arange(first, n) >= rank[:, None]
         self.R = Vt[:, first:].swapaxes(1, 2) * free[:, None]
         self.counts = n - rank

@@ -164,6 +164,8 @@ def inverse_dynamics_derivatives(
     states = states_of(model, q, v, a, t, loads, guess)
     if states.dtype is complex:
         raise InputError("derivatives of a model or motion with complex numbers are not defined; give real ones.")
+    if not len(states.q):
+        raise InputError("q holds no states; give one at least.")
     found = balanced(model, states, loads, driven, tolerance, threads)
     paths = _paths(model, wrt, loads, len(states.q))
     terms = _Terms(found, loads, paths)
