@@ -43,7 +43,6 @@ from mechgrad.integrators.guided import kinematic_motion
 from mechgrad.integrators.simulate import simulate
 from mechgrad.integrators.trajectory import StepFailed, Trajectory
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.io import load_model, save_model
 from mechgrad.kinematics.assembly import State, assemble, state
 from mechgrad.kinematics.mobility import mobility
@@ -51,6 +50,8 @@ from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivat
 from mechgrad.mechanics.accelerations import forward_dynamics
 from mechgrad.mechanics.inertia import mass_matrix
 from mechgrad.mechanics.reactions import joint_reactions
+from mechgrad.mechanics.torque_derivatives import inverse_dynamics_derivatives
+from mechgrad.mechanics.torques import inverse_dynamics
 from mechgrad.model import (
     Body,
     Cardan,
