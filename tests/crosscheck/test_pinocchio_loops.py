@@ -18,7 +18,7 @@ def test_pinocchio_turns_the_torques_into_the_motion(driven):
     model = five_bar(springs=False)
     at, rates, second = {"A": -2.2, "1": 1.6}, {"A": 0.7, "1": -1.1}, {"A": 2.0, "1": 1.3}
     state = mg.assemble(model, at, rates, guess=five_bar_start())
-    a = mg.solve_accelerations(model, state.q, state.v, second)
+    a = mg.kinematics.solve_accelerations(model, state.q, state.v, second)
     tau = mg.inverse_dynamics(model, state.q, state.v, a, driven=driven)
     assert np.abs(tau).max() > 1.0
 

@@ -24,7 +24,7 @@ def spring_forces(model, q, v):
     """(body, force on it, point) of every SpringDamper, from the motion of its two ends."""
     found = []
     for force in model.forces:
-        ends = mg.marker_motion(model, [force.point_a, force.point_b], q, v)
+        ends = mg.kinematics.marker_motion(model, [force.point_a, force.point_b], q, v)
         gap, rate = ends.position[0] - ends.position[1], ends.velocity[0] - ends.velocity[1]
         length = np.linalg.norm(gap)
         pull = force.stiffness * (length - force.free_length) + force.damping * (gap @ rate) / length
@@ -36,7 +36,7 @@ def spring_forces(model, q, v):
 def unbalanced(model, q, v, reactions, loads=()):
     """Force and moment about the centre of mass that are left on each body, and the largest that act."""
     a = mg.forward_dynamics(model, q, v, loads=loads)
-    bodies = mg.body_motion(model, q, v, a)
+    bodies = mg.kinematics.body_motion(model, q, v, a)
     pushes = spring_forces(model, q, v)
     for load in loads:
         at = bodies.of(load.body)
@@ -111,11 +111,11 @@ def test_slider_crank_balances_wherever_it_is_cut(cut):
     for joint in (cut, "B"):
         model = slider_crank(cut=joint, spring=True)
         point = assemble(slider_crank(spring=True), {"crank axis": 0.4}, {"crank axis": 3.0})
-        slide = mg.marker_motion(slider_crank(spring=True), ["PC", "rod.com"], point.q, point.v)
+        slide = mg.kinematics.marker_motion(slider_crank(spring=True), ["PC", "rod.com"], point.q, point.v)
         held = {"PC.x": slide.position[0, 0]} if joint == "crank axis" else {"crank axis": 0.4}
         rates = {"PC.x": slide.velocity[0, 0]} if joint == "crank axis" else {"crank axis": 3.0}
         state = assemble(model, held, rates)
-        same = mg.marker_motion(model, ["PC", "rod.com"], state.q, state.v)
+        same = mg.kinematics.marker_motion(model, ["PC", "rod.com"], state.q, state.v)
         np.testing.assert_allclose(same.velocity, slide.velocity, atol=1e-9)
         reactions = mg.joint_reactions(model, state.q, state.v, tau=0)
         left, largest = unbalanced(model, state.q, state.v, reactions)
@@ -172,12 +172,17 @@ def test_ladder_with_a_tie():
         mg.Point("foot", "right", (length, 0, 0)), mg.Point("O", "ground"),
     ]  # fmt: skip
     model = mg.Model(
-        "frame", [bar("left", length), bar("right", length)], joints, points, [mg.Vector("up", "ground", (0, 1, 0))],
+        "frame",
+        [bar("left", length), bar("right", length)],
+        joints,
+        points,
+        [mg.Vector("up", "ground", (0, 1, 0))],
         gravity=(0, 0, 0),
         constraints=[
-            mg.FixedDistance("tie", "tie left", "tie right", 1.0), mg.PointInPlane("roller", "foot", "O", "up"),
+            mg.constraints.FixedDistance("tie", "tie left", "tie right", 1.0),
+            mg.constraints.PointInPlane("roller", "foot", "O", "up"),
         ],
-    )  # fmt: skip
+    )
     loads = [mg.Load("left", force=(0, -P, 0), point=(length, 0, 0))]
     found = mg.joint_reactions(model, [0.0, 0.0], loads=loads, tau=0)
     np.testing.assert_allclose(found.of("A")[0], [0, P / 2, 0], atol=1e-9)
@@ -198,7 +203,7 @@ def test_two_closures_on_one_body_are_told_apart():
     ]
     points = [mg.Point("foot", "right", (length, 0, 0)), mg.Point("O", "ground")]
     bars = [bar("left", length), bar("right", length), bar("tie", 1.0)]
-    roller = mg.PointInPlane("roller", "foot", "O", "up")
+    roller = mg.constraints.PointInPlane("roller", "foot", "O", "up")
     model = mg.Model(
         "frame", bars, joints, points, [mg.Vector("up", "ground", (0, 1, 0))], gravity=(0, 0, 0), constraints=[roller],
         cut=["TR"],
@@ -231,9 +236,9 @@ def test_a_free_joint_transmits_nothing_beside_contact_friction_and_springs():
         [mg.Point("floor", "ground"), mg.Point("rim", "ball", (0.1, 0, 0))],
     )
     forces = [
-        mg.SphereContact("touch", "ball.origin", 0.1, "floor", "up", stiffness=1e5, friction=0.4, damping=0.1),
-        mg.SpringDamper("leash", "rim", "floor", stiffness=200.0, damping=3.0, free_length=0.05),
-        mg.Bushing("mount", "ball.origin", "floor", stiffness=(10, 20, 30)),
+        mg.forces.SphereContact("touch", "ball.origin", 0.1, "floor", "up", stiffness=1e5, friction=0.4, damping=0.1),
+        mg.forces.SpringDamper("leash", "rim", "floor", stiffness=200.0, damping=3.0, free_length=0.05),
+        mg.forces.Bushing("mount", "ball.origin", "floor", stiffness=(10, 20, 30)),
     ]
     ball = mg.Body("ball", 2.0, (0.01, 0, 0), (0.01, 0.02, 0.015))
     model = mg.Model("ball", [ball], [mg.Floating("free", "ground", "ball")], points, [up], forces=forces)
@@ -247,10 +252,14 @@ def test_a_free_joint_transmits_nothing_beside_contact_friction_and_springs():
 
 def test_motors_on_a_joint_are_part_of_what_it_transmits():
     pendulum = mg.Model(
-        "pendulum", [mg.Body("bob", 2.0, (0, 0, -1.0), (0.1, 0.1, 0.1))],
+        "pendulum",
+        [mg.Body("bob", 2.0, (0, 0, -1.0), (0.1, 0.1, 0.1))],
         [mg.Revolute("pin", "ground", "bob", axis=(0, 1, 0))],
-        forces=[mg.Motor("m", "pin", mg.Constant(5.0)), mg.TorsionSpring("s", "pin", stiffness=7.0)],
-    )  # fmt: skip
+        forces=[
+            mg.forces.Motor("m", "pin", mg.functions.Constant(5.0)),
+            mg.forces.TorsionSpring("s", "pin", stiffness=7.0),
+        ],
+    )
     found = mg.joint_reactions(pendulum, [0.3], [1.0], tau=[0.4])
     assert found.of("pin")[1][1] == pytest.approx(5.0 - 7.0 * 0.3 + 0.4, rel=1e-12)
 
@@ -273,7 +282,7 @@ def test_along_a_motion(how):
         np.testing.assert_allclose(left, 0.0, atol=1e-10)
     if not how:
         np.testing.assert_allclose(found.of("B")[0][:, :2], -motion.multipliers, atol=1e-9)
-    R = mg.body_motion(model, motion.q).of("23").R
+    R = mg.kinematics.body_motion(model, motion.q).of("23").R
     turned = motion.reactions(axes="child").of("2")[0]
     np.testing.assert_allclose(turned, np.einsum("tij,ti->tj", R, found.of("2")[0]), atol=1e-12)
     with pytest.raises(mg.InputError, match="axes is 'body'"):
@@ -313,7 +322,7 @@ def test_drivers_work():
     model = mg.Model(
         "driven", [mg.Body("bob", 2.0, (0, 0, -1.0), (0.1, 0.1, 0.1))],
         [mg.Revolute("pin", "ground", "bob", axis=(0, 1, 0))],
-        constraints=[mg.Driver("drive", "pin", mg.Polynomial((0.0, 1.0, 2.0)))],
+        constraints=[mg.constraints.Driver("drive", "pin", mg.functions.Polynomial((0.0, 1.0, 2.0)))],
     )  # fmt: skip
     start = assemble(model)
     motion = simulate(model, start, duration=1.0, samples=401, formulation="index1", rtol=1e-11, atol=1e-11)
@@ -325,7 +334,7 @@ def test_drivers_work():
 
 
 def test_energy_of_springs_in_a_batch():
-    spring = mg.TorsionSpring("s", "pin", stiffness=7.0, free_angle=0.2)
+    spring = mg.forces.TorsionSpring("s", "pin", stiffness=7.0, free_angle=0.2)
     model = mg.Model(
         "sprung", [mg.Body("bob", 2.0, (0, 0, -1.0))], [mg.Revolute("pin", "ground", "bob", axis=(0, 1, 0))],
         forces=[spring],

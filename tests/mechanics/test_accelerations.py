@@ -54,7 +54,7 @@ def disturbed(model: mg.Model, state: mg.State) -> tuple[np.ndarray, np.ndarray,
     return q, state.v + rng.uniform(-0.3, 0.3, model.n_v), rng.uniform(-1, 1, model.n_v)
 
 
-def stacked(result: mg.ForwardDynamicsDerivatives, name: str) -> np.ndarray:
+def stacked(result: mg.results.ForwardDynamicsDerivatives, name: str) -> np.ndarray:
     """A block of a, then that of the multipliers."""
     parts = [result] if result.multipliers is None else [result, result.multipliers]
     return np.concatenate([getattr(part, name) for part in parts], axis=-2)
@@ -149,10 +149,17 @@ def twice_held() -> mg.Model:
     joints = [mg.Revolute("1", "ground", "a", axis=(0, 1, 0)), mg.Revolute("2", "a", "b", (0.8, 0, 0), axis=(0, 1, 0))]
     points = [mg.Point("P", "a", (0.7, 0, 0)), mg.Point("O", "ground", (0, 0, -0.7 * np.sin(0.4)))]
     return mg.Model(
-        "twice", bodies, joints, points, [mg.Vector("up", "ground", (0, 0, 1))],
-        constraints=[mg.PointInPlane("height", "P", "O", "up"), mg.Driver("angle", "1", mg.Constant(0.4))],
-        forces=[mg.JointSpring("spring", "2", 7.0, 0.5)],
-    )  # fmt: skip
+        "twice",
+        bodies,
+        joints,
+        points,
+        [mg.Vector("up", "ground", (0, 0, 1))],
+        constraints=[
+            mg.constraints.PointInPlane("height", "P", "O", "up"),
+            mg.constraints.Driver("angle", "1", mg.functions.Constant(0.4)),
+        ],
+        forces=[mg.forces.JointSpring("spring", "2", 7.0, 0.5)],
+    )
 
 
 def test_multipliers_of_least_norm_turn_with_the_rows() -> None:
@@ -160,7 +167,7 @@ def test_multipliers_of_least_norm_turn_with_the_rows() -> None:
     model = twice_held()
     q, v, tau = np.array([0.4, 0.9]), np.array([0.0, 1.3]), np.array([0.3, -0.2])
     D = mg.forward_dynamics_derivatives(model, q, v, tau, wrt=["b.mass", "P.position.x"])
-    lam, gamma = D.multipliers.lam, mg.constraint_terms(model, q).gamma
+    lam, gamma = D.multipliers.lam, mg.terms.constraint_terms(model, q).gamma
     assert np.linalg.matrix_rank(gamma) == 1
     np.testing.assert_allclose(lam[0] * gamma[1, 0], lam[1] * gamma[0, 0], rtol=1e-9)
     assert np.abs(lam).min() > 1.0
@@ -179,7 +186,7 @@ def test_multipliers_of_least_norm_turn_with_the_rows() -> None:
         assert relative_error(stacked(D, name), want) < 1e-9
     # the part that turning rows add, in closed form: d(gamma / gamma^2) of the force through the first hinge
     ratio = gamma[0, 0] / gamma[1, 0]
-    slope = mg.constraint_terms(model, q, np.array([1.0, 0.0])).rate_q[0, 0] / gamma[1, 0]
+    slope = mg.terms.constraint_terms(model, q, np.array([1.0, 0.0])).rate_q[0, 0] / gamma[1, 0]
     assert D.multipliers.dq[0, 0] - ratio * D.multipliers.dq[1, 0] == pytest.approx(slope * lam[1], rel=1e-9)
     assert abs(slope * lam[1]) > 0.1
 
@@ -191,7 +198,7 @@ def test_along_the_motion_of_an_overconstrained_loop() -> None:
     motion = mg.simulate(model, model.neutral(), duration=0.5 + 2 * h, samples=503, rtol=1e-12, atol=1e-12)
     q, v = motion.q[-5:], motion.v[-5:]
     a, lam = mg.forward_dynamics(model, q, v, return_multipliers=True)
-    assert np.linalg.matrix_rank(mg.constraint_terms(model, q[2]).gamma, tol=1e-9) == 4
+    assert np.linalg.matrix_rank(mg.terms.constraint_terms(model, q[2]).gamma, tol=1e-9) == 4
     D = mg.forward_dynamics_derivatives(model, q[2], v[2])
     for values, block in ((a, D), (lam, D.multipliers)):
         wanted = (8.0 * (values[3] - values[1]) - (values[4] - values[0])) / (12.0 * h)  # order h^4
@@ -220,7 +227,7 @@ def test_a_tree_of_bodies_keeps_its_way() -> None:
     )
     np.testing.assert_array_equal(D.dp, E.dp)
     assert D.multipliers is None
-    sprung = mg.Model("arm", model.bodies, model.joints, forces=[mg.JointSpring("s", model.joint_names[0], 0.0)])
+    sprung = mg.Model("arm", model.bodies, model.joints, forces=[mg.forces.JointSpring("s", model.joint_names[0], 0.0)])
     assert relative_error(mg.forward_dynamics(sprung, q, v, tau, method="recursive"), a) < 1e-12
 
 
@@ -245,12 +252,18 @@ def test_what_cannot_be_answered_says_why() -> None:
     loose = mg.Model(
         "loose", [mg.Body("a", 1.0, (1, 0, 0)), mg.Body("probe")],
         [mg.Revolute("1", "ground", "a", axis=(0, 1, 0)), mg.Revolute("tip", "a", "probe", axis=(0, 1, 0))],
-        forces=[mg.JointSpring("s", "1", 1.0)],
+        forces=[mg.forces.JointSpring("s", "1", 1.0)],
     )  # fmt: skip
-    with pytest.raises(mg.SingularMassMatrixError, match=r"at sample \d: .* 'tip' moves no inertia"):
+    with pytest.raises(mg.errors.SingularMassMatrixError, match=r"at sample \d: .* 'tip' moves no inertia"):
         mg.forward_dynamics(loose, [[0.1, 0.2]] * 2)
     held = mg.Model(
-        "held", loose.bodies, loose.joints, forces=loose.forces, constraints=[mg.Driver("d", "1", mg.Constant(0.1))]
+        "held",
+        loose.bodies,
+        loose.joints,
+        forces=loose.forces,
+        constraints=[mg.constraints.Driver("d", "1", mg.functions.Constant(0.1))],
     )
-    with pytest.raises(mg.SingularMassMatrixError, match="the state of model 'held' has no unique accelerations"):
+    with pytest.raises(
+        mg.errors.SingularMassMatrixError, match="the state of model 'held' has no unique accelerations"
+    ):
         mg.forward_dynamics(held, [0.1, 0.2])

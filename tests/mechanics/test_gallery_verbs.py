@@ -27,14 +27,14 @@ def start_of(name: str) -> tuple[mg.Model, np.ndarray, np.ndarray]:
 
 def free_directions(model: mg.Model, q: np.ndarray) -> np.ndarray:
     """Projection (n_v, n_v) on velocities that the constraints allow."""
-    gamma = mg.constraint_terms(model, q).gamma
+    gamma = mg.terms.constraint_terms(model, q).gamma
     return np.eye(model.n_v) - np.linalg.pinv(gamma, rcond=1e-9) @ gamma
 
 
 def along_constraints(model: mg.Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A direction of q and v in which constraints stay met at both levels; any direction of a tree."""
     rng = np.random.default_rng(5)
-    here, free = mg.constraint_terms(model, q, v), free_directions(model, q)
+    here, free = mg.terms.constraint_terms(model, q, v), free_directions(model, q)
     dq = free @ rng.uniform(-1, 1, model.n_v)
     held = np.linalg.pinv(here.gamma, rcond=1e-9) @ (here.rate_q @ dq)
     return dq, free @ rng.uniform(-1, 1, model.n_v) - held
@@ -50,9 +50,9 @@ def test_every_mechanism_through_every_verb(name: str) -> None:
     assert np.abs(a).max() > 0.1
 
     # the equations of motion and the constraints, by other functions; rounding grows with the largest of their terms
-    terms = mg.motion_terms(model, q, v, a, lam, tau=tau, loads=loads)
-    rest = mg.motion_terms(model, q, v, loads=loads, tau=tau).r
-    rows = mg.constraint_terms(model, q, v, a)
+    terms = mg.terms.motion_terms(model, q, v, a, lam, tau=tau, loads=loads)
+    rest = mg.terms.motion_terms(model, q, v, loads=loads, tau=tau).r
+    rows = mg.terms.constraint_terms(model, q, v, a)
     assert np.abs(rest).max() > 0.1
     size = max(1.0, np.abs(terms.M * a).max(), np.abs(rest).max(), np.abs(rows.gamma.T * lam).max(initial=0.0))
     assert np.abs(terms.r).max() < 1e-11 * size

@@ -15,8 +15,8 @@ def held_twice() -> mg.Model:
     bodies = [mg.Body(x, 1.0 + k, (0.3, 0.1, 0.2), (0.2, 0.3, 0.4)) for k, x in enumerate("abc")]
     parents = ("ground", "a", "b")
     joints = [mg.Revolute(f"h{k}", parents[k], "abc"[k], (0.4 * k, 0, 0), axis=(0, 1, 0)) for k in range(3)]
-    held = [mg.Driver(name, "h0", mg.Constant(0.4)) for name in ("once", "twice")]
-    return mg.Model("held", bodies, joints, constraints=[*held, mg.Gear("gear", "h1", "h2", 2.0)])
+    held = [mg.constraints.Driver(name, "h0", mg.functions.Constant(0.4)) for name in ("once", "twice")]
+    return mg.Model("held", bodies, joints, constraints=[*held, mg.constraints.Gear("gear", "h1", "h2", 2.0)])
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ def held_twice() -> mg.Model:
 def test_kinetic_energy_of_independent_rates(model, q, names) -> None:
     """Of velocities that another function finds from the same rates."""
     q = mg.assemble(model).q if q is None else q
-    names = names or mg.independent_coordinates(model, q)
+    names = names or mg.kinematics.independent_coordinates(model, q)
     z = np.random.default_rng(3).uniform(0.5, 1.5, len(names))
-    v = mg.solve_velocities(model, q, dict(zip(names, z, strict=True)))
+    v = mg.kinematics.solve_velocities(model, q, dict(zip(names, z, strict=True)))
     v = v.v if isinstance(v, mg.State) else v
     M, reduced = mg.mass_matrix(model, q).dense(), mg.mass_matrix(model, q, independent=names)
     assert M.shape == (model.n_v, model.n_v)

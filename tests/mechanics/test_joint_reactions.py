@@ -15,7 +15,7 @@ from mechgrad.mechanics.reactions import least_norm
 
 def driven_motion(model: mg.Model, state: mg.State, at: dict[str, float]) -> np.ndarray:
     """Accelerations that meet the constraints and are not those that forces alone would give."""
-    return np.asarray(mg.solve_accelerations(model, state.q, state.v, at))
+    return np.asarray(mg.kinematics.solve_accelerations(model, state.q, state.v, at))
 
 
 def five_bar_motion() -> tuple[mg.Model, np.ndarray, np.ndarray, np.ndarray]:
@@ -24,7 +24,7 @@ def five_bar_motion() -> tuple[mg.Model, np.ndarray, np.ndarray, np.ndarray]:
     return model, state.q, state.v, driven_motion(model, state, {"A": 3.0, "1": -2.0})
 
 
-def hinge_torques(model: mg.Model, found: mg.JointReactions) -> np.ndarray:
+def hinge_torques(model: mg.Model, found: mg.results.JointReactions) -> np.ndarray:
     """What the hinges of the tree do along their own axes, z: forces of springs between points are not in there."""
     return np.array([found.of(name)[1][2] for name in model.v_names])
 
@@ -38,7 +38,7 @@ def test_joints_of_a_given_motion_drive_it_with_the_least_torques() -> None:
     assert np.abs(tau).max() > 1.0
     assert relative_error(mg.forward_dynamics(model, q, v, tau, loads=loads), a) < 1e-11
     # others that drive the same differ by Gamma^T y, so that the least ones have no part in it
-    assert np.abs(mg.constraint_terms(model, q).gamma @ tau).max() < 1e-11
+    assert np.abs(mg.terms.constraint_terms(model, q).gamma @ tau).max() < 1e-11
     np.testing.assert_allclose(found.of("B")[1], 0.0, atol=1e-11)  # cut: it has no coordinate to drive
     again = mg.joint_reactions(model, q, v, tau=tau, loads=loads)
     assert again.names == found.names == model.joint_names
@@ -62,10 +62,10 @@ def test_a_tree_with_springs_carries_them_besides_its_motion() -> None:
     tree = random_tree(3, 5, massless=0.0)
     first, last = tree.bodies[1].name, tree.bodies[-1].name
     points = [mg.Point("P", first, (0.1, 0.2, -0.3)), mg.Point("Q", last, (-0.2, 0.1, 0.4))]
-    spring = mg.SpringDamper("spring", "P", "Q", 30.0, 2.0, 0.3)
+    spring = mg.forces.SpringDamper("spring", "P", "Q", 30.0, 2.0, 0.3)
     model = mg.Model("sprung", tree.bodies, tree.joints, points, gravity=tree.gravity, forces=[spring])
     q, v, a = random_state(tree, 3, 4)
-    ends = mg.marker_motion(model, ["P", "Q"], q, v)
+    ends = mg.kinematics.marker_motion(model, ["P", "Q"], q, v)
     gap, rate = (x[:, 0] - x[:, 1] for x in (ends.position, ends.velocity))
     length = np.linalg.norm(gap, axis=1, keepdims=True)
     pull = (30.0 * (length - 0.3) + 2.0 * np.sum(gap * rate, axis=1, keepdims=True) / length) * gap / length

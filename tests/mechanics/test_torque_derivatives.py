@@ -224,7 +224,7 @@ def test_a_tree_with_springs():
         return mg.inverse_dynamics(model, q, v, a, t=t, loads=loads)
 
     D = mg.inverse_dynamics_derivatives(model, q, v, a, t=t, loads=loads, wrt=wrt)
-    assert isinstance(D, mg.InverseDynamicsDerivatives)
+    assert isinstance(D, mg.results.InverseDynamicsDerivatives)
     np.testing.assert_allclose(D.tau, torques(), rtol=1e-13)
     bare = tree_derivatives(model.open_tree(), q, v, a, loads=loads)
     for block, wanted, tree in (

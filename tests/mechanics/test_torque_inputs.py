@@ -39,7 +39,7 @@ def test_states_that_miss_constraints_are_named(verb, level, text):
 
 def test_how_much_is_missed_is_told():
     q = STATE[0] + [0, 1e-3, 0, 0]
-    miss = np.abs(mg.constraint_terms(MODEL, q).value).max()
+    miss = np.abs(mg.terms.constraint_terms(MODEL, q).value).max()
     with pytest.raises(AssemblyError, match=f"its value is {miss:.3g}, which should be 0"):
         mg.inverse_dynamics(MODEL, q)
 
@@ -60,7 +60,7 @@ def test_freedoms_that_nothing_drives(verb, driven):
     assert "model 'five-bar' has 2 independent coordinate(s)" in text
     assert f"({', '.join(driven) or 'none'}) act on {len(driven)} of them" in text
     # the direction by itself: allowed by the constraints, at rest where driven
-    Gamma = mg.constraint_terms(MODEL, STATE[0]).gamma
+    Gamma = mg.terms.constraint_terms(MODEL, STATE[0]).gamma
     held = np.eye(4)[[MODEL.v_names.index(name) for name in driven]]
     _, s, Vt = np.linalg.svd(np.vstack([Gamma, held]))
     idle = np.abs(Vt[int((s > 1e-9).sum()) :]).max(axis=0)
@@ -155,7 +155,7 @@ def test_coordinates_are_chosen_for_all_states():
     states = np.array(
         [mg.assemble(MODEL, at, guess=five_bar_start()).q for at in ({"A": -2.3, "3": 0.0}, {"A": -2.3, "2": 0.0})]
     )
-    freedoms = [np.linalg.svd(mg.constraint_terms(MODEL, q).gamma)[2][2:].T for q in states]
+    freedoms = [np.linalg.svd(mg.terms.constraint_terms(MODEL, q).gamma)[2][2:].T for q in states]
 
     def worst(names):
         rows = [MODEL.v_names.index(name) for name in names]
@@ -221,7 +221,7 @@ def test_the_guess_decides_between_two_ways():
 
 def test_points_may_be_named():
     q, v, a = STATE
-    motion = mg.marker_motion(MODEL, ["P2"], q, v, a)
+    motion = mg.kinematics.marker_motion(MODEL, ["P2"], q, v, a)
     z, zd, zdd = (
         {f"P2.{axis}": float(getattr(motion, level)[0, k]) for k, axis in enumerate("xy")}
         for level in ("position", "velocity", "acceleration")

@@ -39,7 +39,7 @@ def test_torques_are_those_that_forward_dynamics_turns_into_the_motion(case, whi
 def test_torques_do_the_work_of_what_they_balance(case):
     q, v, a = case.state()
     tau = mg.inverse_dynamics(case.model, q, v, a, driven=case.more, t=case.t)
-    r = mg.motion_terms(case.model, q, v, a, t=case.t).r
+    r = mg.terms.motion_terms(case.model, q, v, a, t=case.t).r
     assert abs(r @ v) > 1e-2
     assert tau @ v == pytest.approx(r @ v, abs=1e-12 * np.abs(r * v).sum())
     assert abs(r @ v - tree_torques(case.model.open_tree(), q, v, a) @ v) > 1e-2 or not case.model.forces
@@ -48,7 +48,10 @@ def test_torques_do_the_work_of_what_they_balance(case):
 def test_more_drives_than_freedoms_share_with_the_smallest_squares(case):
     """The projected equations by NumPy: pinv gives the solution of least norm."""
     q, v, a = case.state()
-    r, Gamma = (mg.motion_terms(case.model, q, v, a, t=case.t).r, mg.constraint_terms(case.model, q, t=case.t).gamma)
+    r, Gamma = (
+        mg.terms.motion_terms(case.model, q, v, a, t=case.t).r,
+        mg.terms.constraint_terms(case.model, q, t=case.t).gamma,
+    )
     R = null_space(Gamma)
     for driven in (case.more, list(case.model.v_names)):
         used = columns(case.model, driven)
@@ -66,11 +69,14 @@ def test_more_drives_than_freedoms_share_with_the_smallest_squares(case):
 def test_multipliers_close_the_equations_of_motion(case):
     q, v, a = case.state()
     tau, lam = mg.inverse_dynamics(case.model, q, v, a, driven=case.driven, t=case.t, return_multipliers=True)
-    r, Gamma = (mg.motion_terms(case.model, q, v, a, t=case.t).r, mg.constraint_terms(case.model, q, t=case.t).gamma)
+    r, Gamma = (
+        mg.terms.motion_terms(case.model, q, v, a, t=case.t).r,
+        mg.terms.constraint_terms(case.model, q, t=case.t).gamma,
+    )
     assert np.abs(Gamma.T @ lam).max() > 0.05
     np.testing.assert_allclose(tau - Gamma.T @ lam, r, atol=1e-12 * np.abs(r).max() + 1e-13 * np.abs(lam).max())
     # no row depends on another here: these are the multipliers of forward dynamics
-    _, wanted = mg.state_accelerations(case.model, q, v, t=case.t, tau=tau)
+    _, wanted = mg.forward_dynamics(case.model, q, v, t=case.t, tau=tau, return_multipliers=True)
     np.testing.assert_allclose(lam, wanted, atol=1e-9 * np.abs(wanted).max())
 
 
@@ -86,14 +92,17 @@ def test_a_simulated_motion_gives_its_torques_back():
 
 def test_drivers_push_with_these_torques():
     """The same motion prescribed by drivers: their multipliers, reversed, are the torques."""
-    drives = {"A": mg.Harmonic(0.2, frequency=0.6, offset=-2.3), "2": mg.Polynomial((1.1, 0.3, -0.8))}
+    drives = {
+        "A": mg.functions.Harmonic(0.2, frequency=0.6, offset=-2.3),
+        "2": mg.functions.Polynomial((1.1, 0.3, -0.8)),
+    }
     free = five_bar()
     model = mg.Model(
         "driven", free.bodies, free.joints, free.points, gravity=free.gravity, forces=free.forces, cut=free.cut,
-        constraints=[mg.Driver(f"drive {name}", name, f) for name, f in drives.items()],
+        constraints=[mg.constraints.Driver(f"drive {name}", name, f) for name, f in drives.items()],
     )  # fmt: skip
     motion = mg.kinematic_motion(model, TIMES, guess=five_bar_start())
-    a, lam = mg.state_accelerations(model, motion.q, motion.v, t=TIMES)
+    a, lam = mg.forward_dynamics(model, motion.q, motion.v, t=TIMES, return_multipliers=True)
     np.testing.assert_allclose(a, motion.a, atol=1e-8)
     tau = mg.inverse_dynamics(free, motion.q, motion.v, motion.a, driven=["A", "2"])
     assert np.ptp(tau[:, [0, 2]], axis=0).min() > 1.0
@@ -113,7 +122,7 @@ def test_drivers_push_with_these_torques():
 
 def test_legs_of_a_platform_push_as_the_guided_motion_says():
     legs = [f"leg {k}" for k in range(6)]
-    at = {name: mg.Polynomial((0.02 * (-1) ** k, 0.1 - 0.04 * k, 0.3 * k)) for k, name in enumerate(legs)}
+    at = {name: mg.functions.Polynomial((0.02 * (-1) ** k, 0.1 - 0.04 * k, 0.3 * k)) for k, name in enumerate(legs)}
     model = stewart()
     motion = mg.kinematic_motion(model, TIMES, at)
     wanted = motion.driving()
@@ -138,7 +147,7 @@ def test_a_linkage_with_a_row_too_many(miss):
     tau, lam = mg.inverse_dynamics(model, q, v, a, driven=["A"], return_multipliers=True, tolerance=1e-4)
     assert tau[0] == pytest.approx(wanted, rel=1e-11 + 100 * miss)
     if not miss:
-        Gamma = mg.constraint_terms(model, q).gamma
+        Gamma = mg.terms.constraint_terms(model, q).gamma
         assert np.linalg.svd(Gamma)[1][-1] < 1e-12  # five rows, rank four
         left = null_space(Gamma.T, rcond=1e-9)
         assert left.shape[1] == 1
@@ -165,10 +174,10 @@ def test_a_tree_with_springs_there_and_back():
     q, v, tau = (rng.normal(size=(7, 2)) for _ in range(3))
     t = np.linspace(0.0, 0.6, 7)
     for k in range(7):
-        a, _ = mg.state_accelerations(model, q[k], v[k], t=t[k], tau=tau[k])
+        a, _ = mg.forward_dynamics(model, q[k], v[k], t=t[k], tau=tau[k], return_multipliers=True)
         np.testing.assert_allclose(mg.inverse_dynamics(model, q[k], v[k], a, t=t[k]), tau[k], atol=1e-11)
         assert np.abs(tree_torques(model.open_tree(), q[k], v[k], a) - tau[k]).max() > 0.5  # springs are felt
-    motion = mg.simulate(model, q[0], v[0], duration=0.2, step=1e-3, tau=tau[0])
+    motion = mg.simulate(model, mg.state(model, q[0], v[0]), duration=0.2, step=1e-3, tau=tau[0])
     found = mg.inverse_dynamics(model, motion.q, motion.v, motion.a, t=motion.t)
     np.testing.assert_allclose(found, np.tile(tau[0], (len(motion.t), 1)), atol=1e-5)
 

@@ -35,7 +35,7 @@ class Case:
         model = changes.get("model", self.model)
         z, zd, zdd = (changes.get(name, getattr(self, name)) for name in ("z", "zd", "zdd"))
         found = mg.assemble(model, z, zd, guess=self.guess, time=self.t)
-        return found.q, found.v, mg.solve_accelerations(model, found.q, found.v, zdd, self.t)
+        return found.q, found.v, mg.kinematics.solve_accelerations(model, found.q, found.v, zdd, self.t)
 
     def torques(self, driven=None, **changes):
         """By forward dynamics alone: accelerations are linear in torques; the smallest torques that reach those of z.
@@ -48,7 +48,7 @@ class Case:
         rows = [model.v_names.index(name) for name in self.zd]
 
         def accelerations(tau):
-            return mg.state_accelerations(model, q, v, t=self.t, tau=tau, loads=loads)[0][rows]
+            return mg.forward_dynamics(model, q, v, t=self.t, tau=tau, loads=loads)[rows]
 
         still = accelerations(np.zeros(model.n_v))
         S = np.stack([accelerations(e) - still for e in np.eye(model.n_v)[columns]], axis=1)
@@ -139,8 +139,8 @@ def _wheel() -> Case:
         "rolling wheel", bodies, joints,
         [mg.Point("post", "ground", (1.0, 0.4, 0.3)), mg.Point("P", "fork", (0, 0, 0.4))],
         [mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axle", "wheel", (0, 1, 0))],
-        constraints=[mg.Rolling("rolls", "wheel.origin", radius, "up", kind="wheel", axis="axle")],
-        forces=[mg.SpringDamper("spring", "P", "post", 30.0, 2.0, 0.2)],
+        constraints=[mg.constraints.Rolling("rolls", "wheel.origin", radius, "up", kind="wheel", axis="axle")],
+        forces=[mg.forces.SpringDamper("spring", "P", "post", 30.0, 2.0, 0.2)],
     )  # fmt: skip
     z = {"plane.x": 0.2, "plane.y": -0.1, "plane.angle": 0.4, "spin": 0.7}
     zd, zdd = {"plane.angle": 0.9, "spin": 2.0}, {"plane.angle": -1.5, "spin": 3.0}
@@ -176,7 +176,7 @@ def closed_twice(variables=()):
     points = [*m.points, mg.Point("end", "3B", (np.sqrt(2.0), 0, 0))]
     return mg.Model(
         "twice", m.bodies, m.joints, points, gravity=m.gravity, forces=m.forces, variables=variables,
-        constraints=[mg.SamePoint("again", "end", "PB")],
+        constraints=[mg.constraints.SamePoint("again", "end", "PB")],
     )  # fmt: skip
 
 
@@ -185,9 +185,11 @@ def sprung_pendulum():
     m = double_pendulum()
     points = [*m.points, mg.Point("wall", "ground", (1.0, 0.3, 0.4))]
     forces = [
-        mg.SpringDamper("line", "tip", "wall", stiffness=40.0, damping=3.0, free_length=0.5),
-        mg.JointSpring("knee", "elbow", stiffness=7.0, damping=0.4, free=0.3),
-        mg.Motor("motor", "shoulder", mg.Polynomial((1.0, 5.0))),
-        mg.UserForce("stiffens", [mg.Coordinate("elbow")], lambda t, g, gd: (1.0 + 20.0 * t) * (g + 0.5 * g**3)),
+        mg.forces.SpringDamper("line", "tip", "wall", stiffness=40.0, damping=3.0, free_length=0.5),
+        mg.forces.JointSpring("knee", "elbow", stiffness=7.0, damping=0.4, free=0.3),
+        mg.forces.Motor("motor", "shoulder", mg.functions.Polynomial((1.0, 5.0))),
+        mg.forces.UserForce(
+            "stiffens", [mg.forces.Coordinate("elbow")], lambda t, g, gd: (1.0 + 20.0 * t) * (g + 0.5 * g**3)
+        ),
     ]
     return mg.Model("sprung", m.bodies, m.joints, points, gravity=m.gravity, forces=forces)

@@ -63,7 +63,7 @@ def test_directions_of_markers(size: float) -> None:
         model = mg.Model(
             "ball", [mg.Body("b", 1.0, inertia=(1, 1, 1))], [mg.Prismatic("z", "ground", "b")],
             [mg.Point("c", "b")], [mg.Vector("n", "ground", (0, 0, s))],
-            forces=[mg.SphereContact("floor", "c", 0.1, "ground.origin", "n", 1e4)],
+            forces=[mg.forces.SphereContact("floor", "c", 0.1, "ground.origin", "n", 1e4)],
         )  # fmt: skip
         return float(mg.forward_dynamics(model, [0.05])[0])
 
@@ -140,12 +140,12 @@ def test_large_numbers_that_do_not_overflow() -> None:
 
 def test_points_that_overflow_are_refused_by_name() -> None:
     far = mg.Point("far", "bob", (0, 1e200, 0))
-    spring = mg.SpringDamper("spring", "far", "ground.origin", 1.0)
+    spring = mg.forces.SpringDamper("spring", "far", "ground.origin", 1.0)
     base = arm()
     model = mg.Model("arm", base.bodies, base.joints, [far], gravity=base.gravity)
     sprung = mg.Model("arm", base.bodies, base.joints, [far], gravity=base.gravity, forces=[spring])
     for ask in (
-        lambda: mg.marker_motion(model, ["far"], [0.1, 0.2]),
+        lambda: mg.kinematics.marker_motion(model, ["far"], [0.1, 0.2]),
         lambda: mg.forward_dynamics(sprung, [0.1, 0.2]),
     ):
         with pytest.raises(mg.ModelError, match=r"far\.position\.y = 1e\+200 m is too large"):

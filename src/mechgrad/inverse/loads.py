@@ -45,7 +45,7 @@ class Load:
         For derivatives: paths `name.force.x`, `name.torque.y`, `name.point.z`. Default "load.0", "load.1", ... by
         position.
 
-    >>> foot = Load("foot", force=(0, 0, 400), point=(-0.05, 0, 0))
+    >>> attachment = Load("attachment", force=(0, 0, 400), point=(-0.05, 0, 0))
     """
 
     body: str

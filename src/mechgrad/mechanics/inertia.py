@@ -80,7 +80,7 @@ def _allowed(equations: Equations, q: Array, names: tuple[str, ...]) -> Array:
         raise InputError(
             f"independent has {len(names)} names ({', '.join(names) or 'none'}), which fix {together - rank} of the "
             f"{freedoms} freedoms of model {model.name!r} here. Give as many names as freedoms, such as those of "
-            "mg.independent_coordinates(model, q)."
+            "mg.kinematics.independent_coordinates(model, q)."
         )
     # rows that depend on others are left out; the rest is regular, and complex steps pass through it
     kept = _independent_rows(unit[:m], rank)

@@ -75,7 +75,7 @@ def _follow(
     """q, v, a (nt, n) of all instants."""
     held = find_values(model, q)
     values = _table(held, len(t))
-    first = assemble(model, dict(zip(held, values[0], strict=True)), guess=guess, time=float(t[0]), tolerance=TOLERANCE)
+    first = assemble(model, dict(zip(held, values[0], strict=True)), guess=guess, t=float(t[0]), tolerance=TOLERANCE)
     path = _Path(model, Equations.of(model, (quantity for quantity, _ in held.values()), first.q, values))
     path.check_determined(first.q, float(t[0]))
     given = find_values(model, v, rate=True)

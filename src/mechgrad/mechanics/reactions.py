@@ -1,9 +1,9 @@
 """What every joint of any mechanism transmits, in trees and in closed loops.
 
-Cut joints transmit what the multipliers of their closure rows say, at the feet of those rows; tree joints what
+Cut joints transmit what the multipliers of their closure rows say, at the attachments of those rows; tree joints what
 everything beyond them needs, with the forces of all rows (closures, constraints, force elements) as loads on bodies:
 
-    cut joint     (f, m) = -sum over its rows of  lam (g, x cross g)      feet on the child
+    cut joint     (f, m) = -sum over its rows of  lam (g, x cross g)      attachments on the child
     tree joint    `inverse.reactions` with the loads  -y (g, x cross g)   of all rows y on all bodies beyond
 """
 
@@ -188,12 +188,13 @@ def _check_motion(system: System, rows: RowValues, v: Array, a: Array) -> None:
     """Raise unless a given motion meets the constraints at all levels."""
     m, h = system.n_constraints, system.n_holonomic
     J = np.abs(rows.J[:, :m].real)
+    does = "mg.kinematics.solve_{} does that"
     levels = (
         ("value", rows.values[:, :h], np.ones((len(v), h)), "mg.assemble finds coordinates that meet it"),
-        ("rate", rows.rates[:, :m], 1.0 + np.einsum("tkj,tj->tk", J, np.abs(v.real)), "mg.solve_velocities does that"),
+        ("rate", rows.rates[:, :m], 1.0 + np.einsum("tkj,tj->tk", J, np.abs(v.real)), does.format("velocities")),
         (
             "second rate", rows.seconds[:, :m], 1.0 + np.einsum("tkj,tj->tk", J, np.abs(a.real)),
-            "mg.solve_accelerations does that; give tau, such as tau=0, where forces are to decide the motion",
+            does.format("accelerations") + "; give tau, such as tau=0, where forces are to decide the motion",
         ),
     )  # fmt: skip
     for what, found, size, help_ in levels:

@@ -28,8 +28,8 @@ TOLERANCE = 1e-6  # of the terms of a row, at least 1: what states may miss thei
 
 _ADVICE = {
     "value": "Take the q of mg.assemble(model, at={...}, guess=q).",
-    "rate": "Take v from mg.solve_velocities(model, q, {...}).",
-    "second rate": "Take a from mg.solve_accelerations(model, q, v, {...}).",
+    "rate": "Take v from mg.kinematics.solve_velocities(model, q, {...}).",
+    "second rate": "Take a from mg.kinematics.solve_accelerations(model, q, v, {...}).",
 }
 
 

@@ -76,7 +76,7 @@ class InPlane:
 
     With that vector shared by their bodies it is a Planar joint; otherwise a `PointInPlane` constraint.
 
-    >>> InPlane("foot of cup", "corner of table", "up").vector
+    >>> InPlane("attachment of cup", "corner of table", "up").vector
     'up'
     """
 

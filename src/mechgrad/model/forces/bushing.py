@@ -44,8 +44,8 @@ class Bushing(Force):
 
     Damping must not be negative.
 
-    >>> Bushing("mount", "engine foot", "frame pad", stiffness=(1e5, 1e5, 3e5), damping=(50, 50, 50))
-    Bushing('mount', 'engine foot', 'frame pad', stiffness=(100000, 100000, 300000), damping=(50, 50, 50))
+    >>> Bushing("mount", "engine attachment", "frame pad", stiffness=(1e5, 1e5, 3e5), damping=(50, 50, 50))
+    Bushing('mount', 'engine attachment', 'frame pad', stiffness=(100000, 100000, 300000), damping=(50, 50, 50))
     """
 
     type_name: ClassVar[str] = "bushing"
