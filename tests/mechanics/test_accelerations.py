@@ -22,7 +22,7 @@ def linkage() -> tuple[mg.Model, mg.State, list[str]]:
 
 def ram() -> tuple[mg.Model, mg.State, list[str]]:
     model = timed.ram()
-    return model, mg.assemble(model, {"A": 0.4}, {"A": 0.3}, time=TIME), ["drive.function.amplitude", "B.origin.x"]
+    return model, mg.assemble(model, {"A": 0.4}, {"A": 0.3}, t=TIME), ["drive.function.amplitude", "B.origin.x"]
 
 
 def rolling() -> tuple[mg.Model, mg.State, list[str]]:

@@ -34,7 +34,7 @@ class Case:
         """q, v, a by assembly, with other numbers where these are given, real or complex."""
         model = changes.get("model", self.model)
         z, zd, zdd = (changes.get(name, getattr(self, name)) for name in ("z", "zd", "zdd"))
-        found = mg.assemble(model, z, zd, guess=self.guess, time=self.t)
+        found = mg.assemble(model, z, zd, guess=self.guess, t=self.t)
         return found.q, found.v, mg.kinematics.solve_accelerations(model, found.q, found.v, zdd, self.t)
 
     def torques(self, driven=None, **changes):
