@@ -257,8 +257,8 @@ def test_energy_is_that_of_the_reference():
 
 
 def test_unknown_names_and_wrong_choices():
-    with pytest.raises(UnknownNameError, match="'index-1'"):
-        moved("index-1", "rk4", 1e-3)
+    with pytest.raises(UnknownNameError, match="'index-2'"):
+        moved("index-2", "rk4", 1e-3)
     with pytest.raises(UnknownNameError, match="reference 'centre'"):
         moved("ali3p", "hht", 1e-3, reference="centre")
     with pytest.raises(InputError, match="ALI3-P has no explicit form"):

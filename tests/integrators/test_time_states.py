@@ -307,6 +307,11 @@ COVERED = {
     "heavy_top_height": ("gallery/test_hard.py", "test_the_heavy_top_nods_as_lagrange_found"),
     "assemble": (HERE, "test_assembly"),
     "state": (HERE, "test_a_state_that_is_given_has_its_time"),
+    "inverse_dynamics": (
+        "mechanics/test_torques.py",
+        "test_torques_are_those_that_forward_dynamics_turns_into_the_motion",
+    ),
+    "inverse_dynamics_derivatives": ("mechanics/test_torque_derivatives.py", "test_by_parameters"),
     "solve_velocities": (HERE, "test_assembly"),
     "solve_accelerations": (HERE, "test_assembly"),
     "velocities_from_points": (HERE, "test_assembly"),

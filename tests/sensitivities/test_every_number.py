@@ -55,7 +55,7 @@ def moved(case, way):
     how = {"samples": 3} if scheme == "dop853" else {"step": case.step}
     return mg.simulate(
         case.model,
-        mg.state(case.model, case.start, case.v0),
+        case.start if case.v0 is None else mg.state(case.model, case.start, case.v0),
         duration=STEPS * case.step,
         formulation=formulation,
         scheme=scheme,

@@ -92,8 +92,8 @@ def influential(exact):
 
 
 def check(model, start, wrt, goals, tolerance=1e-9, all_act=True, **options):
-    begin = start if isinstance(start, tuple) else (start,)
-    motion = mg.simulate(model, mg.state(model, *begin), duration=DURATION, step=STEP, **options)
+    begin = mg.state(model, *start) if isinstance(start, tuple) else start
+    motion = mg.simulate(model, begin, duration=DURATION, step=STEP, **options)
     exact = mg.gradient(motion, goals, wrt, method="complex")
     if all_act:
         influential(exact)

@@ -77,7 +77,7 @@ def test_every_measure_over_time(make: Any) -> None:
         others.append((repeated_guided if is_guided else repeated)(motion, parameters, values))
     for measure in [*KINEMATIC, *([] if is_guided else FORCED)]:
         mine = found.of(measure)
-        moments = [GuidedCase.of(x).moments() if is_guided else samples_of(x) for x in others]
+        moments = [GuidedCase.of(x).samples() if is_guided else samples_of(x) for x in others]
         true = np.stack([np.asarray(measure.values(at)).imag / STEP for at in moments], axis=-1)
         assert mine.shape == true.shape
         size = np.abs(true).max()

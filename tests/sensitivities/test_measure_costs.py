@@ -28,8 +28,8 @@ def motion_of(name):
             "ball in the tree": lambda: mechanisms.spatial_slider_crank("slide"),
             "tree": mechanisms.forced_tree,
         }[name]()
-        start, v0 = start if isinstance(start, tuple) else (start, None)
-        MADE[name] = mg.simulate(model, mg.state(model, start, v0), duration=0.004, step=1e-3)
+        begin = mg.state(model, *start) if isinstance(start, tuple) else start
+        MADE[name] = mg.simulate(model, begin, duration=0.004, step=1e-3)
     return MADE[name]
 
 

@@ -270,7 +270,7 @@ def test_the_start_depends_on_the_driver_at_its_time() -> None:
         assert parameters.start.values()[f"start.{kind}.A"] == pytest.approx(value, abs=1e-12)
     values = parameters.values() + 0.01
     model, _, forces, numbers = parameters.changed(values)
-    again, _ = parameters.start.again(model, numbers, forces)
+    again = parameters.start.again(model, numbers, forces)
     p = dict(zip(parameters.names, values, strict=True))
     there = timed.ram_state(p, T0, *timed.ram_start(p))
     assert again.t == T0

@@ -140,7 +140,7 @@ def inverse_dynamics(
     >>> pin = Revolute("pin", "ground", "bob", axis=(0, 1, 0))
     >>> inverse_dynamics(Model("pendulum", [bob], [pin]), [np.pi / 2])
     array([19.62])
-    >>> sprung = Model("sprung", [bob], [pin], forces=[JointSpring("spring", "pin", 5.0)])
+    >>> sprung = Model("sprung", [bob], [pin], forces=[mg.forces.JointSpring("spring", "pin", 5.0)])
     >>> inverse_dynamics(sprung, [np.pi / 2]).round(4)
     array([27.474])
 
