@@ -98,6 +98,39 @@ def test_where_rounding_rules_it_says_so():
         )
 
 
+def test_a_stop_behind_the_fold_says_so_too():
+    linkage = Linkage(98376, "kite at the crank", 3, True, True, False)
+    start, end = mg.state(linkage.model, linkage.q, linkage.v), 0.9 * linkage.duration
+    with pytest.warns(ToleranceWarning, match="times its tolerance"):
+        motion = mg.simulate(
+            linkage.model, start, linkage.duration, rtol=1e-13, atol=1e-13, stop=lambda t, q, v: t - end
+        )
+    assert motion.ended == "stop"
+    assert motion.trace.fold is not None
+
+
+def test_a_body_that_tumbles_beside_goes_on_tumbling():
+    """Euler parameters in a step across: a free body in the same model moves as it does alone."""
+    linkage = Linkage(1, "folds crossed", 1, True, False, False)
+    bare, body = linkage.model, mg.Body("stone", 1.0, inertia=(0.1, 0.2, 0.25))
+    both = mg.Model(
+        "both", [*bare.bodies, body], [*bare.joints, mg.Floating("free", "ground", "stone")], bare.points, bare.vectors,
+        bare.gravity, forces=bare.forces, cut=[joint.name for joint in bare.cut_joints],
+    )  # fmt: skip
+    alone = mg.Model("alone", [body], [mg.Floating("free", "ground", "stone")], gravity=bare.gravity)
+    q, v = both.neutral(), np.r_[linkage.v, 0.3, -0.2, 0.1, 3.0, 5.0, 0.4]
+    q[: bare.n_q] = linkage.q
+    how = {"rtol": 1e-10, "atol": 1e-10, "samples": 31}
+    together = mg.simulate(both, mg.state(both, q, v), linkage.duration, **how)
+    assert together.trace.fold == pytest.approx(linkage.folds_at, abs=0.01)
+    apart = mg.simulate(alone, mg.state(alone, alone.neutral(), v[bare.n_v :]), linkage.duration, **how)
+    assert np.abs(apart.q[-1] - apart.q[0]).max() > 0.1
+    assert np.abs(together.q[:, bare.n_q :] - apart.q).max() < 1e-8
+    assert np.abs(together.v[:, bare.n_v :] - apart.v).max() < 1e-7
+    wrong = np.abs(together.markers(linkage.names).position[:, :, :2] - linkage.directions(together.t)).max()
+    assert wrong < 1e-8
+
+
 def test_in_parts_it_is_the_same_motion():
     """Whether a march is interrupted for a stop condition or not."""
     linkage = Linkage(1, "folds crossed", 1, True, False, False)

@@ -64,6 +64,8 @@ def test_an_equilibrium_starts_a_motion_that_rests():
         (lambda: mg.state(PENDULUM, [0.3], {"pin": 2.0}), "v has shape"),
         (lambda: mg.state(PENDULUM, [0.3, 0.4]), "q has shape"),
         (lambda: mg.state(PENDULUM, [[0.3], [0.4]], [[1.0]]), "q has 2 starts and v 1"),
+        (lambda: mg.state(PENDULUM, [0.3], t=float("nan")), "t is nan"),
+        (lambda: mg.simulate(PENDULUM, [float("nan")], 1.0), "q of 'pin' is nan"),
         (lambda: mg.simulate(PENDULUM, {"pni": 0.3}, 1.0), "pni"),
         (lambda: mg.simulate(PENDULUM, None, 1.0), "q has shape"),
     ],
@@ -76,3 +78,10 @@ def test_starts_that_are_none(make, message):
 def test_no_duration_is_taken_for_granted():
     with pytest.raises(TypeError, match="duration"):
         mg.simulate(PENDULUM, [0.3])
+
+
+def test_a_state_is_a_copy():
+    q, v = np.array([0.3]), np.array([1.0])
+    start = mg.state(PENDULUM, q, v)
+    q[0] = v[0] = 9.0
+    assert (start.q[0], start.v[0]) == (0.3, 1.0)

@@ -145,6 +145,7 @@ def adaptive(job: Job) -> Trajectory:
         )
         done, steps, rejected, events = done + got, steps + s, rejected + r, np.append(events, switches)
         if reason != DONE:
+            _tell(job, ranks)
             reason = job.why(reason, choosing, at)
             if reason == CHANGE_POINT:  # noticed when it had been passed
                 done = max(1, done - 1)
@@ -158,6 +159,7 @@ def adaptive(job: Job) -> Trajectory:
             crossed = crossing(job.stop, t[first:done], Q[first:done], V[first:done])
             if crossed is not None:
                 k = first + crossed
+                _tell(job, ranks)
                 trace = _trace(job, choosing, ranks)
                 return stopped(job, t, Q, V, k, _from(job, Q[k], t[k]), steps, rejected, events, trace)
         job.report(last / (samples - 1), t[last])

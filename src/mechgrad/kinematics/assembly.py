@@ -96,9 +96,8 @@ def state(model: Model, q: ArrayLike, v: ArrayLike | None = None, *, t: float = 
     >>> state(pendulum, [0.5], [2.0])
     State of 'pendulum' at t = 0 s: 1 coordinates as given. Next: .q, .v, simulate(model, state), gradient(...)
     """
-    coordinates = np.asarray(q)
-    still = np.zeros((*coordinates.shape[:-1], model.n_v))
-    velocities = still if v is None else np.asarray(v)
+    coordinates = np.array(q)  # copies: a state does not change with what it was made of
+    velocities = np.zeros((*coordinates.shape[:-1], model.n_v)) if v is None else np.array(v)
     for name, x, n in (("q", coordinates, model.n_q), ("v", velocities, model.n_v)):
         if x.dtype.kind not in "fciu" or x.ndim not in (1, 2) or x.shape[-1] != n or x.ndim != coordinates.ndim:
             raise InputError(
@@ -106,6 +105,8 @@ def state(model: Model, q: ArrayLike, v: ArrayLike | None = None, *, t: float = 
             )
     if len(coordinates) != len(velocities) and coordinates.ndim == 2:
         raise InputError(f"q has {len(coordinates)} starts and v {len(velocities)}.")
+    if not np.isfinite(t):
+        raise InputError(f"t is {t}; the time of a state is a finite number [s].")
     return State(model, coordinates, velocities, float(t), {}, {}, 0.0, 0.0, given=True)
 
 
