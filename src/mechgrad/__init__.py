@@ -44,8 +44,9 @@ from mechgrad.integrators.simulate import simulate
 from mechgrad.integrators.trajectory import StepFailed, Trajectory
 from mechgrad.inverse.loads import Load
 from mechgrad.io import load_model, save_model
-from mechgrad.kinematics.assembly import State, assemble, state
+from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.mobility import mobility
+from mechgrad.kinematics.state import State, state
 from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
 from mechgrad.mechanics.accelerations import forward_dynamics
 from mechgrad.mechanics.inertia import mass_matrix

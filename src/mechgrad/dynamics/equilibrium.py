@@ -27,18 +27,10 @@ from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, MechgradError
 from mechgrad.inverse.loads import Load
-from mechgrad.kinematics.assembly import (
-    LARGEST_TURN,
-    RANK,
-    assemble,
-    find_velocities,
-    given_values,
-    held_in_words,
-    held_rates,
-    newton,
-)
+from mechgrad.kinematics.assembly import LARGEST_TURN, RANK, assemble, find_velocities, given_values, held_rates, newton
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.held import Equations, Quantity, checked_state, find_values, finite_number
+from mechgrad.kinematics.state import held_in_words
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.typing import Array, ArrayLike, Number
 

@@ -20,7 +20,8 @@ import numpy as np
 
 from mechgrad.dynamics.equilibrium import equilibrium
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.kinematics.assembly import State, assemble
+from mechgrad.kinematics.assembly import assemble
+from mechgrad.kinematics.state import State
 from mechgrad.model import Body, Floating, Model, Motor, Point, Revolute, Rolling, SphereContact, Spline, Tyre, Vector
 from mechgrad.model.forces import Force
 from mechgrad.typing import ArrayLike

@@ -32,7 +32,7 @@ from mechgrad.integrators.independent import least_determined, rank_left
 from mechgrad.integrators.schemes import Scheme
 from mechgrad.integrators.trajectory import StepFailed, Trace, Trajectory
 from mechgrad.kernels.interrupt import raised
-from mechgrad.kinematics.assembly import State
+from mechgrad.kinematics.state import State
 from mechgrad.memory import require_memory
 from mechgrad.typing import Array, ArrayLike, FloatArray
 

@@ -23,10 +23,11 @@ from mechgrad.integrators.schemes import DOP853, RK4, Scheme, Trapezoidal, as_sc
 from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.inverse.loads import Load, loads_are_complex
-from mechgrad.kinematics.assembly import State, assemble, state
+from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.batch import check_samples, tree_of
 from mechgrad.kinematics.mechanism import elements_of, row_report
 from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.kinematics.state import State, state
 from mechgrad.model.configuration import unit
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.mechanism import R_FUNCTION, REFERENCE

@@ -21,8 +21,8 @@ from mechgrad.integrators.schemes import Scheme
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.reactions import JointReactions
 from mechgrad.inverse.spatial import inverse_dynamics
-from mechgrad.kinematics.assembly import State
 from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.kinematics.state import State
 from mechgrad.mechanics.reactions import joint_reactions
 from mechgrad.typing import Array, FloatArray, IntArray
 

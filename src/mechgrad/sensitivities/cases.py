@@ -12,7 +12,7 @@ from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.errors import InputError
 from mechgrad.integrators.guided import GuidedMotion
 from mechgrad.integrators.trajectory import Trajectory
-from mechgrad.kinematics.assembly import State
+from mechgrad.kinematics.state import State
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.accuracy import accuracy_note, expected_accuracy
 from mechgrad.sensitivities.continuous import continuous_gradient

@@ -6,7 +6,7 @@ from mechgrad.errors import InputError
 from mechgrad.integrators.schemes import DOP853, NewmarkFamily
 from mechgrad.integrators.simulate import simulate_again
 from mechgrad.integrators.trajectory import Trajectory
-from mechgrad.kinematics.assembly import state
+from mechgrad.kinematics.state import state
 from mechgrad.sensitivities.measures import StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.states import States

@@ -16,7 +16,7 @@ import numpy as np
 from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
-from mechgrad.kinematics.assembly import State
+from mechgrad.kinematics.state import State
 from mechgrad.sensitivities.measures import JointReaction, Measure, StateSamples
 from mechgrad.sensitivities.objectives import Integral, Objective
 from mechgrad.sensitivities.parameters import Parameters

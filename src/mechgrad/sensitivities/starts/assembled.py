@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mechgrad.kinematics.assembly import State, assemble, least_squares, solve_velocities, state
+from mechgrad.kinematics.assembly import assemble, least_squares, solve_velocities
 from mechgrad.kinematics.held import Equations
 from mechgrad.kinematics.mechanism import row_report
 from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.kinematics.state import State, state
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.starts.base import (
     POSITION,

@@ -11,8 +11,9 @@ import numpy as np
 from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.kinematics.assembly import State, least_squares
+from mechgrad.kinematics.assembly import least_squares
 from mechgrad.kinematics.held import Equations, Quantity, find_quantity
+from mechgrad.kinematics.state import State
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import N_ALL, N_ROWS
 from mechgrad.model.model import Model

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechgrad.dynamics.system import System
-from mechgrad.kinematics.assembly import State, state
 from mechgrad.kinematics.held import Equations
+from mechgrad.kinematics.state import State, state
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.starts.base import (
     POSITION,
