@@ -40,9 +40,11 @@ from support.exudyn_twins import Run, Solver
 
 import mechgrad as mg
 from mechgrad.gallery import chain
-from mechgrad.integrators.kernels import adaptive, explicit, implicit
-from mechgrad.integrators.simulate import simulate
-from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.simulation.simulate import simulate
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.newmark.kernels import march as implicit
+from mechgrad.steps.runge_kutta.kernels import adaptive
+from mechgrad.steps.runge_kutta.kernels import fixed as explicit
 
 STEP = 1e-3
 AGREEMENT = 1e-3  # m at the end: second-order schemes err by 1e-5 to 1e-4 there, a wrong model by centimetres

@@ -32,9 +32,9 @@ from support.five_bar_reference import DATA, FiveBar
 
 import mechgrad as mg
 from mechgrad.gallery import chain, five_bar, five_bar_start
-from mechgrad.sensitivities.explicit import ExplicitSteps
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.recursive import RecursiveSteps
+from mechgrad.steps.recursive.derivative import RecursiveSteps
+from mechgrad.steps.runge_kutta.derivative import ExplicitSteps
 
 exudyn_twins.exu.config.suppressWarnings = True
 from exudyn.processing import ComputeSensitivities  # noqa: E402

@@ -37,9 +37,9 @@ from support import five_bar_reference, slider_crank_reference
 from support.exudyn_twins import Solver
 
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start, slider_crank
-from mechgrad.integrators.simulate import simulate
-from mechgrad.integrators.trajectory import StepFailed
 from mechgrad.kinematics.assembly import assemble
+from mechgrad.simulation.simulate import simulate
+from mechgrad.simulation.trajectory import StepFailed
 
 DURATION = 5.0
 TARGETS = (1e-4, 1e-6, 1e-9)

@@ -39,9 +39,6 @@ from mechgrad import schemes as schemes
 from mechgrad import terms as terms
 from mechgrad.dynamics.equilibrium import NoEquilibriumError, equilibrium
 from mechgrad.errors import AssemblyError, InputError, MechgradError, MechgradWarning, ModelError
-from mechgrad.integrators.guided import kinematic_motion
-from mechgrad.integrators.simulate import simulate
-from mechgrad.integrators.trajectory import StepFailed, Trajectory
 from mechgrad.inverse.loads import Load
 from mechgrad.io import load_model, save_model
 from mechgrad.kinematics.assembly import assemble
@@ -82,6 +79,9 @@ from mechgrad.sensitivities import (
     gradient,
     motion_sensitivities,
 )
+from mechgrad.simulation.simulate import simulate
+from mechgrad.simulation.trajectory import StepFailed, Trajectory
+from mechgrad.steps.guided.step import kinematic_motion
 
 if TYPE_CHECKING:
     from mechgrad import gallery as gallery

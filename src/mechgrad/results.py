@@ -6,15 +6,15 @@ True
 """
 
 from mechgrad.dynamics.equilibrium import Equilibrium
-from mechgrad.integrators.efforts import Efforts
-from mechgrad.integrators.guided import GuidedMotion
-from mechgrad.integrators.power import Power
 from mechgrad.inverse.forward import ForwardDynamicsDerivatives
 from mechgrad.inverse.reactions import JointReactions
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives
 from mechgrad.kinematics.mobility import Mobility
+from mechgrad.mechanics.efforts import Efforts
+from mechgrad.mechanics.power import Power
 from mechgrad.model import Joint, Parameter
 from mechgrad.sensitivities import MotionSensitivities
+from mechgrad.steps.guided.step import GuidedMotion
 
 __all__ = [
     "Efforts",

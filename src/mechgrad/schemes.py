@@ -5,7 +5,7 @@
 True
 """
 
-from mechgrad.integrators.schemes import DOP853, HHT, RK4, GeneralizedAlpha, Newmark, Trapezoidal
+from mechgrad.steps.schemes import DOP853, HHT, RK4, GeneralizedAlpha, Newmark, Trapezoidal
 
 __all__ = [
     "DOP853",

@@ -11,8 +11,8 @@ from support.chain_reference import chain_data
 
 import mechgrad as mg
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start, slider_crank
-from mechgrad.integrators.simulate import simulate
 from mechgrad.kinematics.assembly import assemble
+from mechgrad.simulation.simulate import simulate
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("exudyn") is None, reason="Exudyn is not installed")
 

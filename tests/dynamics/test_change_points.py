@@ -18,7 +18,7 @@ from random_linkages import KINDS, Linkage
 
 import mechgrad as mg
 from mechgrad.errors import ToleranceWarning
-from mechgrad.integrators.trajectory import StepFailed
+from mechgrad.simulation.trajectory import StepFailed
 
 # formulation, scheme, tolerance of the error control or None for fixed steps
 WAYS = {

@@ -9,8 +9,8 @@ import mechgrad as mg
 from mechgrad.dynamics.system import System
 from mechgrad.gallery import chain
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start
-from mechgrad.integrators.schemes import HHT, GeneralizedAlpha, Trapezoidal
-from mechgrad.integrators.simulate import simulate
+from mechgrad.simulation.simulate import simulate
+from mechgrad.steps.schemes import HHT, GeneralizedAlpha, Trapezoidal
 
 SECOND_ORDER = ("trapezoidal", "newmark", "hht", "generalized-alpha")
 

@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 import mechgrad as mg
 from mechgrad.dynamics.system import System
-from mechgrad.integrators.simulate import simulate
 from mechgrad.kinematics.from_points import velocities_from_points
+from mechgrad.simulation.simulate import simulate
 
 AXES = {
     mg.Fixed: (),

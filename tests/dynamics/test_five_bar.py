@@ -19,8 +19,8 @@ from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.penalty import Penalty
 from mechgrad.errors import InputError, UnknownNameError
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start
-from mechgrad.integrators.schemes import HHT, GeneralizedAlpha, Newmark
-from mechgrad.integrators.simulate import simulate
+from mechgrad.simulation.simulate import simulate
+from mechgrad.steps.schemes import HHT, GeneralizedAlpha, Newmark
 
 MODEL, START, DURATION = five_bar(), five_bar_start(), 5.0
 FORMULATIONS = ("ali3p", "index1", "penalty", "matrix-r")

@@ -11,9 +11,9 @@ import mechgrad as mg
 from mechgrad.dynamics.ali3p import ALI3P
 from mechgrad.errors import InputError
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start
-from mechgrad.integrators.simulate import simulate
-from mechgrad.integrators.trajectory import StepFailed
 from mechgrad.kinematics.assembly import assemble
+from mechgrad.simulation.simulate import simulate
+from mechgrad.simulation.trajectory import StepFailed
 
 TIGHT = hard.TIGHT
 LOOP_WAYS = [

@@ -12,8 +12,8 @@ import mechgrad as mg
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.errors import InputError
 from mechgrad.gallery.mechanisms import slider_crank
-from mechgrad.integrators.simulate import simulate
 from mechgrad.kinematics.assembly import assemble
+from mechgrad.simulation.simulate import simulate
 
 CUTS = ("crank axis", "B", "C", "slide")
 DATA = {"bare": by_hand.BENCHMARK, "slender": by_hand.SPRING_SLENDER, "isotropic": by_hand.SPRING_ISOTROPIC}

@@ -12,7 +12,7 @@ import pytest
 
 import mechgrad as mg
 from mechgrad.errors import ToleranceWarning
-from mechgrad.integrators.kernels.collocation import (
+from mechgrad.steps.runge_kutta.kernels.collocation import (
     AT_NODES,
     HIGHEST,
     LAGRANGE,

@@ -9,7 +9,7 @@ import pytest
 from support.dead_points import rockers
 
 import mechgrad as mg
-from mechgrad.integrators.trajectory import StepFailed
+from mechgrad.simulation.trajectory import StepFailed
 
 STEP, DURATION = 1e-3, 0.12
 WRT = ["tyre.stiffness", "tyre.damping", "tyre.radius", "hub.mass", "spring.stiffness", "start.velocity.rod"]

@@ -9,11 +9,11 @@ import mechgrad as mg
 from mechgrad.dynamics.ali3p import ALI3P
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start
-from mechgrad.integrators import cuts
-from mechgrad.integrators.schemes import HHT, GeneralizedAlpha, Newmark
-from mechgrad.integrators.simulate import simulate
-from mechgrad.integrators.trajectory import StepFailed
 from mechgrad.kinematics.assembly import assemble
+from mechgrad.simulation.simulate import simulate
+from mechgrad.simulation.trajectory import StepFailed
+from mechgrad.steps import cuts
+from mechgrad.steps.schemes import HHT, GeneralizedAlpha, Newmark
 
 MODEL, START = five_bar(), five_bar_start()
 TIGHT = {"rtol": 1e-11, "atol": 1e-11}

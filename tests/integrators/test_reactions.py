@@ -8,8 +8,8 @@ from scipy.integrate import simpson
 
 import mechgrad as mg
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start, slider_crank
-from mechgrad.integrators.simulate import simulate
 from mechgrad.kinematics.assembly import assemble
+from mechgrad.simulation.simulate import simulate
 
 FIVE_BAR_JOINTS = ["A", "1", "2", "3", "B"]
 

@@ -10,8 +10,8 @@ from scipy.special import ellipj, ellipk
 import mechgrad as mg
 from mechgrad.errors import UnknownNameError
 from mechgrad.gallery import chain, double_pendulum
-from mechgrad.integrators.simulate import simulate
-from mechgrad.integrators.trajectory import StepFailed
+from mechgrad.simulation.simulate import simulate
+from mechgrad.simulation.trajectory import StepFailed
 
 PENDULUM = mg.Model(
     "pendulum", [mg.Body("bob", 2.0, (0, 0, -1.0))], [mg.Revolute("pin", "ground", "bob", axis=(0, 1, 0))]

@@ -18,7 +18,7 @@ from support.timed import ARM, DURATION, RAM, T0
 
 import mechgrad as mg
 from mechgrad.dynamics.system import INDEX_1
-from mechgrad.integrators.explicit import first_step
+from mechgrad.steps.runge_kutta.step import first_step
 
 SAMPLES = 5
 STEPS = np.array([32, 64, 128, 256])

@@ -8,7 +8,7 @@ from support.random_trees import random_state, random_tree
 
 import mechgrad as mg
 from mechgrad.gallery import free_top, free_top_motion, heavy_top, slider_crank, tops
-from mechgrad.integrators.simulate import simulate_again
+from mechgrad.simulation.simulate import simulate_again
 
 SCHEMES = ("dop853", "rk4", "trapezoidal", "newmark", "hht", "generalized-alpha")
 CONTROLLED = tuple(scheme for scheme in SCHEMES if scheme != "rk4")

@@ -20,10 +20,12 @@ from test_starts import arm, at_rest, reached
 import mechgrad as mg
 from mechgrad.dynamics import equilibrium as equilibria
 from mechgrad.model.functions import Spline
-from mechgrad.sensitivities import cases, explicit, implicit, objectives, parameters
+from mechgrad.sensitivities import cases, objectives, parameters
 from mechgrad.sensitivities.starts.assembled import AssembledStart
 from mechgrad.sensitivities.starts.base import Rates
 from mechgrad.sensitivities.starts.rest import StaticEquations
+from mechgrad.steps.newmark import derivative as implicit
+from mechgrad.steps.runge_kutta import derivative as explicit
 
 TIP = mg.AtEnd(mg.measures.PointPosition("tip"))
 

@@ -9,8 +9,9 @@ import pytest
 from support.dead_points import rockers, six_bar, whirling_five_bar
 
 import mechgrad as mg
-from mechgrad.integrators.simulate import simulate_again
-from mechgrad.sensitivities import explicit, independent
+from mechgrad.simulation.simulate import simulate_again
+from mechgrad.steps.matrix_r import derivative as independent
+from mechgrad.steps.runge_kutta import derivative as explicit
 from mechgrad.typing import FloatArray
 
 SCHEMES: dict[str, dict[str, Any]] = {

@@ -11,7 +11,7 @@ import pytest
 import mechgrad as mg
 from mechgrad.errors import InputError
 from mechgrad.gallery import five_bar, five_bar_start
-from mechgrad.sensitivities.chunk_pool import ChunkPool
+from mechgrad.steps.chunk_pool import ChunkPool
 
 GOALS = [
     mg.AtEnd(mg.measures.PointVelocity("P2")),

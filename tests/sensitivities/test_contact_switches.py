@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import mechgrad as mg
-from mechgrad.integrators.explicit import steps_taken
-from mechgrad.integrators.simulate import simulate_again
 from mechgrad.sensitivities.accuracy import accuracy_note, expected_accuracy
+from mechgrad.simulation.simulate import simulate_again
+from mechgrad.steps.runge_kutta.step import steps_taken
 
 WRT = ["floor.stiffness", "floor.damping", "floor.radius", "ball.mass", "spring.stiffness", "start.velocity.free.wy"]
 GOALS = [
@@ -246,7 +246,7 @@ def test_models_without_contacts_report_no_events() -> None:
 
 
 def test_more_switches_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mechgrad.integrators import explicit
+    from mechgrad.steps.runge_kutta import step as explicit
 
     events = hop().events
     monkeypatch.setattr(explicit, "SWITCHES", 1)

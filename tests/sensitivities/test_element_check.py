@@ -12,7 +12,8 @@ import mechgrad as mg
 from mechgrad.cli.main import app
 from mechgrad.errors import UnknownNameError
 from mechgrad.gallery import bricard
-from mechgrad.sensitivities import certify_model, element_check, weights
+from mechgrad.sensitivities import certify_model, element_check
+from mechgrad.steps import weights
 
 
 def crank(roller: bool = False) -> mg.Model:

@@ -9,18 +9,18 @@ import pytest
 from support.random_trees import ALL_KINDS, random_state, random_tree
 
 import mechgrad as mg
+from mechgrad.dynamics.states import StateGradients
 from mechgrad.dynamics.system import System
 from mechgrad.gallery import double_pendulum, five_bar, five_bar_start, slider_crank
-from mechgrad.integrators import dop853
 from mechgrad.model.joints.base import BALL
 from mechgrad.model.tree import KIND, Q_AT, V_AT
-from mechgrad.sensitivities.constraint_correction import turned
-from mechgrad.sensitivities.explicit import ExplicitSteps, report_weights
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
 from mechgrad.sensitivities.starts.base import coordinate_names
-from mechgrad.sensitivities.states import StateGradients
-from mechgrad.sensitivities.weights import TableGradient
+from mechgrad.steps.runge_kutta import dop853
+from mechgrad.steps.runge_kutta.constraint_correction import turned
+from mechgrad.steps.runge_kutta.derivative import ExplicitSteps, report_weights
+from mechgrad.steps.weights import TableGradient
 
 STEP = 1e-30
 FIVE_BAR = [

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mechgrad as mg
+from mechgrad.dynamics.states import States
 from mechgrad.errors import AssemblyError, InputError, UnknownNameError
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
-from mechgrad.sensitivities.guided import GuidedCase, GuidedSteps, guided_gradient
 from mechgrad.sensitivities.measures import StateSamples
-from mechgrad.sensitivities.states import States
+from mechgrad.steps.guided.derivative import GuidedCase, GuidedSteps, guided_gradient
 
 STEP = 1e-30
 TIMES = np.linspace(0.0, 0.5, 6)

@@ -10,9 +10,9 @@ import pytest
 import mechgrad as mg
 from mechgrad.errors import InputError
 from mechgrad.gallery import five_bar, five_bar_start
-from mechgrad.sensitivities.guided import GuidedCase, repeated_guided
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated, samples_of
+from mechgrad.steps.guided.derivative import GuidedCase, repeated_guided
 
 STEP = 1e-30
 TIMES = np.linspace(0.0, 0.3, 4)

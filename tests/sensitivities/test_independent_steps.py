@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import mechgrad as mg
-from mechgrad.dynamics.kernels import matrix_r_tangent
+from mechgrad.dynamics.states import StateGradients, StateSlopes
 from mechgrad.errors import InputError
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
-from mechgrad.sensitivities import independent
-from mechgrad.sensitivities.independent import IndependentSteps
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
-from mechgrad.sensitivities.states import StateGradients, StateSlopes
-from mechgrad.sensitivities.weights import TableGradient
+from mechgrad.steps.matrix_r import derivative as independent
+from mechgrad.steps.matrix_r.derivative import IndependentSteps
+from mechgrad.steps.matrix_r.kernels import tangent as matrix_r_tangent
+from mechgrad.steps.weights import TableGradient
 
 STEP = 1e-30
 SCHEMES = ("trapezoidal", "hht", "generalized-alpha")

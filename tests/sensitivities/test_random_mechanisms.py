@@ -10,10 +10,10 @@ from support.random_loops import random_linkage
 from support.random_trees import random_state, random_tree
 
 import mechgrad as mg
+from mechgrad.dynamics.states import States
 from mechgrad.errors import AssemblyError, MechgradError
 from mechgrad.gallery import double_pendulum, slider_crank
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.states import States
 from mechgrad.sensitivities.tearing import check_idle_rows
 
 TREES = ("rk4", "dop853", "trapezoidal", "generalized-alpha")

@@ -14,9 +14,9 @@ from support.random_trees import random_tree
 
 import mechgrad as mg
 from mechgrad.errors import InputError
-from mechgrad.sensitivities.explicit import ExplicitSteps
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.recursive import RecursiveSteps
+from mechgrad.steps.recursive.derivative import RecursiveSteps
+from mechgrad.steps.runge_kutta.derivative import ExplicitSteps
 
 # kinetic energy of the double pendulum of point masses and its derivatives by L1, L2, MP, MQ (closed form, order eight)
 ENERGIES = {

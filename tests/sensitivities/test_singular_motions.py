@@ -11,7 +11,7 @@ import pytest
 import mechgrad as mg
 from mechgrad.errors import InputError
 from mechgrad.gallery import five_bar, five_bar_start
-from mechgrad.sensitivities.rank import check_rank
+from mechgrad.steps.rank import check_rank
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dynamics"))
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.integrators.explicit import switching
-from mechgrad.integrators.schemes import DOP853
-from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.runge_kutta.step import switching
+from mechgrad.steps.schemes import DOP853
 
 # errors of derivatives beside the tolerance, relative to the largest: what was measured on bodies that bounce on
 # spheres, wheels and tyres with friction (docs/gradients.md), rounded up. One in forty was beyond: no bound.

@@ -9,31 +9,31 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mechgrad.dynamics.equilibrium import Equilibrium
+from mechgrad.dynamics.states import StateSlopes
 from mechgrad.errors import InputError
-from mechgrad.integrators.guided import GuidedMotion
-from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.state import State
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.accuracy import accuracy_note, expected_accuracy
 from mechgrad.sensitivities.continuous import continuous_gradient
-from mechgrad.sensitivities.guided import (
+from mechgrad.sensitivities.measures import StateSamples
+from mechgrad.sensitivities.objectives import Integral, Objective
+from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.repeat import refined, repeated, samples_of
+from mechgrad.sensitivities.static import AssembledCase, StaticCase, collected, repeated_state
+from mechgrad.sensitivities.steps import Steps, steps_of
+from mechgrad.sensitivities.tearing import check_idle_rows
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.guided.derivative import (
     GuidedCase,
     GuidedSteps,
     guided_gradient,
     guided_sensitivities,
     repeated_guided,
 )
-from mechgrad.sensitivities.implicit import ImplicitSteps
-from mechgrad.sensitivities.measures import StateSamples
-from mechgrad.sensitivities.objectives import Integral, Objective
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.rank import check_rank_of_motion
-from mechgrad.sensitivities.repeat import refined, repeated, samples_of
-from mechgrad.sensitivities.states import StateSlopes
-from mechgrad.sensitivities.static import AssembledCase, StaticCase, collected, repeated_state
-from mechgrad.sensitivities.steps import Steps, steps_of
-from mechgrad.sensitivities.tearing import check_idle_rows
-from mechgrad.sensitivities.weights import TableGradient
+from mechgrad.steps.guided.step import GuidedMotion
+from mechgrad.steps.newmark.derivative import ImplicitSteps
+from mechgrad.steps.rank import check_rank_of_motion
+from mechgrad.steps.weights import TableGradient
 from mechgrad.typing import Array, FloatArray
 
 Subject: TypeAlias = Trajectory | GuidedMotion | Equilibrium | State

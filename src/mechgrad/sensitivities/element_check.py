@@ -19,6 +19,7 @@ import numpy as np
 
 from mechgrad.dynamics.index1 import REGULAR
 from mechgrad.dynamics.kernels.states import linearised_states
+from mechgrad.dynamics.states import States as Motion
 from mechgrad.dynamics.system import System
 from mechgrad.dynamics.terms import constraint_terms, motion_terms
 from mechgrad.errors import SingularMassMatrixError
@@ -30,8 +31,7 @@ from mechgrad.model.model import Model
 from mechgrad.sensitivities.model_families import Family, States
 from mechgrad.sensitivities.numbers import Numbers
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.states import States as Motion
-from mechgrad.sensitivities.weights import TableGradient, Weights
+from mechgrad.steps.weights import TableGradient, Weights
 from mechgrad.typing import Array, FloatArray
 
 __all__ = ["acceleration_family", "constraint_family", "motion_family"]

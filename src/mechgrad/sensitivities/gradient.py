@@ -9,8 +9,6 @@ from typing import Any, final, overload
 import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.integrators.guided import GuidedMotion
-from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.batch import check_threads
 from mechgrad.model.columns import STEP
 from mechgrad.sensitivities.cases import CONTINUOUS, Case, Subject, case_of
@@ -20,6 +18,8 @@ from mechgrad.sensitivities.measures import Measure
 from mechgrad.sensitivities.numeric import differentiate
 from mechgrad.sensitivities.objectives import AtEnd, Objective, as_objective
 from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.guided.step import GuidedMotion
 from mechgrad.typing import Array, FloatArray
 
 METHODS = ("auto", "direct", "adjoint", *CONTINUOUS, "complex", "fd")

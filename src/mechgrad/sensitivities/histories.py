@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.integrators.guided import GuidedMotion
-from mechgrad.integrators.trajectory import Trajectory
-from mechgrad.sensitivities.guided import GuidedCase, check_measure
 from mechgrad.sensitivities.measures import Measure
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import samples_of
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.guided.derivative import GuidedCase, check_measure
+from mechgrad.steps.guided.step import GuidedMotion
 from mechgrad.typing import FloatArray
 
 

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from mechgrad.dynamics.states import StateGradients
 from mechgrad.errors import InputError
 from mechgrad.sensitivities.integrands import Integrand
 from mechgrad.sensitivities.measures import Measure, StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.quadrature import weights as quadrature_weights
-from mechgrad.sensitivities.states import StateGradients
 from mechgrad.typing import Array, FloatArray
 
 

@@ -18,10 +18,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from mechgrad.dynamics.laws import UserLaws
+from mechgrad.dynamics.states import unforced
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, UnknownNameError, unknown_name
-from mechgrad.integrators.independent import named_rows
-from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.inverse.loads import Load, compile_loads
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import elements_of, mechanism_of, row_report
@@ -36,7 +35,8 @@ from mechgrad.model.tree import MASS
 from mechgrad.sensitivities.numbers import load_paths, load_vector
 from mechgrad.sensitivities.starts import start_of
 from mechgrad.sensitivities.starts.base import MOTION, START, Forces
-from mechgrad.sensitivities.states import unforced
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.matrix_r.independent import named_rows
 from mechgrad.typing import Array, FloatArray
 
 REMEMBERED = 64  # changed models: the start, loops and equations of motion ask for the same ones

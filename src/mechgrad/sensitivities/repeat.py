@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from mechgrad.dynamics.states import States
 from mechgrad.errors import InputError
-from mechgrad.integrators.schemes import DOP853, NewmarkFamily
-from mechgrad.integrators.simulate import simulate_again
-from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.kinematics.state import state
 from mechgrad.sensitivities.measures import StateSamples
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.states import States
+from mechgrad.simulation.simulate import simulate_again
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.schemes import DOP853, NewmarkFamily
 from mechgrad.typing import Array
 
 

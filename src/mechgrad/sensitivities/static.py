@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mechgrad.dynamics.equilibrium import Equilibrium
+from mechgrad.dynamics.states import StateGradients, States
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.kinematics.state import State
@@ -22,8 +23,7 @@ from mechgrad.sensitivities.objectives import Integral, Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.starts.base import MOTION, POSITION
 from mechgrad.sensitivities.starts.rest import StaticEquations
-from mechgrad.sensitivities.states import StateGradients, States
-from mechgrad.sensitivities.weights import TableGradient, Weights
+from mechgrad.steps.weights import TableGradient, Weights
 from mechgrad.typing import Array, FloatArray
 
 

@@ -6,15 +6,15 @@ from typing import Protocol
 
 from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.open_trees import FullyRecursive
-from mechgrad.integrators.schemes import RK4, NewmarkFamily
-from mechgrad.integrators.trajectory import Trajectory
-from mechgrad.sensitivities.explicit import ExplicitSteps
-from mechgrad.sensitivities.implicit import ImplicitSteps
-from mechgrad.sensitivities.independent import IndependentSteps
+from mechgrad.dynamics.states import StateGradients, StateSlopes
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.recursive import RecursiveSteps
-from mechgrad.sensitivities.states import StateGradients, StateSlopes
-from mechgrad.sensitivities.weights import WeightSink
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.matrix_r.derivative import IndependentSteps
+from mechgrad.steps.newmark.derivative import ImplicitSteps
+from mechgrad.steps.recursive.derivative import RecursiveSteps
+from mechgrad.steps.runge_kutta.derivative import ExplicitSteps
+from mechgrad.steps.schemes import RK4, NewmarkFamily
+from mechgrad.steps.weights import WeightSink
 from mechgrad.typing import FloatArray
 
 

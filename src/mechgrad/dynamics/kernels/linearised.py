@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.matrix_r import place_free
-from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work
+from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, place_free
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import kernel, runtime_int, wrapper
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width

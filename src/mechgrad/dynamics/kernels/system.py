@@ -199,6 +199,17 @@ def place(T, w, q, v, a, t, last, scalar):
 
 
 @inner
+def place_free(T, w, q, v, a, t, scalar):
+    """`place` of all rows, the free ones too."""
+    check = place(T, w, q, v, a, scalar * 0.0 + t, T.ints[N_ROWS], scalar)
+    place_rows(
+        T.ints, T.numbers, w.motion, w.frames, q, v, a, scalar * 0.0 + t, T.ints[N_ROWS], T.ints[N_ALL], w.values,
+        w.rates, w.seconds, w.attachments, scalar,
+    )  # fmt: skip
+    return check
+
+
+@inner
 def forces(T, w, t, scalar):
     """Multipliers y of the rows of laws, with partials."""
     if T.ints[N_LAWS]:

@@ -32,8 +32,8 @@ import numpy as np
 
 from mechgrad.dynamics.ali3p import ALI3P
 from mechgrad.dynamics.kernels.accelerations import DONE
+from mechgrad.dynamics.states import StateGradients, linearised
 from mechgrad.errors import InputError
-from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.sensitivities.continuous.terms import (
     AdjointResult,
     Terminal,
@@ -47,8 +47,8 @@ from mechgrad.sensitivities.continuous.terms import (
     times,
     turning,
 )
-from mechgrad.sensitivities.states import StateGradients, linearised
-from mechgrad.sensitivities.weights import Weights
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray
 
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.states import StateGradients
 from mechgrad.errors import InputError
 from mechgrad.sensitivities.continuous.terms import Terminal
 from mechgrad.sensitivities.measures import StateSamples
 from mechgrad.sensitivities.objectives import AtEnd, AtTime, Integral, Objective, Sum
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.states import StateGradients
 from mechgrad.typing import FloatArray
 
 INSTEAD = "Use method='adjoint' or 'direct'."

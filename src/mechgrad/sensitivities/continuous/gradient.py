@@ -10,8 +10,8 @@ import numpy as np
 from mechgrad.dynamics.ali3p import ALI3P
 from mechgrad.dynamics.index1 import Index1
 from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.dynamics.states import StateGradients
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.integrators.trajectory import Trajectory
 from mechgrad.sensitivities.continuous.ali3p import ALI3PAdjoint
 from mechgrad.sensitivities.continuous.densities import densities, joined
 from mechgrad.sensitivities.continuous.first_order import FirstOrderAdjoint
@@ -21,8 +21,8 @@ from mechgrad.sensitivities.continuous.terms import AdjointResult, Terminal
 from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import samples_of
-from mechgrad.sensitivities.states import StateGradients
-from mechgrad.sensitivities.weights import TableGradient
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.weights import TableGradient
 from mechgrad.typing import FloatArray
 
 VARIANTS = ("approach-1", "approach-2")

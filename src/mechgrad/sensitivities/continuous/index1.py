@@ -21,7 +21,7 @@ from typing import final
 
 import numpy as np
 
-from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.dynamics.states import StateGradients, linearised
 from mechgrad.sensitivities.continuous.terms import (
     AdjointResult,
     Terminal,
@@ -35,8 +35,8 @@ from mechgrad.sensitivities.continuous.terms import (
     times,
     turning,
 )
-from mechgrad.sensitivities.states import StateGradients, linearised
-from mechgrad.sensitivities.weights import Weights
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray
 
 

@@ -15,12 +15,12 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from mechgrad.integrators.trajectory import Trajectory
+from mechgrad.dynamics.states import StateGradients, linearised
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.sensitivities.continuous.first_order import march_back
 from mechgrad.sensitivities.continuous.terms import AdjointResult, Terminal, integrated, row_slopes, states_of, times
-from mechgrad.sensitivities.states import StateGradients, linearised
-from mechgrad.sensitivities.weights import Weights
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray, IntArray
 
 

@@ -13,13 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.system import System
-from mechgrad.integrators.trajectory import Trajectory
-from mechgrad.model.columns import STEP
-from mechgrad.model.mechanism import Mechanism
-from mechgrad.model.model import Model
-from mechgrad.sensitivities.quadrature import weights as quadrature_weights
-from mechgrad.sensitivities.states import (
+from mechgrad.dynamics.states import (
     States,
     as_complex,
     coordinate_slopes,
@@ -28,7 +22,13 @@ from mechgrad.sensitivities.states import (
     unforced,
     velocity_slopes,
 )
-from mechgrad.sensitivities.weights import Weights
+from mechgrad.dynamics.system import System
+from mechgrad.model.columns import STEP
+from mechgrad.model.mechanism import Mechanism
+from mechgrad.model.model import Model
+from mechgrad.sensitivities.quadrature import weights as quadrature_weights
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray
 
 RANK = 1e-9

@@ -8,12 +8,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.states import States
 from mechgrad.dynamics.system import System
 from mechgrad.inverse.loads import Load
 from mechgrad.model.columns import STEP
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.states import States
 from mechgrad.typing import Array, FloatArray
 
 

@@ -14,18 +14,18 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from mechgrad.integrators.energies import kinetic_energy, potential_energy, spring_energy, springs_of
+from mechgrad.dynamics.states import States, linearised, unforced
 from mechgrad.inverse.probes import probed
 from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.kinematics.markers import marker_motion
 from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy, springs_of
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, LAW_NUMBERS, N_ALL
 from mechgrad.sensitivities.measures.base import Gradients, Measure, StateSamples
 from mechgrad.sensitivities.measures.probing import ProbedCase, chunks, weighted
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.states import States, linearised, unforced
-from mechgrad.sensitivities.weights import Weights
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
 GROUND = "ground"

@@ -7,14 +7,14 @@ from typing import Any, cast, final
 
 import numpy as np
 
+from mechgrad.dynamics.states import States, slopes
 from mechgrad.dynamics.system import System
 from mechgrad.inverse.probes import Probed
 from mechgrad.kinematics.mechanism import row_report
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.measures.base import StateSamples
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.states import States, slopes
-from mechgrad.sensitivities.weights import TableGradient, Weights
+from mechgrad.steps.weights import TableGradient, Weights
 from mechgrad.typing import FloatArray
 
 ROWS = ("values", "rates", "seconds")

@@ -17,6 +17,7 @@ from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
+from mechgrad.dynamics.states import States, coordinate_slopes, linearised, unforced, velocity_slopes
 from mechgrad.dynamics.system import INDEX_1, System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.probes import probed
@@ -28,12 +29,11 @@ from mechgrad.mechanics.reactions import closure_rows, joint_axes, joint_point, 
 from mechgrad.model.columns import STEP
 from mechgrad.model.joints.base import inverted
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.accelerations import Mechanics
 from mechgrad.sensitivities.measures.base import Gradients, Measure, StateSamples
 from mechgrad.sensitivities.measures.probing import ProbedCase, chunks
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.states import States, coordinate_slopes, linearised, unforced, velocity_slopes
-from mechgrad.sensitivities.weights import Weights
+from mechgrad.steps.accelerations import Mechanics
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
 GROUND = "ground"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.equilibrium import Equilibrium
+from mechgrad.dynamics.states import States, slopes
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.assembly import least_squares
@@ -17,7 +18,6 @@ from mechgrad.kinematics.state import State
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import N_ALL, N_ROWS
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.states import States, slopes
 from mechgrad.typing import Array, FloatArray
 
 if TYPE_CHECKING:

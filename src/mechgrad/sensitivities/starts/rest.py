@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechgrad.dynamics.equilibrium import Equilibrium, equilibrium, static_inverse
+from mechgrad.dynamics.states import States, linearised, slopes
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.kinematics.held import Equations
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.starts.base import POSITION, START, VELOCITY, Forces, Rates, Start, quantities
 from mechgrad.sensitivities.starts.given import given_slopes, given_velocities
-from mechgrad.sensitivities.states import States, linearised, slopes
 from mechgrad.typing import FloatArray
 
 if TYPE_CHECKING:

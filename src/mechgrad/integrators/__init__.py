@@ -1,1 +1,0 @@
-"""HOW DOES IT MOVE? Schemes and compiled marches: from a state to a Trajectory."""

@@ -1,0 +1,1 @@
+"""How does it move: states, `simulate` and the motion that it returns."""

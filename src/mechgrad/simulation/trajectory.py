@@ -1,0 +1,178 @@
+"""What a simulation returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from mechgrad.dynamics.equilibrium import Equilibrium
+from mechgrad.dynamics.formulations import Formulation
+from mechgrad.dynamics.kernels.solver import Settings
+from mechgrad.dynamics.row_forces import row_forces
+from mechgrad.dynamics.system import System
+from mechgrad.errors import MechgradError
+from mechgrad.inverse.loads import Load
+from mechgrad.inverse.reactions import JointReactions
+from mechgrad.inverse.spatial import inverse_dynamics
+from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.kinematics.state import State
+from mechgrad.mechanics.power import Power
+from mechgrad.mechanics.reactions import joint_reactions
+from mechgrad.simulation.motion import Motion
+from mechgrad.steps.cuts import Cut, Divisions, as_cuts
+from mechgrad.steps.matrix_r.choices import Choices, Chosen
+from mechgrad.steps.schemes import Scheme
+from mechgrad.typing import Array, FloatArray, IntArray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """How a motion was made, for those who take it up again or differentiate it.
+
+    job : the task (`steps.task.Job`)
+    settings : numbers of implicit steps, or None
+    memory, solved : (nt, n_v) the memory of the scheme at each instant, after and before projections
+    projected : (nt,) whether the step to the instant ended with a projection
+    choices : what Matrix R chose, step by step
+    divisions : into how many parts steps were divided, by their number (`steps.cuts`)
+    fold : the first instant [s] where constraint rows lost their rank and a step went across, or None
+    """
+
+    job: Any
+    settings: Settings | None = None
+    memory: Array | None = None
+    solved: Array | None = None
+    projected: Array | None = None
+    choices: Choices | None = None
+    divisions: Divisions = field(default_factory=dict)
+    fold: float | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trajectory(Motion):
+    """A motion over time; for a batch of starts all arrays of states have the batch as their first axis.
+
+    Attributes
+    ----------
+    model : Model
+    t : (nt,) [s]
+    q, v, a : (nt, n_q), (nt, n_v), (nt, n_v)
+    tau : (n_v,) generalized forces that acted, loads besides
+    loads : external loads
+    multipliers : (nt, m)
+        Of the constraint rows that act, named by `constraint_names`; the mechanism feels -Gamma^T lam.
+    norms : (nt, 3)
+        Norms of constraint values, rates and second rates.
+    iterations : (nt,) or None
+        Newton iterations since the instant before, of implicit schemes.
+    steps, rejected : int
+        Steps that were taken (one that had to be divided counts once: `cuts`), and trial steps that were not: beyond
+        the tolerance, or across a switch of a contact.
+    events : (k,)
+        Instants at which contacts began or ceased to push, as DOP853 finds them [s]; other schemes do not look.
+    ended : str
+        "duration", "stop" if the stop condition was met, or why the march could not go on.
+    formulation, scheme : how it was computed; `simulate` takes them as they are
+    start : State of `assemble` or Equilibrium of `equilibrium` that it began with, or None
+
+    >>> mg.simulate(model, {"pin": 0.5}, duration=2.0)
+    Trajectory of 'pendulum': 201 instants from 0 to 2 s, n_q = 1, n_v = 1; ended by duration after ... steps ...
+    """
+
+    tau: Array
+    loads: tuple[Load, ...]
+    multipliers: Array
+    norms: Array
+    steps: int
+    rejected: int
+    ended: str
+    system: System
+    formulation: Formulation
+    scheme: Scheme
+    trace: Trace
+    start: State | Equilibrium | None = None
+    iterations: IntArray | None = None
+    events: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def __repr__(self) -> str:
+        many = f"{len(self.q)} motions, " if self.q.ndim == 3 else ""
+        rows = f", {self.system.n_constraints} constraint rows" if self.system.n_constraints else ""
+        how = f"ended by {self.ended}" if self.ended in ("duration", "stop") else f"ended early: {self.ended}"
+        ends = [f"{float(np.real(self.t[k])):.6g}" for k in (0, -1)] if len(self.t) else []
+        span = f" from {ends[0]} to {ends[1]} s" if ends else ""
+        cuts = f", {len(self.cuts)} of them divided (.cuts)" if self.cuts else ""
+        return (
+            f"Trajectory of {self.model.name!r}: {many}{len(self.t)} instants{span}, n_q = {self.model.n_q}, n_v = "
+            f"{self.model.n_v}{rows}; {how} after {self.steps} steps{cuts} ({self.formulation}, {self.scheme!r}). "
+            "Next: .t, .q, .v, .a, .markers([...]), .energy(), .reactions(), .efforts(force), .plot(), "
+            "gradient(motion, ...)"
+        )
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraint rows, in the order of the multipliers."""
+        return self.system.names
+
+    @property
+    def choices(self) -> tuple[Chosen, ...]:
+        """What Matrix R chose and when: (t, independent coordinates, constraint rows) each; none of other
+        formulations."""
+        found = self.trace.choices
+        return () if found is None else found.described(self.system)
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """Fixed implicit steps that failed and were taken in shorter ones: (t, length, parts) each, none as a rule."""
+        job, divisions = self.trace.job, self.trace.divisions
+        if not divisions or not len(self.t):
+            return ()
+        found = as_cuts(divisions, float(self.t[0]), job.duration / job.count())
+        return tuple(cut for cut in found if cut.t < self.t[-1])
+
+    def _mechanism(self) -> System:
+        return self.system
+
+    def _misses(self) -> Array:
+        return self.norms
+
+    def power(self) -> Power:
+        """Power of force elements, of tau, of loads and of driven constraints at every instant [W].
+
+            d(kinetic + gravity)/dt = -sum F_k (Gamma v)_k + tau . v + loads - sum lam_k (Gamma v)_k
+
+        F_k are forces of laws on their rows, lam_k multipliers of constraints. Of rows that follow a function of time
+        only the part Gamma v of the rate works on the mechanism.
+        """
+        q, v, a, t = self._flat(self.q), self._flat(self.v), self._flat(self.a), self._times()
+        system, m = self.system, self.system.n_constraints
+        y, _ = row_forces(system, q, v, a, self.multipliers.reshape(len(q), m), t)
+        each = y
+        if system.n_rows:
+            each = -y * np.einsum("tkj,tj->tk", evaluate_rows(system.T, q, v, None, t, 0, system.n_rows).J, v)
+        loads = np.zeros(len(q))
+        if self.loads:
+            still = self.model.open_tree()
+            pushed = inverse_dynamics(still, q) - inverse_dynamics(still, q, loads=list(self.loads))
+            loads = np.sum(pushed * v, axis=1)
+        parts = (each[:, m:].sum(axis=1), v @ self.tau, loads, each[:, :m].sum(axis=1))
+        return Power(*(np.asarray(x.reshape(self.q.shape[:-1])) for x in parts))
+
+    def reactions(self, axes: str = "world") -> JointReactions:
+        """What every joint transmits over time, cut joints included; for one start. As `joint_reactions` says.
+
+        Accelerations and multipliers are those that meet the equations of motion in (q, v, t): the balance of every
+        body holds to rounding, whatever formulation and scheme led to the state.
+        """
+        return joint_reactions(self.model, self.q, self.v, t=self.t, tau=self.tau, loads=list(self.loads), axes=axes)
+
+
+class StepFailed(MechgradError, ArithmeticError):
+    """A march could not go on; `.trajectory` is the motion until then."""
+
+    def __init__(self, message: str, trajectory: Trajectory) -> None:
+        super().__init__(message)
+        self.trajectory = trajectory

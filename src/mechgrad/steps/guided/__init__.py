@@ -1,0 +1,1 @@
+"""Motions that drivers decide, instant by instant, and their derivatives."""

@@ -1,0 +1,1 @@
+"""Implicit steps in independent coordinates, Matrix R, and their derivatives."""

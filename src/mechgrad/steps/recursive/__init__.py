@@ -1,0 +1,1 @@
+"""Derivatives of explicit steps of open trees, body by body: O(n)."""
