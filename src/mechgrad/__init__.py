@@ -79,9 +79,9 @@ from mechgrad.sensitivities import (
     gradient,
     motion_sensitivities,
 )
+from mechgrad.simulation.guided import kinematic_motion
 from mechgrad.simulation.simulate import simulate
 from mechgrad.simulation.trajectory import StepFailed, Trajectory
-from mechgrad.steps.guided.step import kinematic_motion
 
 if TYPE_CHECKING:
     from mechgrad import gallery as gallery

@@ -21,9 +21,9 @@ import mechgrad as mg
 from mechgrad.dynamics import equilibrium as equilibria
 from mechgrad.model.functions import Spline
 from mechgrad.sensitivities import cases, objectives, parameters
-from mechgrad.sensitivities.starts.assembled import AssembledStart
-from mechgrad.sensitivities.starts.base import Rates
-from mechgrad.sensitivities.starts.rest import StaticEquations
+from mechgrad.simulation.starts.assembled import AssembledStart
+from mechgrad.simulation.starts.base import Rates
+from mechgrad.simulation.starts.rest import StaticEquations
 from mechgrad.steps.newmark import derivative as implicit
 from mechgrad.steps.runge_kutta import derivative as explicit
 

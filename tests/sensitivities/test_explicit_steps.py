@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mechgrad.steps.runge_kutta.derivative import ExplicitSteps, report_weights
 from support.random_trees import ALL_KINDS, random_state, random_tree
 
 import mechgrad as mg
@@ -16,11 +17,10 @@ from mechgrad.model.joints.base import BALL
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
-from mechgrad.sensitivities.starts.base import coordinate_names
+from mechgrad.sensitivities.table_gradient import TableGradient
+from mechgrad.simulation.starts.base import coordinate_names
 from mechgrad.steps.runge_kutta import dop853
 from mechgrad.steps.runge_kutta.constraint_correction import turned
-from mechgrad.steps.runge_kutta.derivative import ExplicitSteps, report_weights
-from mechgrad.steps.weights import TableGradient
 
 STEP = 1e-30
 FIVE_BAR = [

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from mechgrad.steps.matrix_r.derivative import IndependentSteps
 
 import mechgrad as mg
 from mechgrad.dynamics.states import StateGradients, StateSlopes
@@ -13,10 +14,9 @@ from mechgrad.errors import InputError
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
+from mechgrad.sensitivities.table_gradient import TableGradient
 from mechgrad.steps.matrix_r import derivative as independent
-from mechgrad.steps.matrix_r.derivative import IndependentSteps
 from mechgrad.steps.matrix_r.kernels import tangent as matrix_r_tangent
-from mechgrad.steps.weights import TableGradient
 
 STEP = 1e-30
 SCHEMES = ("trapezoidal", "hht", "generalized-alpha")

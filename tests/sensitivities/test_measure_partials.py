@@ -17,7 +17,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import mechgrad as mg
-from mechgrad.sensitivities.starts.base import coordinate_names
+from mechgrad.simulation.starts.base import coordinate_names
 
 MODEL = by_hand.model(rope=False)
 POSITION_GOALS = {

@@ -55,6 +55,8 @@ class ALI3P(Formulation):
     """
 
     name: ClassVar[str] = "ALI3-P"
+    key: ClassVar[str] = "ali3p"
+    adjoint_equations: ClassVar[str] = "ALI3-P"
     penalty: float = 1e9
     scaling: float = 1.0
     projection: str | None = "augmented"

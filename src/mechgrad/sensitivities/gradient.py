@@ -18,8 +18,8 @@ from mechgrad.sensitivities.measures import Measure
 from mechgrad.sensitivities.numeric import differentiate
 from mechgrad.sensitivities.objectives import AtEnd, Objective, as_objective
 from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.simulation.guided import GuidedMotion
 from mechgrad.simulation.trajectory import Trajectory
-from mechgrad.steps.guided.step import GuidedMotion
 from mechgrad.typing import Array, FloatArray
 
 METHODS = ("auto", "direct", "adjoint", *CONTINUOUS, "complex", "fd")

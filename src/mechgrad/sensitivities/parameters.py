@@ -33,8 +33,8 @@ from mechgrad.model.model import Model
 from mechgrad.model.parameters import MAGIC, matching, resolve
 from mechgrad.model.tree import MASS
 from mechgrad.sensitivities.numbers import load_paths, load_vector
-from mechgrad.sensitivities.starts import start_of
-from mechgrad.sensitivities.starts.base import MOTION, START, Forces
+from mechgrad.simulation.starts import start_of
+from mechgrad.simulation.starts.base import MOTION, START, Forces
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.matrix_r.independent import named_rows
 from mechgrad.typing import Array, FloatArray

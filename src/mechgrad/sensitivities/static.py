@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from mechgrad.kinematics.state import State
 from mechgrad.sensitivities.measures import JointReaction, Measure, StateSamples
 from mechgrad.sensitivities.objectives import Integral, Objective
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.starts.base import MOTION, POSITION
-from mechgrad.sensitivities.starts.rest import StaticEquations
-from mechgrad.steps.weights import TableGradient, Weights
+from mechgrad.sensitivities.table_gradient import TableGradient
+from mechgrad.simulation.starts.base import MOTION, POSITION
+from mechgrad.simulation.starts.rest import StaticEquations
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
 
@@ -132,7 +133,9 @@ def collected(
 def repeated_state(parameters: Parameters, values: Array) -> State | Equilibrium:
     """The state once more with other values of its parameters, complex ones too."""
     model, _, forces, numbers = parameters.changed(values)
-    found, first = parameters.start.again(model, numbers, forces), parameters.motion.start
-    if isinstance(found, State) and found.given and isinstance(first, State):
-        return replace(found, held=first.held, held_rates=first.held_rates, given=False)
+    found = parameters.start.again(model, numbers, forces)
+    first = cast(State, parameters.motion.start)
+    if found.way == "given" and first.way == "assembled":
+        # what a tree held is taken as numbers where it stands for itself
+        return replace(cast(State, found), held=first.held, held_rates=first.held_rates, given=False)
     return found

@@ -15,7 +15,8 @@ from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
 from mechgrad.model.columns import STEP
 from mechgrad.sensitivities.measures.base import Gradients, Measure, Partials, StateSamples, product
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.steps.weights import TableGradient, Weights
+from mechgrad.sensitivities.table_gradient import TableGradient
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
 MANY = 8  # knots of a spline: from there on all at once

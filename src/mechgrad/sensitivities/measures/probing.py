@@ -14,7 +14,8 @@ from mechgrad.kinematics.mechanism import row_report
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.measures.base import StateSamples
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.steps.weights import TableGradient, Weights
+from mechgrad.sensitivities.table_gradient import TableGradient
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray
 
 ROWS = ("values", "rates", "seconds")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import null_space, qr
 
-from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.system import RANK, System
 from mechgrad.errors import InputError, MechgradError, unknown_name
 from mechgrad.kinematics.held import find_quantity
@@ -29,10 +29,11 @@ def _gamma(system: System, q: Array, t: float) -> Array:
     return J
 
 
-def offered_rows(model: Model, form: MatrixR) -> list[Row]:
+def offered_rows(model: Model, form: Formulation) -> list[Row]:
     """Rows that can be independent coordinates: those that were named, or all coordinates of joints but of balls."""
-    if form.independent is not None:
-        return named_rows(model, form.independent)
+    names = form.named_coordinates()
+    if names is not None:
+        return named_rows(model, names)
     layout = model._layout
     plain = dict(zip(layout.plain_v.tolist(), layout.plain_q.tolist(), strict=True))
     return [_coordinate(model.q_names[plain[j]]) for j in sorted(plain)]
@@ -47,9 +48,9 @@ def _constraint_rows(J: Array) -> IntArray:
     return np.sort(order[:rank])
 
 
-def start_choices(system: System, form: MatrixR, q: Array, t: float) -> Choices:
+def start_choices(system: System, form: Formulation, q: Array, t: float) -> Choices:
     """The rows of W that a motion begins with; raises where none determine it."""
-    model, named = system.model, form.independent is not None
+    model, named = system.model, form.named_coordinates() is not None
     J = _gamma(system, q, t)
     rows = _constraint_rows(J)
     freedom = model.n_v - len(rows)

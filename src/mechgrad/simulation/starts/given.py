@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,20 +11,18 @@ from mechgrad.dynamics.system import System
 from mechgrad.kinematics.held import Equations
 from mechgrad.kinematics.state import State, state
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.starts.base import (
+from mechgrad.simulation.starts.base import (
     POSITION,
     VELOCITY,
     Forces,
     Rates,
     Start,
+    StartParameters,
     coordinate_names,
     followed,
     row_slopes,
 )
 from mechgrad.typing import Array, FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.sensitivities.parameters import Parameters
 
 
 def given_positions(model: Model, q: Array) -> dict[str, float]:
@@ -38,7 +36,7 @@ def given_velocities(model: Model, v: Array) -> dict[str, float]:
     return {VELOCITY + name: float(x.real) for name, x in zip(model.v_names, v, strict=True)}
 
 
-def given_slopes(parameters: Parameters, kind: str) -> FloatArray:
+def given_slopes(parameters: StartParameters, kind: str) -> FloatArray:
     """dq0/dp or dv0/dp (np, n_v) where every coordinate or velocity stands for itself."""
     model = parameters.model
     out, names = np.zeros((len(parameters), model.n_v)), coordinate_names(model)[0]
@@ -66,7 +64,7 @@ class GivenStart(Start):
     def values(self) -> dict[str, float]:
         return {} if self.closed else given_positions(self.model, self.q) | given_velocities(self.model, self.v)
 
-    def slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+    def slopes(self, parameters: StartParameters) -> tuple[FloatArray, FloatArray]:
         dq, dv = given_slopes(parameters, POSITION), given_slopes(parameters, VELOCITY)
         if not self.closed:
             return dq, dv

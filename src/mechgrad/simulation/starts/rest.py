@@ -12,7 +12,7 @@ level road), q changes as little as possible. Velocities follow from constraints
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +22,9 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.kinematics.held import Equations
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.starts.base import POSITION, START, VELOCITY, Forces, Rates, Start, quantities
-from mechgrad.sensitivities.starts.given import given_slopes, given_velocities
+from mechgrad.simulation.starts.base import POSITION, START, VELOCITY, Forces, Rates, Start, StartParameters, quantities
+from mechgrad.simulation.starts.given import given_slopes, given_velocities
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.sensitivities.parameters import Parameters
 
 TIGHT = 1e-13  # of the largest force: differences of equilibria need more digits than a start
 LOST = 1e-6  # relative: what a change of forces may leave unbalanced
@@ -56,13 +53,13 @@ class StaticEquations:
         self.saddle, self.inverse = static_inverse(here.K[0], G)
         self.n_holonomic = equations.n_holonomic
 
-    def direct(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+    def direct(self, parameters: StartParameters) -> tuple[FloatArray, FloatArray]:
         """dq/dp (np, n_v) and dy/dp (np, rows)."""
         right = self.check_balanced(parameters)
         change = -right @ self.inverse.T
         return change[:, : self.n], change[:, self.n :]
 
-    def check_balanced(self, parameters: Parameters) -> FloatArray:
+    def check_balanced(self, parameters: StartParameters) -> FloatArray:
         """What parameters leave unbalanced (np, rows of the saddle); raise where no change of q and y can mend it."""
         right = np.zeros((len(parameters), self.size))
         for k in parameters.acting:
@@ -108,7 +105,7 @@ class RestStart(Start):
             return positions | given_velocities(rest.model, rest.v)
         return positions | {VELOCITY + name: float(np.real(x)) for name, x in rest.held_rates.items()}
 
-    def slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+    def slopes(self, parameters: StartParameters) -> tuple[FloatArray, FloatArray]:
         rest = self.rest
         dq, _ = StaticEquations(rest, System(rest.model, rest.tau, rest.loads), START).direct(parameters)
         if self.plain_rates:

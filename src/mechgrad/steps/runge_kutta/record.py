@@ -1,38 +1,40 @@
-"""Motions made by explicit steps, differentiated: direct and adjoint, with fixed steps and with error control.
+"""Explicit steps once more, linearised: fixed ones and those with error control.
 
 The steps are those that were taken: their lengths are held fixed. Reports within a step are sums of its stages, with
-weights that depend on the instant alone.
+weights that depend on the instant alone. Of fixed steps only the reported instants are kept, and steps between them are
+taken again; steps with error control are all taken again, once, and their starts kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, final
+from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.states import StateGradients, States, StateSlopes
+from mechgrad.dynamics.states import StateGradients, States
 from mechgrad.errors import InputError
 from mechgrad.model.joints.base import BALL
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.tree import KIND, Q_AT, V_AT
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.accelerations import Mechanics, StateAccelerations
+from mechgrad.steps.base import ParameterColumns, Steps
+from mechgrad.steps.chunk_pool import ChunkPool
+from mechgrad.steps.record import Record
 from mechgrad.steps.runge_kutta import dop853
+from mechgrad.steps.runge_kutta.adjoint import RungeKuttaAdjoint
 from mechgrad.steps.runge_kutta.child_axes import to_child, to_parent
 from mechgrad.steps.runge_kutta.constraint_correction import ConstraintCorrection
-from mechgrad.steps.runge_kutta.kernels import tangent as _kernels
 from mechgrad.steps.runge_kutta.kernels.tangent import RungeKuttaBlocks, Settled
-from mechgrad.steps.runge_kutta.step import RK4_A, RK4_B, RK4_C, fixed_states, held_steps, numbers
-from mechgrad.steps.schemes import DOP853, RK4
+from mechgrad.steps.runge_kutta.step import fixed_states, held_steps, numbers
+from mechgrad.steps.runge_kutta.tangent import RungeKuttaTangent
 from mechgrad.steps.weights import WeightSink
 from mechgrad.typing import FloatArray, IntArray
 
 CHUNK_BYTES = 2**25  # of linearised equations kept at a time
 
 
-class _Span(NamedTuple):
+class Span(NamedTuple):
     """Steps from t, q, u of lengths h, u the velocities as steps carry them (child axes); `ends`: reports at the ends
     of steps, (step, report) each; `within`: reports within steps likewise, with their share of the step; picks: (steps,
     n) rows of W in each, of Matrix R."""
@@ -47,14 +49,18 @@ class _Span(NamedTuple):
     picks: IntArray | None
 
 
-class _Prepared(NamedTuple):
-    """Steps of a span, linearised."""
+class Piece(NamedTuple):
+    """Steps of a span, linearised.
 
+    corrections : of the stages, of the states after steps and of reports within steps; None where there are none
+    terms : what parameters do, in a direct sweep
+    """
+
+    span: Span
     blocks: RungeKuttaBlocks
     stages: StateAccelerations
-    corrected: ConstraintCorrection | None
-    settled: ConstraintCorrection | None
-    reported: ConstraintCorrection | None
+    corrections: tuple[ConstraintCorrection | None, ConstraintCorrection | None, ConstraintCorrection | None]
+    terms: list[FloatArray]
 
 
 def report_weights(shares: FloatArray) -> FloatArray:
@@ -70,68 +76,74 @@ def report_weights(shares: FloatArray) -> FloatArray:
     return total
 
 
-@final
-class ExplicitSteps:
-    """The steps of a motion by RK4 or DOP853.
+class RungeKuttaSteps(Steps):
+    """The steps of a march by an explicit Runge-Kutta method."""
 
-    Of fixed steps only the reported instants are kept; steps between them are taken again. Steps with error control are
-    all taken again, once, and their starts kept.
-    """
-
-    def __init__(self, motion: Trajectory) -> None:
-        if not isinstance(motion.scheme, RK4 | DOP853):
-            raise InputError(f"the motion was not made by explicit steps, but by {motion.scheme}.")
-        if motion.q.ndim != 2 or np.iscomplexobj(motion.q):
+    def __init__(self, record: Record, threads: int = 1) -> None:
+        if record.scheme.implicit:
+            raise InputError(f"the motion was not made by explicit steps, but by {record.scheme}.")
+        if record.q.ndim != 2 or np.iscomplexobj(record.q):
             raise InputError("a batch of motions, or a complex one, has no derivative here; simulate one real start.")
-        if motion.ended != "duration":
+        if record.ended != "duration":
             raise InputError(
-                f"the motion ended early ({motion.ended}), at an instant that moves with the parameters. Simulate "
-                f"duration={motion.t[-1] - motion.t[0]:.6g} without a stop condition to hold it fixed."
+                f"the motion ended early ({record.ended}), at an instant that moves with the parameters. Simulate "
+                f"duration={record.t[-1] - record.t[0]:.6g} without a stop condition to hold it fixed."
             )
-        self.motion, self.job = motion, motion.trace.job
-        self.model, self.system = motion.model, motion.system
-        self.f, self.kind = numbers(self.job)
+        self.record, self.model, self.system = record, record.model, record.system
+        self.pool, self.n = ChunkPool(1), record.model.n_v
+        self.f, self.kind = numbers(record.task)
         layout = self.model._layout
         self.balls = np.stack([layout.ball_q[:, 0], layout.ball_v[:, 0]], axis=1)
         self.mechanics = Mechanics.of(self.system, self.f)
-        self.adaptive = isinstance(motion.scheme, DOP853)
-        tables = (dop853.A, dop853.B, dop853.C) if self.adaptive else (RK4_A, RK4_B, RK4_C)
-        self.A, self.B, self.C = (np.array(x) for x in tables)
-        self.path = held_steps(motion) if self.adaptive else None
-        n, m = self.model.n_v, self.system.n_constraints
+        self.A, self.B, self.C = (np.array(x) for x in record.scheme.tableau)
+        self.path = held_steps(record) if record.scheme.chooses_steps else None
+        n, m = self.n, self.system.n_constraints
         rows = int(self.system.T.ints[N_ALL])
         size = 8 * (5 * n * n + 4 * n * (n + m) + 4 * rows * n + 20 * n)
         self.chunk = int(np.clip(CHUNK_BYTES // size, 64, 16384))  # states linearised at a time
 
-    # ---- the steps, a span at a time
-
-    def _spans(self, *, backwards: bool = False) -> Iterator[_Span]:
-        count = self.motion.steps if self.path is None else len(self.path)
-        outputs = len(self.motion.t) - 1
-        every = 1 if self.path is not None else count // outputs
-        units = count if self.path is not None else outputs
+    def pieces(self, columns: int) -> list[range]:
+        count = self.record.steps if self.path is None else len(self.path)
+        units = count if self.path is not None else len(self.record.t) - 1
+        every = 1 if self.path is not None else self.record.steps_per_output
         per = max(1, self.chunk // (len(self.A) * every))
-        starts = range(0, units, per)
-        for first in reversed(starts) if backwards else starts:
-            last = min(first + per, units)
-            yield self._fixed(first, last, every) if self.path is None else self._taken(self.path, first, last)
+        return [range(first, min(first + per, units)) for first in range(0, units, per)]
 
-    def _fixed(self, first: int, last: int, every: int) -> _Span:
+    def linearised(self, piece: range, parameters: ParameterColumns | None = None) -> Piece:
+        if self.path is None:
+            found = self._prepared(self._fixed(piece.start, piece.stop, self.record.steps_per_output))
+        else:
+            found = self._prepared(self._taken(self.path, piece.start, piece.stop))
+        if parameters is None:
+            return found
+        count, n = len(parameters), self.n
+        terms = [np.ascontiguousarray(found.stages.by_parameters(parameters)[:, :, :n])]
+        for correction in found.corrections:
+            none = (np.zeros((0, count, n)), np.zeros((0, count, n)))
+            terms += none if correction is None else correction.by_parameters(parameters)
+        return found._replace(terms=terms)
+
+    def tangent(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> RungeKuttaTangent:
+        return RungeKuttaTangent(self, parameters, dq, dv)
+
+    def adjoint_of(self, g: StateGradients, sink: WeightSink) -> RungeKuttaAdjoint:
+        return RungeKuttaAdjoint(self, g, sink)
+
+    def _fixed(self, first: int, last: int, every: int) -> Span:
         """The steps from report `first` to report `last`, taken again."""
-        motion = self.motion
-        h = float(motion.t[-1] - motion.t[0]) / motion.steps
+        record, h = self.record, self.record.step_length
         N = (last - first) * every
-        q, v = fixed_states(motion, first, N, h)
+        q, v = fixed_states(record, first, N, h)
         reports = np.arange(first + 1, last + 1)
         ends = np.stack([(reports - first) * every - 1, reports], axis=1)
         none = np.zeros((0, 2), np.int64)
-        t = motion.t[first] + h * np.arange(N)
-        return _Span(
+        t = record.t[first] + h * np.arange(N)
+        return Span(
             t, np.full(N, h), q, to_child(self.model, q, v), ends, none, np.zeros(0), self._picks(first * every, N)
         )
 
-    def _taken(self, path: FloatArray, first: int, last: int) -> _Span:
-        t, n_q = self.motion.t, self.model.n_q
+    def _taken(self, path: FloatArray, first: int, last: int) -> Span:
+        t, n_q = self.record.t, self.model.n_q
         ends = np.append(path[1:, 0], t[-1])
         # a report belongs to the first step that reaches it
         owner = np.searchsorted(ends, t[1:], side="left")
@@ -142,11 +154,11 @@ class ExplicitSteps:
         within = np.stack([steps - first, reports + 1], axis=1)
         q, u = here[:, 2 : 2 + n_q], here[:, 2 + n_q :]
         none = np.zeros((0, 2), np.int64)
-        return _Span(here[:, 0], here[:, 1], q, u, none, within, shares, self._picks(first, len(here)))
+        return Span(here[:, 0], here[:, 1], q, u, none, within, shares, self._picks(first, len(here)))
 
     def _picks(self, first: int, count: int) -> IntArray | None:
         """The rows of W in some steps, where dependent coordinates are solved for."""
-        choices = self.motion.trace.choices
+        choices = self.record.choices
         return None if choices is None else choices.at(np.arange(first, first + count))
 
     def rates_of(self, q: FloatArray, v: FloatArray) -> FloatArray:
@@ -170,7 +182,7 @@ class ExplicitSteps:
         q = y[:, : self.model.n_q]
         return q, to_parent(self.model, q, y[:, self.model.n_q :])
 
-    def _prepared(self, span: _Span) -> _Prepared:
+    def _prepared(self, span: Span) -> Piece:
         N, n_q, n, m, S = len(span.t), self.model.n_q, self.model.n_v, self.system.n_constraints, len(self.A)
         made = self.B.size
         taken = np.zeros((N, S), bool)
@@ -202,12 +214,12 @@ class ExplicitSteps:
         settles = self.kind.settles is not None
         settled = ConstraintCorrection(self.mechanics, end_q, end_v, span.t + span.h, picks) if settles else None
         owner = span.within[:, 0]
-        weights = report_weights(span.shares) if self.adaptive else np.zeros((0, S))
+        weights = report_weights(span.shares) if self.path is not None else np.zeros((0, S))
         out_q, out_v = self._split(y[owner] + span.h[owner, None] * np.einsum("om,omj->oj", weights, k[owner]))
         reported = None
         if settles and len(owner):
             of_reports = None if picks is None else picks[owner]
-            reported = ConstraintCorrection(self.mechanics, out_q, out_v, self.motion.t[span.within[:, 1]], of_reports)
+            reported = ConstraintCorrection(self.mechanics, out_q, out_v, self.record.t[span.within[:, 1]], of_reports)
         first = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])
         out_first = np.searchsorted(owner, np.arange(N + 1))
         F_q, F_v = (np.ascontiguousarray(x[:, :n].reshape(len(x), -1)) for x in (stages.by_q, stages.by_v))
@@ -217,74 +229,13 @@ class ExplicitSteps:
             a[taken], before[taken], raw_v[taken], F_q, F_v, _matrices(corrected, n), _matrices(settled, n), out_first,
             weights, _rows(out_q), _rows(out_v), _matrices(reported, n),
         )  # fmt: skip
-        return _Prepared(blocks, stages, corrected, settled, reported)
+        return Piece(span, blocks, stages, (corrected, settled, reported), [])
 
-    def _reports(self) -> Iterator[tuple[slice, StateAccelerations]]:
+    def reports(self) -> Iterator[tuple[slice, StateAccelerations]]:
         """Accelerations and multipliers of the reported states follow from q and v."""
-        motion = self.motion
-        whole = States(*(np.asarray(x) for x in (motion.q, motion.v, motion.a, motion.multipliers, motion.t)))
-        for first in range(0, len(motion.t), self.chunk):
+        for first in range(0, len(self.record.t), self.chunk):
             here = slice(first, first + self.chunk)
-            yield here, StateAccelerations(self.mechanics, whole.rows(here))
-
-    # ---- direct
-
-    def direct(self, parameters: Parameters, dq: FloatArray, dv: FloatArray) -> StateSlopes:
-        """Derivatives of all reported states, from those of the start (np, n_v)."""
-        nt, count, n, m = len(self.motion.t), len(parameters), self.model.n_v, self.system.n_constraints
-        out = StateSlopes(*(np.zeros((nt, count, k)) for k in (n, n, n, m)))
-        out.q[0], out.v[0] = dq, dv
-        now = [np.array(x, float, order="C") for x in (dq, dv)]
-        for span in self._spans():
-            ready = self._prepared(span)
-            terms = [np.ascontiguousarray(ready.stages.by_parameters(parameters)[:, :, :n])]
-            for settling in (ready.corrected, ready.settled, ready.reported):
-                none = (np.zeros((0, count, n)), np.zeros((0, count, n)))
-                terms += none if settling is None else settling.by_parameters(parameters)
-            after = [np.zeros((k, count, n)) for k in (len(span.t),) * 2 + (len(span.within),) * 2]
-            _kernels.tangent_march(self.system.T.atoms_i, self.balls, ready.blocks, *terms, *now, *after)
-            for target, at_ends, at_reports in ((out.q, after[0], after[2]), (out.v, after[1], after[3])):
-                target[span.ends[:, 1]] = at_ends[span.ends[:, 0]]
-                target[span.within[:, 1]] = at_reports
-        for here, found in self._reports():
-            change = found.by_parameters(parameters)
-            change += out.q[here] @ found.by_q.swapaxes(1, 2) + out.v[here] @ found.by_v.swapaxes(1, 2)
-            out.a[here], out.lam[here] = change[:, :, :n], change[:, :, n:]
-        return out
-
-    # ---- adjoint
-
-    def adjoint(self, g: StateGradients, sink: WeightSink) -> tuple[FloatArray, FloatArray]:
-        """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `sink`."""
-        count, n = g.q.shape[1], self.model.n_v
-        pull_q, pull_v = np.array(g.q, float), np.array(g.v, float)
-        for here, found in self._reports():
-            pulls = np.concatenate([g.a[here], g.lam[here]], axis=2)
-            pull_q[here] += pulls @ found.by_q
-            pull_v[here] += pulls @ found.by_v
-            sink(found.weights(pulls.swapaxes(0, 1)))
-        yq, yv = np.zeros((count, n)), np.zeros((count, n))
-        for span in self._spans(backwards=True):
-            ready = self._prepared(span)
-            pulls_in = [self._gathered(x, span.ends, len(span.t)) for x in (pull_q, pull_v)]
-            pulls_in += [np.ascontiguousarray(x[span.within[:, 1]]) for x in (pull_q, pull_v)]
-            lines = [0 if x is None else x.shape[0] for x in (ready.corrected, ready.settled, ready.reported)]
-            weights = [np.zeros((count, k, n)) for k in (len(ready.blocks.q), *np.repeat(lines, 2))]
-            _kernels.adjoint_march(self.system.T.atoms_i, self.balls, ready.blocks, *pulls_in, yq, yv, *weights)
-            alpha = np.zeros((count, len(ready.blocks.q), n + self.system.n_constraints))
-            alpha[:, :, :n] = weights[0]
-            sink(ready.stages.weights(alpha))
-            for k, settling in enumerate((ready.corrected, ready.settled, ready.reported)):
-                if settling is not None:
-                    for each in settling.weights(weights[1 + 2 * k], weights[2 + 2 * k]):
-                        sink(each)
-        return yq + pull_q[0], yv + pull_v[0]
-
-    @staticmethod
-    def _gathered(pulls: FloatArray, ends: IntArray, N: int) -> FloatArray:
-        out = np.zeros((N, *pulls.shape[1:]))
-        out[ends[:, 0]] = pulls[ends[:, 1]]
-        return out
+            yield here, StateAccelerations(self.mechanics, self.record.states(here))
 
 
 def _rows(x: FloatArray) -> FloatArray:
@@ -292,7 +243,7 @@ def _rows(x: FloatArray) -> FloatArray:
     return np.array(x, order="C")
 
 
-def _matrices(settling: ConstraintCorrection | None, n: int) -> Settled:
-    if settling is None:
+def _matrices(correction: ConstraintCorrection | None, n: int) -> Settled:
+    if correction is None:
         return Settled(*(np.zeros((0, n * n)) for _ in range(3)))
-    return settling.matrices()
+    return correction.matrices()

@@ -10,7 +10,7 @@ coordinates were held, the others stayed where they were: there all of them coun
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,21 +20,19 @@ from mechgrad.kinematics.mechanism import row_report
 from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.kinematics.state import State, state
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.starts.base import (
+from mechgrad.simulation.starts.base import (
     POSITION,
     VELOCITY,
     Forces,
     Rates,
     Start,
+    StartParameters,
     followed,
     quantities,
     row_slopes,
 )
-from mechgrad.sensitivities.starts.given import given_positions, given_slopes, given_velocities, positions_again
+from mechgrad.simulation.starts.given import given_positions, given_slopes, given_velocities, positions_again
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.sensitivities.parameters import Parameters
 
 
 class AssembledStart(Start):
@@ -59,7 +57,7 @@ class AssembledStart(Start):
             positions = given_positions(self.model, self.q)
         return positions | (given_velocities(self.model, self.v) if self.plain_rates else rates)
 
-    def slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+    def slopes(self, parameters: StartParameters) -> tuple[FloatArray, FloatArray]:
         dq = given_slopes(parameters, POSITION) if self.plain else np.zeros((len(parameters), self.model.n_v))
         if self.plain_rates:
             return dq, given_slopes(parameters, VELOCITY)

@@ -4,30 +4,47 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.states import States, slopes
-from mechgrad.errors import AssemblyError, InputError
+from mechgrad.dynamics.system import System
+from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.assembly import least_squares
 from mechgrad.kinematics.held import Equations, Quantity, find_quantity
 from mechgrad.kinematics.state import State
 from mechgrad.model.columns import STEP
-from mechgrad.model.mechanism import N_ALL, N_ROWS
+from mechgrad.model.mechanism import N_ALL, N_ROWS, Mechanism
 from mechgrad.model.model import Model
+from mechgrad.steps.base import ParameterColumns
+from mechgrad.steps.torn import MISS, torn
 from mechgrad.typing import Array, FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.sensitivities.parameters import Parameters
 
 POSITION, VELOCITY = "start.position.", "start.velocity."
 MOTION, START = "motion", "start"
 """Roles of tau and loads: those that act on a motion, and those that its equilibrium at the start was found with."""
 
-MISS = 1e-7  # relative: what the equations may miss by before a parameter counts as one that tears loops apart
+
+class StartParameters(ParameterColumns, Protocol):
+    """What starts ask of the parameters that they are differentiated by.
+
+    of_start : positions of those that are start values
+    """
+
+    model: Model
+    of_start: list[int]
+
+    def pushes(self, k: int) -> bool:
+        """Whether parameter k is a number of a force element."""
+
+    def moved(self, k: int) -> Model:
+        """The model with an imaginary step along parameter k."""
+
+    def record_of(self, system: System, k: int, role: str = MOTION) -> Mechanism:
+        """The mechanism of a system with an imaginary step along parameter k."""
 
 
 class Forces(NamedTuple):
@@ -50,7 +67,7 @@ class Start(ABC):
         """Its own numbers by their names, "start.position.hinge" and "start.velocity.hinge"."""
 
     @abstractmethod
-    def slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+    def slopes(self, parameters: StartParameters) -> tuple[FloatArray, FloatArray]:
         """dq0/dp and dv0/dp, (np, n_v) each; positions along `model.integrate`. Raises for parameters that the start
         cannot follow, and for those of which it does not say how."""
 
@@ -113,15 +130,6 @@ def followed(J: Array, b: FloatArray, model: Model, name: str, determined: bool)
     if miss > MISS * max(1.0, float(np.abs(b).max())):
         raise torn(model, name, miss)
     return np.asarray(x)
-
-
-def torn(model: Model, name: str, miss: float) -> AssemblyError:
-    """The error of a parameter that constraints cannot follow."""
-    return AssemblyError(
-        f"{name!r} tears a loop of model {model.name!r} apart: its constraints, and what is held at the start, cannot "
-        f"follow ({miss:.3g} per unit), so the motion has no derivative by it. Link it with the numbers that must "
-        "change with it (DesignVariable), or hold less at the start."
-    )
 
 
 class Rates:
