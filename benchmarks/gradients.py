@@ -33,8 +33,8 @@ from support.five_bar_reference import DATA, FiveBar
 import mechgrad as mg
 from mechgrad.gallery import chain, five_bar, five_bar_start
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.steps.recursive.derivative import RecursiveSteps
-from mechgrad.steps.runge_kutta.derivative import ExplicitSteps
+from mechgrad.steps.recursive.record import RecursiveSteps
+from mechgrad.steps.runge_kutta.record import RungeKuttaSteps
 
 exudyn_twins.exu.config.suppressWarnings = True
 from exudyn.processing import ComputeSensitivities  # noqa: E402
@@ -226,7 +226,7 @@ def recursive_growth(report: Report, quick: bool) -> None:
     def clock(kind: type, n: int, p: int) -> float:
         motion, parameters = prepared(n, p)
         slopes = parameters.start.slopes(parameters)
-        run = kind(motion)
+        run = kind(motion.record)
         run.direct(parameters, *slopes)
         best = np.inf
         for _ in range(2 if quick else 5):
@@ -237,7 +237,7 @@ def recursive_growth(report: Report, quick: bool) -> None:
 
     rows, times = [], {"recursive": [], "dense": []}
     for n in sizes:
-        for name, kind in (("recursive", RecursiveSteps), ("dense", ExplicitSteps)):
+        for name, kind in (("recursive", RecursiveSteps), ("dense", RungeKuttaSteps)):
             if name == "recursive" or n <= LARGEST_DENSE:
                 times[name].append(clock(kind, n, 4))
         rows.append([str(n), *(digits(1e6 * t[len(rows)]) if len(rows) < len(t) else "-" for t in times.values())])

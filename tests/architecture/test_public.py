@@ -214,8 +214,9 @@ ROOMS = {
         "MotionSensitivities",
         "Parameter",
         "Power",
+        "Recipe",
     ],
-    "mechgrad.schemes": ["DOP853", "HHT", "RK4", "GeneralizedAlpha", "Newmark", "Trapezoidal"],
+    "mechgrad.schemes": ["DOP853", "HHT", "RK4", "GeneralizedAlpha", "Newmark", "RungeKutta", "Trapezoidal"],
     "mechgrad.terms": [
         "ConstraintTerms",
         "InverseDynamicsHessian",

@@ -238,6 +238,6 @@ def test_knots_of_splines_at_once():
 def test_steps_that_control_their_error_are_refused():
     """Also where their number would fit the reported instants; the step sequence is not kept."""
     motion = swing(step=None, samples=11)
-    motion = dataclasses.replace(motion, steps=20, rejected=0)
+    motion = dataclasses.replace(motion, record=dataclasses.replace(motion.record, steps=20, rejected=0))
     with pytest.raises(InputError, match="fixed step"):
         mg.gradient(motion, TIP, WRT)

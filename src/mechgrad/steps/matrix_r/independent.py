@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import null_space, qr
+from scipy.linalg import null_space
 
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.system import RANK, System
@@ -16,11 +16,12 @@ from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.rows import LINEAR, Row
 from mechgrad.steps.matrix_r.choices import Choices
-from mechgrad.typing import Array, IntArray
+from mechgrad.typing import Array, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
+TIE = 1e-9  # relative: sizes that differ by less are equal
 DEAD_POINT_START = 1e-6  # least singular value of [Gamma; B] beside the largest, from which on a motion may start
 
 
@@ -42,10 +43,28 @@ def offered_rows(model: Model, form: Formulation) -> list[Row]:
 def _constraint_rows(J: Array) -> IntArray:
     """As many rows as the rank of Gamma, the least dependent ones."""
     size = np.linalg.norm(J, axis=1)
-    _, R, order = qr((J / np.where(size > 0, size, 1.0)[:, None]).T, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > RANK * diagonal[0]))
-    return np.sort(order[:rank])
+    order, left = pivoted(J / np.where(size > 0, size, 1.0)[:, None])
+    return np.sort(order[left > RANK * left[0]])
+
+
+def pivoted(lines: Array) -> tuple[IntArray, FloatArray]:
+    """The order in which lines are least dependent on those before, and what is left of each then.
+
+    Of lines that are equally good but for rounding the first is taken, on every machine: in symmetric mechanisms many
+    are.
+    """
+    rest, order, left = np.array(lines, float), [], []
+    for _ in range(min(rest.shape)):
+        size = np.linalg.norm(rest, axis=1)
+        size[order] = -1.0
+        best = int(np.flatnonzero(size >= (1.0 - TIE) * size.max())[0])
+        order.append(best)
+        left.append(max(float(size[best]), 0.0))
+        if left[-1] > 0.0:
+            direction = rest[best] / left[-1]
+            for _ in range(2):  # once more, for what rounding leaves
+                rest = rest - np.outer(rest @ direction, direction)
+    return np.array(order, np.int64), np.array(left)
 
 
 def start_choices(system: System, form: Formulation, q: Array, t: float) -> Choices:
@@ -80,8 +99,8 @@ def start_choices(system: System, form: Formulation, q: Array, t: float) -> Choi
 def _free_coordinates(system: System, J: Array, freedom: int) -> IntArray:
     """Positions (among the rows that are offered) of the coordinates that determine the motion best."""
     columns = np.sort(system.model._layout.plain_v)
-    _, R, order = qr(null_space(J, rcond=RANK)[columns].T, mode="economic", pivoting=True)
-    if np.abs(np.diag(R)).min(initial=np.inf) < 1e-6 or len(columns) < freedom:
+    order, left = pivoted(null_space(J, rcond=RANK)[columns])
+    if left.min(initial=np.inf) < DEAD_POINT_START or len(columns) < freedom:
         raise InputError(
             f"no {freedom} joint coordinates of model {system.model.name!r} determine its motion at the start (balls "
             "have none that could). Name coordinates of points: MatrixR(['P.x', ...])."

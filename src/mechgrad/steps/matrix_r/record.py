@@ -78,6 +78,7 @@ class IndependentSteps(ImplicitSteps):
 
     >>> start = mg.assemble(five_bar(), {"A": -2.3, "1": 1.7}, guess=five_bar_start())
     >>> swing = mg.simulate(five_bar(), start, duration=0.02, formulation="matrix-r", scheme="trapezoidal", step=0.01)
+    >>> from mechgrad.sensitivities.parameters import Parameters
     >>> gravity = Parameters(swing, "gravity.y")
     >>> by_gravity = IndependentSteps(swing.record).direct(gravity, np.zeros((1, 4)), np.zeros((1, 4)))
     >>> by_gravity.q.shape, by_gravity.lam.shape  # instants, parameters, coordinates or constraints

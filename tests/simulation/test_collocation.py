@@ -86,7 +86,7 @@ def test_the_tolerance_is_kept_across_a_fold_with_few_steps(tolerance):
         wrong = np.abs(motion.markers(linkage.names).position[:, :, :2] - linkage.directions(motion.t)).max()
         assert wrong < 10 * tolerance
         assert motion.steps < 40
-        assert motion.trace.fold == pytest.approx(linkage.folds_at, abs=0.01)
+        assert motion.record.fold == pytest.approx(linkage.folds_at, abs=0.01)
 
 
 def test_where_rounding_rules_it_says_so():
@@ -106,7 +106,7 @@ def test_a_stop_behind_the_fold_says_so_too():
             linkage.model, start, linkage.duration, rtol=1e-13, atol=1e-13, stop=lambda t, q, v: t - end
         )
     assert motion.ended == "stop"
-    assert motion.trace.fold is not None
+    assert motion.record.fold is not None
 
 
 def test_a_body_that_tumbles_beside_goes_on_tumbling():
@@ -122,7 +122,7 @@ def test_a_body_that_tumbles_beside_goes_on_tumbling():
     q[: bare.n_q] = linkage.q
     how = {"rtol": 1e-10, "atol": 1e-10, "samples": 31}
     together = mg.simulate(both, mg.state(both, q, v), linkage.duration, **how)
-    assert together.trace.fold == pytest.approx(linkage.folds_at, abs=0.01)
+    assert together.record.fold == pytest.approx(linkage.folds_at, abs=0.01)
     apart = mg.simulate(alone, mg.state(alone, alone.neutral(), v[bare.n_v :]), linkage.duration, **how)
     assert np.abs(apart.q[-1] - apart.q[0]).max() > 0.1
     assert np.abs(together.q[:, bare.n_q :] - apart.q).max() < 1e-8
@@ -172,7 +172,7 @@ def test_ranks_that_only_nearly_vanish_are_no_folds():
         motion = mg.simulate(model, start, duration=0.5, scheme="dop853", formulation="index1")
     rank = [np.linalg.svd(x, compute_uv=False)[-1] for x in mg.terms.constraint_terms(model, motion.q).gamma]
     assert min(rank) < 0.25 * rank[0]
-    assert motion.trace.fold is None
+    assert motion.record.fold is None
     goal, wrt = mg.AtEnd(mg.measures.JointCoordinate("A")), ["gravity.y", "start.velocity.A", "B.origin.x"]
     g = mg.gradient(motion, goal, wrt)
     assert np.all(np.abs(g.array) > 1e-3)

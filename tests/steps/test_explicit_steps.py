@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mechgrad.steps.runge_kutta.derivative import ExplicitSteps, report_weights
 from support.random_trees import ALL_KINDS, random_state, random_tree
 
 import mechgrad as mg
@@ -21,6 +20,7 @@ from mechgrad.sensitivities.table_gradient import TableGradient
 from mechgrad.simulation.starts.base import coordinate_names
 from mechgrad.steps.runge_kutta import dop853
 from mechgrad.steps.runge_kutta.constraint_correction import turned
+from mechgrad.steps.runge_kutta.record import RungeKuttaSteps, report_weights
 
 STEP = 1e-30
 FIVE_BAR = [
@@ -47,7 +47,7 @@ def tangent(model: mg.Model, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
 
 def compared(motion: mg.Trajectory, wrt: list[str], tolerance: float = 1e-9) -> None:
     """Direct derivatives against complex steps through the simulation, adjoint ones against direct ones."""
-    parameters, steps = Parameters(motion, wrt), ExplicitSteps(motion)
+    parameters, steps = Parameters(motion, wrt), RungeKuttaSteps(motion.record)
     dq, dv = parameters.start.slopes(parameters)
     found = steps.direct(parameters, dq, dv)
     for k, name in enumerate(parameters.names):
@@ -64,7 +64,7 @@ def compared(motion: mg.Trajectory, wrt: list[str], tolerance: float = 1e-9) -> 
 
 
 def transposed(
-    motion: mg.Trajectory, parameters: Parameters, steps: ExplicitSteps, dq: np.ndarray, dv: np.ndarray, found: Any
+    motion: mg.Trajectory, parameters: Parameters, steps: RungeKuttaSteps, dq: np.ndarray, dv: np.ndarray, found: Any
 ) -> None:
     rng = np.random.default_rng(5)
     g = StateGradients(*(rng.normal(size=(len(motion.t), 2, x.shape[2])) for x in found))
@@ -175,7 +175,7 @@ def test_rows_that_follow_time() -> None:
 def test_spans_do_not_matter() -> None:
     """A motion worked off in many short spans has the same derivatives."""
     motion, wrt = tree_motion(scheme="dop853")
-    parameters, whole, parts = Parameters(motion, wrt), ExplicitSteps(motion), ExplicitSteps(motion)
+    parameters, whole, parts = Parameters(motion, wrt), RungeKuttaSteps(motion.record), RungeKuttaSteps(motion.record)
     parts.chunk = 1
     dq, dv = parameters.start.slopes(parameters)
     for one, other in zip(whole.direct(parameters, dq, dv), parts.direct(parameters, dq, dv), strict=True):
@@ -212,10 +212,10 @@ def test_motions_that_have_none() -> None:
     model = double_pendulum()
     stopped = mg.simulate(model, [1.0, 0.5], duration=2.0, stop=lambda t, q, v: q[:, 0])
     with pytest.raises(mg.InputError, match="moves with the parameters"):
-        ExplicitSteps(stopped)
+        RungeKuttaSteps(stopped.record)
     batch = mg.simulate(model, [[1.0, 0.5]] * 2, duration=0.02, step=0.01)
     with pytest.raises(mg.InputError, match="one real start"):
-        ExplicitSteps(batch)
+        RungeKuttaSteps(batch.record)
     implicit = mg.simulate(model, [1.0, 0.5], duration=0.02, step=0.01, scheme="trapezoidal")
     with pytest.raises(mg.InputError, match="not made by explicit steps"):
-        ExplicitSteps(implicit)
+        RungeKuttaSteps(implicit.record)

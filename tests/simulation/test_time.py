@@ -164,7 +164,7 @@ def test_the_first_step_is_chosen_for_the_forces_at_the_start() -> None:
     model = mg.Model("slider", [mg.Body("b", 2.0)], [slide], forces=[motor])
     for t0, step in ((0.0, 0.01 * 0.5 / 0.25), (T0, 0.01 * 0.25 / (500.0 * T0))):
         motion = mg.simulate(model, mg.state(model, [0.5], [0.25]), 1.0, t0=t0, samples=3)
-        assert first_step(motion.trace.job, INDEX_1) == pytest.approx(step)
+        assert first_step(motion.record.task, INDEX_1) == pytest.approx(step)
 
 
 @pytest.mark.parametrize(

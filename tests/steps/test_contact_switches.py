@@ -53,7 +53,7 @@ def gap(model: mg.Model, q: np.ndarray) -> np.ndarray:
 
 def test_steps_lie_on_one_side_of_every_switch() -> None:
     motion = hop(numbers=(2e4, 0.0, 1.0))  # without damping contacts switch where the gap is zero
-    path = steps_taken(motion)
+    path = steps_taken(motion.record)
     n_q = motion.model.n_q
     gaps = gap(motion.model, path[:, 2 : 2 + n_q])
     across = np.flatnonzero(gaps[:-1] * gaps[1:] < 0.0)
@@ -86,7 +86,7 @@ def test_a_push_that_damping_ends_is_a_switch() -> None:
     model = mg.Model("thrown", [mg.Body("ball", 1.3)], [joint], vectors=[up], forces=[floor])
     how = {"duration": 0.2, "scheme": "dop853", "rtol": 1e-9, "atol": 1e-9, "samples": 11}
     motion = mg.simulate(model, [0.06], tau=[200.0], **how)
-    path = steps_taken(motion)
+    path = steps_taken(motion.record)
     (event,) = motion.events
     k = int(np.flatnonzero(path[:, 0] == event)[0])
     depth, rate = 0.1 - path[k, 2], -path[k, 3]
@@ -154,9 +154,9 @@ def test_steps_can_be_held(kind: str) -> None:
         mg.simulate(other, mg.state(other, q, v), duration=0.35, rtol=1e-8, atol=1e-8),
     )
     assert held.steps == motion.steps
-    taken = steps_taken(motion)[:, :2]
-    np.testing.assert_array_equal(steps_taken(held)[:, :2], taken)
-    assert not np.array_equal(steps_taken(free)[:, :2], taken)
+    taken = steps_taken(motion.record)[:, :2]
+    np.testing.assert_array_equal(steps_taken(held.record)[:, :2], taken)
+    assert not np.array_equal(steps_taken(free.record)[:, :2], taken)
     # switches lie elsewhere now, within steps: less accurate, but the same motion
     change = np.abs(free.q[-1] - motion.q[-1]).max()
     assert change > 1e-5

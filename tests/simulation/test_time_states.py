@@ -295,8 +295,8 @@ CLOCKS = ("t", "t0", "time", "times")
 SPACES = "constraints drawing forces formulations functions kinematics measures results schemes terms"
 ROOMS = ["mechgrad", *(f"mechgrad.{room}" for room in f"io gallery visualization optimization.motion {SPACES}".split())]
 HERE, MARCHES, GRADIENTS = (
-    "integrators/test_time_states.py",
-    "integrators/test_time.py",
+    "simulation/test_time_states.py",
+    "simulation/test_time.py",
     "sensitivities/test_time_gradients.py",
 )
 FUNCTIONS = "model/test_model_functions.py"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.dead_points import parallelogram, rockers, six_bar, whirling_five_bar
+from support.dead_points import begin_with, parallelogram, rockers, six_bar, whirling_five_bar
 
 import mechgrad as mg
 from mechgrad.steps.matrix_r import choices as choices_file
@@ -82,8 +82,10 @@ def test_two_freedoms(name: str) -> None:
 
 
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-10, 1e-11, 1e-12])
-def test_a_six_bar_is_not_thrown_back_from_a_dead_point(tolerance: float) -> None:
-    """H3, best at the start, stands still at 1.2466 s while the linkage moves on; thrown back, it had lost 4.6 J."""
+def test_a_six_bar_is_not_thrown_back_from_a_dead_point(tolerance: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """H3, as good as others at the start, stands still at 1.2466 s while the linkage moves on; thrown back, it had lost
+    4.6 J."""
+    begin_with(monkeypatch, 3)
     model = six_bar()
     reference = exact(model, np.zeros(5), 2.0)
     motion = mg.simulate(model, np.zeros(5), duration=2.0, formulation="matrix-r", rtol=tolerance, atol=tolerance)
@@ -94,8 +96,9 @@ def test_a_six_bar_is_not_thrown_back_from_a_dead_point(tolerance: float) -> Non
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_redundant_rows(name: str) -> None:
+def test_redundant_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of five closure rows four are solved; the fifth holds by itself."""
+    begin_with(monkeypatch, 3)
     how, by_q, by_energy = SCHEMES[name]
     model = six_bar()
     reference = exact(model, np.zeros(5), 3.0)

@@ -9,8 +9,9 @@ import mechgrad as mg
 from mechgrad.dynamics.states import States
 from mechgrad.errors import AssemblyError, InputError, UnknownNameError
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
+from mechgrad.sensitivities.guided import GuidedSubject
 from mechgrad.sensitivities.measures import StateSamples
-from mechgrad.steps.guided.derivative import GuidedCase, GuidedSteps, guided_gradient
+from mechgrad.steps.guided.record import GuidedSteps
 
 STEP = 1e-30
 TIMES = np.linspace(0.0, 0.5, 6)
@@ -99,9 +100,10 @@ CASES = [driven_five_bar, guided_point, held_point, held_vector, crank, crank_wi
 @pytest.mark.parametrize("case", CASES)
 def test_states_follow_parameters_as_complex_steps_do(case):
     model, at, wrt, guess, _ = case()
-    guided = GuidedCase.of(mg.kinematic_motion(model, TIMES, at, guess=guess))
-    parameters = guided.parameters(wrt)
-    found = GuidedSteps(guided).direct(parameters)
+    motion = mg.kinematic_motion(model, TIMES, at, guess=guess)
+    parameters = GuidedSubject(motion).parameters(wrt)
+    still = np.zeros((len(parameters), model.n_v))
+    found = GuidedSteps(motion.record).direct(parameters, still, still)
     layout = model._layout
     for k, name in enumerate(parameters.names):
         moved = mg.kinematic_motion(parameters.moved(k), TIMES, at, guess=guess)
@@ -131,8 +133,9 @@ def test_gradients_are_those_of_complex_steps(case):
             + mg.AtTime(0.2, squares, mg.measures.PointVelocity(point)),
         )
     ]
-    values, direct, parameters = guided_gradient(motion, objectives, wrt, method="direct")
-    _, adjoint, _ = guided_gradient(motion, objectives, wrt, method="adjoint")
+    direct, adjoint = (mg.gradient(motion, objectives, wrt, method=method) for method in ("direct", "adjoint"))
+    values, parameters = direct.values, GuidedSubject(motion).parameters(wrt)
+    direct, adjoint = direct.array, adjoint.array
     scale = np.abs(direct).max(axis=1, keepdims=True) + 1e-3
     assert (np.abs(adjoint - direct) / scale).max() < 1e-11
     for k in range(len(parameters)):
@@ -164,23 +167,23 @@ def test_redundant_rows_are_followed_or_refused():
     )
     objective = [mg.Integral(squares, mg.measures.PointAcceleration("P2"))]
     arrays = [
-        guided_gradient(mg.kinematic_motion(model, TIMES, at, guess=five_bar_start()), objective, ["1.origin.x"])[1]
+        mg.gradient(mg.kinematic_motion(model, TIMES, at, guess=five_bar_start()), objective, ["1.origin.x"]).array
         for model in (five_bar(), redundant)
     ]
     np.testing.assert_allclose(arrays[1], arrays[0], rtol=1e-9)
     motion = mg.kinematic_motion(redundant, TIMES, at, guess=five_bar_start())
     for method in ("direct", "adjoint"):
         with pytest.raises(AssemblyError, match=r"'end\.position\.x' tears a loop of model 'redundant' apart"):
-            guided_gradient(motion, objective, ["end.position.x"], method=method)
+            mg.gradient(motion, objective, ["end.position.x"], method=method)
 
 
 def test_errors_say_what_to_do():
     motion = mg.kinematic_motion(driven_five_bar()[0], TIMES, guess=five_bar_start())
     end = [mg.AtEnd(mg.measures.PointPosition("P2"))]
     with pytest.raises(InputError, match=r"'start\.position\.A': a motion that drivers decide has no start values"):
-        guided_gradient(motion, end, ["start.position.A"])
-    with pytest.raises(UnknownNameError, match=r"unknown method 'fd'.*direct, adjoint"):
-        guided_gradient(motion, end, ["1.origin.x"], method="fd")
+        mg.gradient(motion, end, ["start.position.A"])
+    with pytest.raises(UnknownNameError, match=r"unknown method 'guess'.*direct, adjoint"):
+        mg.gradient(motion, end, ["1.origin.x"], method="guess")
     for measure in (mg.measures.Multiplier("B: point x"), mg.measures.JointReaction("A")):
         with pytest.raises(InputError, match=f"{type(measure).__name__} belongs to motions that forces decide"):
-            guided_gradient(motion, [2.0 * mg.AtEnd(measure)], ["1.origin.x"])
+            mg.gradient(motion, [2.0 * mg.AtEnd(measure)], ["1.origin.x"])

@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from mechgrad.steps.matrix_r.derivative import IndependentSteps
 
 import mechgrad as mg
 from mechgrad.dynamics.states import StateGradients, StateSlopes
@@ -15,8 +14,9 @@ from mechgrad.gallery import five_bar, five_bar_start, slider_crank
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
 from mechgrad.sensitivities.table_gradient import TableGradient
-from mechgrad.steps.matrix_r import derivative as independent
+from mechgrad.steps.matrix_r import record as independent
 from mechgrad.steps.matrix_r.kernels import tangent as matrix_r_tangent
+from mechgrad.steps.matrix_r.record import IndependentSteps
 
 STEP = 1e-30
 SCHEMES = ("trapezoidal", "hht", "generalized-alpha")
@@ -78,7 +78,7 @@ class Case:
         self.model, self.motion = model, mg.simulate(model, start, duration=duration, step=step, **options)
         self.parameters = Parameters(self.motion, wrt)
         self.dq, self.dv = self.parameters.start.slopes(self.parameters)
-        self.steps = IndependentSteps(self.motion)
+        self.steps = IndependentSteps(self.motion.record)
 
     def direct(self) -> StateSlopes:
         return self.steps.direct(self.parameters, self.dq, self.dv)
@@ -181,8 +181,8 @@ def test_chunks_join(samples, monkeypatch):
     case = Case(*five_bar_at_start(), FIVE_BAR, samples=samples, formulation=matrix_r(), scheme="hht")
     whole, adjoints = case.direct(), case.steps.adjoint(case.gradients(), lambda _: None)
     monkeypatch.setattr(independent, "CHUNK_BYTES", 1)
-    case.steps = IndependentSteps(case.motion)
-    assert len(list(case.steps.chunks(1))) > 4
+    case.steps = IndependentSteps(case.motion.record)
+    assert len(case.steps.pieces(1)) > 4
     for x, y in zip(
         (*whole, *adjoints), (*case.direct(), *case.steps.adjoint(case.gradients(), lambda _: None)), strict=True
     ):
@@ -207,12 +207,12 @@ def test_other_motions_are_refused():
     for options in ({"formulation": "ali3p", "scheme": "trapezoidal"}, {"formulation": "matrix-r", "scheme": "rk4"}):
         motion = mg.simulate(model, start, duration=0.01, step=1e-3, **options)
         with pytest.raises(InputError, match="not by implicit steps of Matrix R"):
-            IndependentSteps(motion)
+            IndependentSteps(motion.record)
     stopped = mg.simulate(
         model, start, duration=0.1, step=1e-3, formulation="matrix-r", scheme="hht", stop=lambda t, q, v: t - 0.0503
     )
     with pytest.raises(InputError, match="needs steps of one length"):
-        IndependentSteps(stopped)
+        IndependentSteps(stopped.record)
 
 
 def test_a_singular_step_is_named(monkeypatch):
