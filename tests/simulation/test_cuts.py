@@ -55,7 +55,8 @@ def test_steps_that_fail_are_divided_and_noted(led: bool) -> None:
     in_the_air = dropped(led, duration=0.08)
     assert not in_the_air.cuts
     assert "divided" not in repr(in_the_air)
-    nothing = replace(in_the_air, t=in_the_air.t[:0], q=in_the_air.q[:0], ended="at its start")
+    early = replace(in_the_air.record, ended="at its start")
+    nothing = replace(in_the_air, t=in_the_air.t[:0], q=in_the_air.q[:0], record=early)
     assert "0 instants, n_q" in repr(nothing)
     # the motion itself, as well as steps of this length can tell: the wheel is on the road for two of them
     exact, finer = (

@@ -210,5 +210,5 @@ def test_bad_input():
         given = {"q0": [1.0, 0.5], "duration": 1.0} | change
         with pytest.raises(mg.InputError, match=message):
             simulate(model, mg.state(model, given.pop("q0"), given.pop("v0", None)), **given)
-    with pytest.raises(UnknownNameError, match=r"unknown scheme 'euler'\. Known: dop853, rk4, trapezoidal"):
+    with pytest.raises(UnknownNameError, match=r"unknown scheme 'euler'\. Known: newmark, trapezoidal, hht"):
         simulate(model, [1.0, 0.5], 1.0, scheme="euler")

@@ -339,6 +339,7 @@ COVERED = {
     "MotionSensitivities": (GRADIENTS, "test_"),
 }
 ELSEWHERE = {
+    "Recipe": "what `simulate` was given: tests of recipes begin at other times",
     "plot_demo": "draws over the instants it is given",
     "plot_torques": "draws over the instants it is given",
     "plot_sensitivities": "draws over the instants it is given",
