@@ -169,8 +169,14 @@ class Marker:
     end: int
 
 
+def _blank(match: re.Match[str]) -> str:
+    """As many blanks, so that lines and places stay where they are."""
+    return re.sub(r"[^\n]", " ", match.group())
+
+
 def markers(page: str) -> list[Marker]:
-    """All places of a page, in order; markers that are not closed or not understood are an error."""
+    """All places of a page, in order; in code they are text, and those not closed or not understood are an error."""
+    page = FENCE.sub(_blank, page)
     found = [Marker(f"{{{m.group(1)}}}", m.group(2), *m.span(2)) for m in NUMBER.finditer(page)]
     found += [Marker(m.group(1), m.group(2), *m.span(2)) for m in BLOCK.finditer(page)]
     opened = len(OPENED.findall(page))
@@ -199,12 +205,8 @@ def rewritten(page: str, results: Results) -> tuple[str, list[str]]:
 
 def by_hand(page: str) -> Iterator[tuple[int, str]]:
     """Line and text of figures with units of performance outside of markers, code and what is known to be given."""
-
-    def blank(match: re.Match[str]) -> str:
-        return re.sub(r"[^\n]", " ", match.group())
-
     for pattern in (FENCE, NUMBER, BLOCK, *(re.compile(x) for x, _ in GIVEN)):
-        page = pattern.sub(blank, page)
+        page = pattern.sub(_blank, page)
     for unit in UNITS:
         for match in re.finditer(unit, page):
             yield page.count("\n", 0, match.start()) + 1, " ".join(match.group().split())

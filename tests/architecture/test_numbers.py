@@ -46,8 +46,9 @@ def test_every_benchmark_that_is_run_exists() -> None:
 def test_figures_are_written_and_then_in_order(tmp_path: Path) -> None:
     results = kept(tmp_path, us=3.14159, count=7, error=3.6e-5, share=0.256, word="ends")
     page = (
-        "takes <!-- number: motion.us -->9<!-- /number --> µs\n\n<!-- numbers\n| {motion.us*1e3:.1f} |"
-        " {motion.error:e} | {motion.share:%} | {motion.count} | {motion.word} | {motion.none?} |\n-->\n-\n<!-- /numbers -->\n"
+        "takes <!-- number: motion.us -->9<!-- /number --> µs\n\n<!-- numbers\n| {motion.us*1e3:.1f} | "
+        "{motion.error:e} | {motion.share:%} | {motion.count} | {motion.word} | {motion.none?} |\n"
+        "-->\n-\n<!-- /numbers -->\n"
     )
     assert len(write_numbers.complaints(page, results)) == 2
     text, missing = write_numbers.rewritten(page, results)
@@ -56,6 +57,13 @@ def test_figures_are_written_and_then_in_order(tmp_path: Path) -> None:
     assert missing == []
     assert write_numbers.complaints(text, results) == []
     assert write_numbers.rewritten(text, results)[0] == text
+
+
+def test_markers_within_code_are_text(tmp_path: Path) -> None:
+    code = "```\n<!-- number: motion.us -->..<!-- /number -->\n<!-- numbers\n```\n"
+    page = f"{code}<!-- number: motion.us -->9<!-- /number -->\n{code}"
+    text, _ = write_numbers.rewritten(page, kept(tmp_path, us=1.0))
+    assert text == page.replace(">9<", ">1<")
 
 
 def test_provenance_tells_quick_from_full(tmp_path: Path) -> None:
