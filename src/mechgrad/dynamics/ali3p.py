@@ -45,8 +45,7 @@ class ALI3P(Formulation):
     tangent : "exact" or "approximate"
         Newton matrix with all derivatives, or with those of force laws alone.
     reuse : bool or None
-        Keep factors of the Newton matrix while they serve; None: never, since projections need new ones anyhow (40
-        parallelograms: 0.60 ms per step with, 0.55 without).
+        Keep factors of the Newton matrix while they serve; None: never, since projections need new ones anyhow.
 
     Smooth in all parameters. Order 2 with every scheme of the Newmark family.
 
