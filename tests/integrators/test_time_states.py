@@ -323,6 +323,8 @@ COVERED = {
     "motion_terms": (HERE, "test_terms_of_motion"),
     "constraint_terms": (HERE, "test_terms_of_constraints"),
     "joint_reactions": (HERE, "test_reactions"),
+    "inverse_dynamics_gradient": ("mechanics/test_torque_hessian.py", "test_gradient_of_every_mechanism"),
+    "inverse_dynamics_hessian": ("mechanics/test_torque_hessian.py", "test_hessian_of_every_mechanism"),
     "joint_reactions_derivatives": ("mechanics/test_reaction_derivatives.py", "test_by_parameters"),
     "equilibrium": (HERE, "test_equilibrium"),
     "simulate": (MARCHES, "test_order_of_every_scheme_on_a_loop"),

@@ -96,6 +96,60 @@ def test_virtual_work_of_hinges_and_slides(case):
     assert checked or case.model.name == "rolling wheel" or acting
 
 
+def spring_on(model, body, q, v):
+    """Force and moment about the world's origin of the springs between points on a body, by hand."""
+    force, moment = np.zeros(3), np.zeros(3)
+    for spring in (x for x in model.forces if isinstance(x, mg.forces.SpringDamper)):
+        ends = mg.kinematics.marker_motion(model, [spring.point_a, spring.point_b], q, v)
+        gap, rate = (x[0] - x[1] for x in (ends.position, ends.velocity))
+        length = np.linalg.norm(gap)
+        pull = spring.stiffness * (length - spring.free_length) + spring.damping * (gap @ rate) / length
+        for k, (name, sign) in enumerate(((spring.point_a, -1.0), (spring.point_b, 1.0))):
+            if model.point(name).body == body:
+                f = sign * pull * gap / length
+                force, moment = force + f, moment + np.cross(ends.position[k], f)
+    return force, moment
+
+
+@pytest.mark.parametrize("name", ["five-bar", "slider-crank", "linkage", "stewart"])
+def test_every_body_is_in_balance_with_inertia_weight_loads_and_reactions(name):
+    """Newton and Euler for each body, cut joints included: m (a - g), and moments about the world's origin. By second
+    rates the force on a body changes as m a_com does."""
+    case = CASES[name]()
+    model, (q, v, a) = case.model, case.state()
+    named = {"driven": case.driven, "t": case.t, "loads": case.loads}
+    D = derivatives_of(model, q, v, a, independent=list(case.z), **named)
+    R, bodies = D.reactions, mg.kinematics.body_motion(model, q, v, a)
+    a_zdd = np.stack(
+        [(case.state(zdd={**case.zdd, z: case.zdd[z] + 1j * STEP})[2]).imag / STEP for z in case.zdd], axis=1
+    )
+    largest = np.abs(R.force).max()
+    for body in model.bodies:
+        b = bodies.of(body.name)
+        arm, inertia = b.R @ body.com, b.R @ body.inertia @ b.R.T
+        force = body.mass * (b.a + np.cross(b.dw, arm) + np.cross(b.w, np.cross(b.w, arm)) - model.gravity)
+        moment = inertia @ b.dw + np.cross(b.w, inertia @ b.w) + np.cross(b.p + arm, force)
+        f, m = spring_on(model, body.name, q, v)
+        for load in (x for x in case.loads if x.body == body.name):
+            turn = b.R if load.axes == "body" else np.eye(3)
+            point = model.body(body.name).com if isinstance(load.point, str) else np.asarray(load.point)
+            pushed = turn @ load.force
+            f, m = f + pushed, m + turn @ load.torque + np.cross(b.p + b.R @ point, pushed)
+        changed = np.zeros((3, len(case.zdd)))
+        for joint in model.joints:
+            sign = (joint.child == body.name) - (joint.parent == body.name)
+            child = bodies.of(joint.child)
+            at = child.p + child.R @ joint.child_origin
+            f = f + sign * R.of(joint.name).force
+            m = m + sign * (R.of(joint.name).couple + np.cross(at, R.of(joint.name).force))
+            changed += sign * D.of(joint.name, "zdd").force
+        np.testing.assert_allclose(f, force, atol=1e-10 * largest)
+        np.testing.assert_allclose(m, moment, atol=1e-10 * largest)
+        J = mg.kinematics.marker_derivatives(model, [f"{body.name}.com"], q).x_q[0]
+        np.testing.assert_allclose(changed, body.mass * J @ a_zdd, atol=1e-9 * largest)
+    assert np.abs(D.dzdd).max() > 1e-2
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_by_independent_coordinates(case, level):
     q, v, a = case.state()

@@ -212,7 +212,7 @@ class Model:
     def open_tree(self) -> Model:
         """The same model seen as a tree: its closures, constraints and forces are there but do nothing.
 
-        For functions that know trees only, such as `inverse_dynamics_hessian`; `is_open` tells such a model.
+        For what a tree would do without them; `is_open` tells such a model.
         """
         return self if self.is_open else self._copy({"is_open": True})
 
