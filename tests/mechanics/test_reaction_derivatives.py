@@ -322,6 +322,12 @@ def test_what_is_asked_wrongly_says_why(monkeypatch):
     monkeypatch.setattr("mechgrad.memory.UNASKED", 0)
     monkeypatch.setattr("mechgrad.memory.available_memory", lambda: 100.0)
     for verb in (mg.inverse_dynamics, mg.joint_reactions, derivatives_of, mg.inverse_dynamics_derivatives):
-        with pytest.raises(TooLargeError, match=r"1 state|single state"):
+        with pytest.raises(TooLargeError, match=r"the balance of a single state of model 'five-bar' takes"):
             verb(five_bar(), q, v, a)
+    with pytest.raises(TooLargeError, match="accelerations of 4 coordinates and 2 multipliers for 3 samples takes"):
+        mg.forward_dynamics(case.model, [q] * 3)
+    with pytest.raises(TooLargeError, match="second derivatives of 4 forces"):
+        mg.terms.inverse_dynamics_hessian(case.model, q, v, a, v, multipliers=[1.0, 2.0])
+    with pytest.raises(TooLargeError, match="mass matrices of 4 velocities"):
+        mg.mass_matrix(case.model, q, independent=["A", "1"])
     assert states_module.room_of(five_bar(), 10**9) > 1e11

@@ -61,7 +61,7 @@ def semi_recursive_terms(
 
         M = sum_i R_i^T M_i R_i,      M a + h = sum_i R_i^T (M_i V_i' - Q_i)         V_i = R_i v
 
-    Bodies and tree coordinates alone: what force elements and constraints do is no part of it (`motion_terms` has both).
+    Bodies and tree coordinates alone: force elements and constraints are no part of it (`motion_terms` has all).
 
     Parameters
     ----------

@@ -53,32 +53,11 @@ def inverse_dynamics(
     out: Array | None = None,
     threads: int = 1,
 ) -> Array:
-    """Generalized forces that produce a motion under gravity and external loads.
+    """Generalized forces that produce a motion of a tree under gravity and external loads; `mechanics.torques` takes
+    every mechanism, and says what the arguments are.
 
         tau = M(q) a + h(q, v) - sum J^T load
 
-    Parameters
-    ----------
-    model : Model
-    q : (n_q,) or (nt, n_q)
-        Coordinates, in the order of `model.q_names` [rad, m].
-    v, a : (n_v,) or (nt, n_v), optional
-        Velocities and accelerations; zeros if left out.
-    loads : list of Load, optional
-        Forces and couples of the environment on any number of bodies.
-    out : (n_v,) or (nt, n_v), optional
-        Where to write the result.
-    threads : int
-        Share blocks of samples among threads; 0 takes all cores. One thread is best below some thousand samples.
-
-    Returns
-    -------
-    tau : (n_v,) or (nt, n_v)
-        What the actuators must exert, positive when it increases the coordinate [N m, N]. Complex if an input is
-        complex: a complex step through this function is exact.
-
-    Examples
-    --------
     A 2 kg bob on a 1 m rod, held horizontally:
 
     >>> bob = Body("bob", mass=2, com=(0, 0, -1))

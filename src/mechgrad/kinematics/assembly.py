@@ -62,8 +62,7 @@ def assemble(
         Where the search starts, `model.neutral()` if left out; coordinates in `at` start with their value. Of
         several ways to put the mechanism together it decides which one is found. Euler parameters may have any length
         but zero, and are given length one.
-    t : float
-        [s], for drivers.
+    t : time [s], for drivers
     tolerance : float
         Largest miss of a row [m or 1], for lengths up to a metre; it grows with them.
 

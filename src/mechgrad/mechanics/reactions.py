@@ -83,11 +83,10 @@ def joint_reactions(
     True
     """
     chosen = chosen_joints(model, joints, axes)
+    lam = None
     if tau is not None:
         note_idle_gravity(model, tree_of(model))  # here, since a warning names the line that called this function
         q, v, a, lam = _under(model, q, v, a, tau, t, loads, driven, guess)
-    else:
-        lam = None
     if not has_elements(model) and driven is None and not isinstance(q, Mapping):
         refuse_guess(guess)
         return _of_tree(model, q, v, a, loads, chosen, axes, method, threads)  # type: ignore[arg-type]
