@@ -102,7 +102,7 @@ def test_states_follow_parameters_as_complex_steps_do(case):
     guided = GuidedCase.of(mg.kinematic_motion(model, TIMES, at, guess=guess))
     parameters = guided.parameters(wrt)
     found = GuidedSteps(guided).direct(parameters)
-    layout = model._layout
+    layout = model.layout
     for k, name in enumerate(parameters.names):
         moved = mg.kinematic_motion(parameters.moved(k), TIMES, at, guess=guess)
         pairs = [

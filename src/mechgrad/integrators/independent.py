@@ -33,7 +33,7 @@ def offered_rows(model: Model, form: MatrixR) -> list[Row]:
     """Rows that can be independent coordinates: those that were named, or all coordinates of joints but of balls."""
     if form.independent is not None:
         return named_rows(model, form.independent)
-    layout = model._layout
+    layout = model.layout
     plain = dict(zip(layout.plain_v.tolist(), layout.plain_q.tolist(), strict=True))
     return [_coordinate(model.q_names[plain[j]]) for j in sorted(plain)]
 
@@ -78,7 +78,7 @@ def start_choices(system: System, form: MatrixR, q: Array, t: float) -> Choices:
 
 def _free_coordinates(system: System, J: Array, freedom: int) -> IntArray:
     """Positions (among the rows that are offered) of the coordinates that determine the motion best."""
-    columns = np.sort(system.model._layout.plain_v)
+    columns = np.sort(system.model.layout.plain_v)
     _, R, order = qr(null_space(J, rcond=RANK)[columns].T, mode="economic", pivoting=True)
     if np.abs(np.diag(R)).min(initial=np.inf) < 1e-6 or len(columns) < freedom:
         raise InputError(
@@ -121,7 +121,7 @@ def named_rows(model: Model, names: Sequence[str]) -> list[Row]:
         try:
             found = find_quantity(model, name)
         except MechgradError as error:
-            known = [model.q_names[i] for i in model._layout.plain_q]
+            known = [model.q_names[i] for i in model.layout.plain_q]
             known += [f"{marker}.x" for marker in (*(p.name for p in model.points), *(u.name for u in model.vectors))]
             raise unknown_name("independent coordinate", name, known, f"model {model.name!r}") from error
         rows.append((found.row or _coordinate(found.name))._replace(label=name))

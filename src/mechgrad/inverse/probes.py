@@ -221,7 +221,7 @@ def probed(model: Model, joints: Sequence[str] = (), ground: bool = False) -> Pr
     bodies, parts = list(model.bodies), list[Joint]()
     root = GROUND
     if ground:
-        taken = {item.name for group in model._groups.values() for item in group}
+        taken = {item.name for group in model.groups.values() for item in group}
         name, root = _free("ground.probe", taken), _free("ground.probe.body", taken)
         bodies.append(_Nothing(root))
         parts.append(_GroundProbe(name, GROUND, root))

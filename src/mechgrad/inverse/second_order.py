@@ -176,7 +176,7 @@ class Stepper:
     def by(self, path: str, step: Number) -> tuple[Model, list[Load]]:
         """Model and loads after a step."""
         if path not in self.load:
-            return self.model._moved({path: self.model.value(path) + step}), list(self.loads)
+            return self.model.stepped({path: self.model.value(path) + step}), list(self.loads)
         k, field, axis = self._field(path)
         loads = list(self.loads)
         new: dict[str, Any] = {field: self._vector(k, field) + step * np.eye(3)[axis]}
@@ -189,7 +189,7 @@ class Stepper:
             k, field, _ = self._field(path)
             return _power_of_two(max(1.0, np.max(np.abs(self._vector(k, field))))), _OF_QUADRATICS
         model = self.model
-        slot, value = resolve(model._layout, model._groups, path), abs(model.value(path))
+        slot, value = resolve(model.layout, model.groups, path), abs(model.value(path))
         if slot.group not in ("joints", "variables") or (slot.kind, slot.unit) in _LENGTHS:
             return _power_of_two(max(1.0, value)), _OF_QUADRATICS
         return self.smooth_difference(path)
@@ -197,8 +197,8 @@ class Stepper:
     def smooth_difference(self, path: str) -> tuple[float, tuple[tuple[int, float], ...]]:
         """Step and formula for a derivative by any number of the model that acts smoothly."""
         model = self.model
-        slot, value = resolve(model._layout, model._groups, path), abs(model.value(path))
-        item: Any = model._groups[slot.group][slot.position] if slot.group in model._groups else model
+        slot, value = resolve(model.layout, model.groups, path), abs(model.value(path))
+        item: Any = model.groups[slot.group][slot.position] if slot.group in model.groups else model
         if slot.group == "variables":
             scale = max(value, 0.01 * item.scale)
         elif slot.unit == "rad":

@@ -66,6 +66,14 @@ def inverse_dynamics(
     array([19.62])
     """
     require_tree(model)
+    return torques_of_tree(model, q, v, a, loads, out, threads)
+
+
+def torques_of_tree(
+    model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None, loads: Sequence[Load] | None,
+    out: Array | None, threads: int,
+) -> Array:  # fmt: skip
+    """`inverse_dynamics` of a model that is known to be a tree."""
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)),
         also_complex=loads_are_complex(loads),
@@ -232,10 +240,7 @@ def _outputs(batch: Batch, columns: ParameterColumns, out: InverseDynamicsDeriva
 def columns_for(model: Model, tree: Tree, wrt: str | Sequence[str], table: LoadTable) -> ParameterColumns:
     """Parameter columns for `wrt`, made once per model, list of paths and structure of the loads."""
     key = ("columns", wrt if isinstance(wrt, str) else tuple(wrt), table.structure)
-    columns: ParameterColumns | None = model._cache.get(key)
-    if columns is None:
-        columns = model._cache[key] = _make_columns(model, tree, wrt, table)
-    return columns
+    return model.cached(key, lambda m: _make_columns(m, tree, wrt, table))
 
 
 def _make_columns(model: Model, tree: Tree, wrt: str | Sequence[str], table: LoadTable) -> ParameterColumns:

@@ -199,7 +199,7 @@ class Terms:
         self.q, self.v, self.a = motion.r_q, motion.r_v, motion.M
         if loads:
             # what loads do alone: without gravity, at rest
-            tree = model.open_tree()._moved({f"gravity.{axis}": 0.0 for axis in "xyz"})
+            tree = model.open_tree().stepped({f"gravity.{axis}": 0.0 for axis in "xyz"})
             self.q = self.q + tree_derivatives(tree, q, loads=loads).dq.dense()
         m = system.n_constraints
         nt, n, count = len(q), model.n_v, len(paths)
@@ -233,7 +233,7 @@ def stepped(model: Model, loads: Sequence[Load], load_paths: Sequence[str], path
         change: dict[str, Any] = {field: vector + 1j * STEP * np.eye(3)["xyz".index(axis)]}
         new[k] = replace(new[k], **change)
         return model, new
-    moved = model._moved({path: model.value(path) + 1j * STEP})
+    moved = model.stepped({path: model.value(path) + 1j * STEP})
     try:
         row_report(moved)
     except AssemblyError as error:

@@ -11,7 +11,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.methods import SPATIAL, other_method
-from mechgrad.inverse.spatial import inverse_dynamics as tree_torques
+from mechgrad.inverse.spatial import torques_of_tree
 from mechgrad.kinematics.batch import check_out, tree_of
 from mechgrad.kinematics.mechanism import RowValues
 from mechgrad.kinematics.open_trees import has_elements, require_tree
@@ -101,9 +101,9 @@ def inverse_dynamics(
     array([12.2625, 36.7875,  0.    ,  0.    ])
     """
     # torques of a tree: no more than these few looks stand between a user and the kernel
-    if driven is None and guess is None and not return_multipliers and not (is_named(q) or has_elements(model)):
+    if driven is None and guess is None and not (return_multipliers or has_elements(model) or is_named(q)):
         if method == SPATIAL:
-            return tree_torques(model, q, v, a, loads=loads, out=out, threads=threads)  # type: ignore[arg-type]
+            return torques_of_tree(model, q, v, a, loads, out, threads)  # type: ignore[arg-type]
         note_idle_gravity(model, tree_of(model))
         tau: Array = other_method(method, out is not None or threads != 1).torques(model, q, v, a, loads=loads)
         return tau

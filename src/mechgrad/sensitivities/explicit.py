@@ -91,7 +91,7 @@ class ExplicitSteps:
         self.motion, self.job = motion, motion.trace.job
         self.model, self.system = motion.model, motion.system
         self.f, self.kind = numbers(self.job)
-        layout = self.model._layout
+        layout = self.model.layout
         self.balls = np.stack([layout.ball_q[:, 0], layout.ball_v[:, 0]], axis=1)
         self.mechanics = Mechanics.of(self.system, self.f)
         self.adaptive = isinstance(motion.scheme, DOP853)
@@ -152,7 +152,7 @@ class ExplicitSteps:
     def rates_of(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Rates of the coordinates, Euler parameters included."""
         out = np.empty_like(q)
-        layout = self.model._layout
+        layout = self.model.layout
         out[:, layout.plain_q] = v[:, layout.plain_v]
         atoms = self.system.T.atoms_i
         for k, j in atoms[atoms[:, KIND] == BALL][:, [Q_AT, V_AT]]:

@@ -105,7 +105,7 @@ class RecursiveSteps:
     def _tangent(self, Q: Array) -> FloatArray:
         """Changes along `model.integrate` from slopes of coordinates."""
         out = np.zeros((*Q.shape[:2], self.model.n_v))
-        layout = self.model._layout
+        layout = self.model.layout
         out[..., layout.plain_v] = Q[..., layout.plain_q].imag / STEP
         atoms = self.system.T.atoms_i
         for k, j in atoms[atoms[:, KIND] == BALL][:, [Q_AT, V_AT]]:

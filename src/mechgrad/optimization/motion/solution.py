@@ -142,7 +142,7 @@ class MotionSolution:
     ) -> JointReactions:
         """What each joint transmits, on an even grid: as `joint_reactions`, with all loads of the motion."""
         s = self.samples_at(self._even(samples))
-        acting = Torques(self.model, loads, self.cuts)._forces(s) if self.cuts else loads_at(loads, s.xi)
+        acting = Torques(self.model, loads, self.cuts).forces_at(s) if self.cuts else loads_at(loads, s.xi)
         if ground is not None:
             feet = GroundTorques(self.model, tuple(ground), loads, xi=s.xi).wrenches(s)
             origins = marker_motion(self.model, [f"{body}.origin" for body in feet], s.q).position
