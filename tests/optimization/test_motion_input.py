@@ -125,9 +125,9 @@ CONSTRAINTS = [
     (Periodic([1, 2]), "partner must name"),
     (Periodic(levels="qx"), "Periodic: level is 'x'"),
     # reactions
-    (ReactionLimits(FIRST), f"ReactionLimits of '{FIRST}': give force, moment or both"),
+    (ReactionLimits(FIRST), f"ReactionLimits of '{FIRST}': give force, couple or both"),
     (ReactionLimits(FIRST, force=-1), f"ReactionLimits of '{FIRST}': force is -1; give a positive number"),
-    (ReactionLimits(FIRST, moment=0), "moment is 0; give a positive number"),
+    (ReactionLimits(FIRST, couple=0), "couple is 0; give a positive number"),
     (ReactionLimits(FIRST, force=NAN), "force is nan"),
     (ReactionLimits(FIRST, force=INF), "force is inf"),
     (ReactionLimits(FIRST, 1.0, during=(0.3, 0.4)), "ReactionLimits: no instant"),

@@ -95,7 +95,7 @@ CONSTRAINTS = {
     "torques, ground": TorqueLimits(-1, 1, per_segment=2, ground=FEET, loads=[WIND]),
     "zero-moment point": ZeroMomentPoint(SQUARE, FEET, 0.02),
     "friction": GroundFriction(FEET),
-    "reactions": ReactionLimits("j5", force=30, moment=20, loads=LOADS),
+    "reactions": ReactionLimits("j5", force=30, couple=20, loads=LOADS),
     "point": PointLimits("hand", -1, 1, per_segment=2),
     "point at": PointLimits("foot", -1, 1, xi=0.5),
     "path": PointPath("hand", lambda xi: np.outer(xi, (1, 2, 3)), 0.1, axes="xz"),

@@ -226,11 +226,11 @@ def rope_and_rest(bodies):
 
 
 def elbow_reaction(bodies, tension):
-    """What the arm exerts on the fore about the hinge: the needs of fore and tool, less what spring and rope do."""
+    """Couple and force of the arm on the fore about the hinge: needs of fore and tool, less what spring and rope do."""
     about = bodies["fore"].fixed(HINGE_SEAT)[0]
     force, moment = needed(bodies, ["fore", "tool"], about)
     u, _, _ = length_and_rate(bodies, "eye", "tip")
     w, _, _ = length_and_rate(bodies, "ring", "tip")
     tip = point(bodies, "tip")[0]
     at_tip = spring_force(bodies) * u + tension * w
-    return force - at_tip, moment - np.cross(tip - about, at_tip)
+    return moment - np.cross(tip - about, at_tip), force - at_tip

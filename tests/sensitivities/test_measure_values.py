@@ -167,6 +167,6 @@ def test_accelerations_meet_the_balances_of_momentum():
         np.testing.assert_allclose(force, 0.0, atol=1e-11 * abs(tension))
         np.testing.assert_allclose(moment, 0.0, atol=1e-11 * abs(tension))
         axis = bodies["arm"].R @ by_hand.HINGE_AXIS / np.linalg.norm(by_hand.HINGE_AXIS)
-        _, elbow = by_hand.elbow_reaction(bodies, tension)
+        elbow, _ = by_hand.elbow_reaction(bodies, tension)
         wanted = by_hand.torque(t) - 4.0 * (q[11] - 0.5) - 0.3 * v[9]
         assert axis @ elbow == pytest.approx(wanted, abs=1e-11 * np.abs(elbow).max())

@@ -175,19 +175,19 @@ def test_reactions(t: float) -> None:
         ("C", state.pin),
         ("S", state.guide),
     ):
-        np.testing.assert_allclose(found.of(joint)[0], [*force, 0.0], rtol=0, atol=1e-11)
-    np.testing.assert_allclose(found.of("A")[1], [0, 0, state.motor], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(found.of(joint).force, [*force, 0.0], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(found.of("A").couple, [0, 0, state.motor], rtol=0, atol=1e-11)
     many = mg.joint_reactions(model, [state.q] * 2, [state.v] * 2, t=[t, t], tau=0)
     np.testing.assert_allclose(many.force[1], found.force, rtol=0, atol=1e-12)
     q, v = ARM_STATE
     forces, a = timed.arm_forces(ARM, t, q, v), timed.arm_accelerations(ARM, t, q, v)
     arm = mg.joint_reactions(timed.arm(), q, v, t=t, tau=0)
-    np.testing.assert_allclose(arm.of("shoulder")[1], [0, forces.motors[0], 0], rtol=0, atol=1e-11)
-    np.testing.assert_allclose(arm.of("elbow")[1], [0, forces.motors[1] - forces.tide, 0], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(arm.of("shoulder").couple, [0, forces.motors[0], 0], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(arm.of("elbow").couple, [0, forces.motors[1] - forces.tide, 0], rtol=0, atol=1e-11)
     motion = mg.kinematics.marker_motion(timed.arm(), ["upper.com", "lower.com"], q, v, a)
     inertia = np.array([ARM["upper.mass"], ARM["lower.mass"]]) @ (motion.acceleration + np.array([0, 0, timed.GRAVITY]))
     rope = np.array([forces.rope[0], 0.0, forces.rope[1]])
-    np.testing.assert_allclose(arm.of("shoulder")[0], inertia - rope, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(arm.of("shoulder").force, inertia - rope, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("t", [1.3, 1.9, 2.3])
@@ -245,10 +245,10 @@ def test_power_reactions_and_energies_of_a_motion(how: dict[str, Any]) -> None:
     np.testing.assert_allclose(motion.kinetic_energy(), [x.kinetic(RAM) for x in states], rtol=0, atol=1e-9)
     found = motion.reactions()
     for joint, level in (("A", "bearing"), ("T", "push"), ("C", "pin"), ("S", "guide")):
-        np.testing.assert_allclose(found.of(joint)[0][:, :2], stacked(states, level), rtol=0, atol=1e-8)
+        np.testing.assert_allclose(found.of(joint).force[:, :2], stacked(states, level), rtol=0, atol=1e-8)
     motor = [x.motor for x in states]
     assert np.ptp(motor) > 0.1
-    np.testing.assert_allclose(found.of("A")[1][:, 2], motor, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.of("A").couple[:, 2], motor, rtol=0, atol=1e-9)
     np.testing.assert_allclose(motion.efforts("motor").push("coordinate"), motor, rtol=0, atol=1e-9)
 
 
@@ -323,6 +323,9 @@ COVERED = {
     "motion_terms": (HERE, "test_terms_of_motion"),
     "constraint_terms": (HERE, "test_terms_of_constraints"),
     "joint_reactions": (HERE, "test_reactions"),
+    "inverse_dynamics_gradient": ("mechanics/test_torque_hessian.py", "test_gradient_of_every_mechanism"),
+    "inverse_dynamics_hessian": ("mechanics/test_torque_hessian.py", "test_hessian_of_every_mechanism"),
+    "joint_reactions_derivatives": ("mechanics/test_reaction_derivatives.py", "test_by_parameters"),
     "equilibrium": (HERE, "test_equilibrium"),
     "simulate": (MARCHES, "test_order_of_every_scheme_on_a_loop"),
     "AtTime": (GRADIENTS, "test_values_at_an_instant"),

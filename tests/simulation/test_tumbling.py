@@ -20,7 +20,7 @@ def rotations(e):
 
 
 def lengths(motion, model):
-    return np.linalg.norm(motion.q[:, model._layout.ball_q], axis=-1)
+    return np.linalg.norm(motion.q[:, model.layout.ball_q], axis=-1)
 
 
 def pinned_top():
@@ -59,7 +59,7 @@ def test_velocities_and_accelerations_are_reported_in_parent_axes(how):
     model = random_tree(3, 5, kinds=("spherical", "revolute"), massless=0.0)
     q, v, _ = random_state(model, 1)
     motion = mg.simulate(model, mg.state(model, q, v), 0.01, samples=51, **how)
-    h, balls = motion.t[1] - motion.t[0], model._layout
+    h, balls = motion.t[1] - motion.t[0], model.layout
     assert len(balls.ball_q) >= 2
 
     def rate(x):
@@ -163,14 +163,14 @@ def test_loops_start_with_length_one_from_any_guess():
     crank = {"crank axis": 0.4}
     near = mg.assemble(model, crank).q
     far = near.copy()
-    far[model._layout.ball_q] *= 2.0
+    far[model.layout.ball_q] *= 2.0
     start = mg.assemble(model, crank, {"crank axis": 3.0}, guess=far)
-    assert np.abs(np.linalg.norm(start.q[model._layout.ball_q], axis=-1) - 1.0).max() < 1e-14
+    assert np.abs(np.linalg.norm(start.q[model.layout.ball_q], axis=-1) - 1.0).max() < 1e-14
     assert np.abs(start.q - near).max() < 1e-9
     for formulation in ("ali3p", "index1", "matrix-r"):
         motion = mg.simulate(model, start, duration=0.02, step=1e-3, formulation=formulation)
         given = start.q.copy()
-        given[model._layout.ball_q] *= 2.0
+        given[model.layout.ball_q] *= 2.0
         other = mg.simulate(model, mg.state(model, given, start.v), 0.02, step=1e-3, formulation=formulation)
         assert np.abs(lengths(other, model) - 1.0).max() < 1e-14
         assert np.abs(other.q - motion.q).max() < 1e-9

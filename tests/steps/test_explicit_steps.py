@@ -35,7 +35,7 @@ CRANK = [
 
 def tangent(model: mg.Model, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
     """Changes of coordinates along `model.integrate`."""
-    layout, out = model._layout, np.zeros((len(q), model.n_v))
+    layout, out = model.layout, np.zeros((len(q), model.n_v))
     out[:, layout.plain_v] = dq[:, layout.plain_q]
     atoms = System(model).T.atoms_i
     for k, j in atoms[atoms[:, KIND] == BALL][:, [Q_AT, V_AT]]:

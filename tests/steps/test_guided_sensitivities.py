@@ -104,7 +104,7 @@ def test_states_follow_parameters_as_complex_steps_do(case):
     parameters = GuidedSubject(motion).parameters(wrt)
     still = np.zeros((len(parameters), model.n_v))
     found = GuidedSteps(motion.record).direct(parameters, still, still)
-    layout = model._layout
+    layout = model.layout
     for k, name in enumerate(parameters.names):
         moved = mg.kinematic_motion(parameters.moved(k), TIMES, at, guess=guess)
         pairs = [

@@ -55,7 +55,7 @@ def find_quantity(model: Model, name: Name, *, rate: bool = False) -> Quantity:
     text = ".".join(map(str, name)) if isinstance(name, tuple) else name
     if not isinstance(text, str):
         raise InputError(f"{name!r} does not name a quantity; give a string, or (name of a point, 'x', 'y' or 'z').")
-    layout = model._layout
+    layout = model.layout
     plain = dict(zip(layout.plain_v.tolist(), layout.plain_q.tolist(), strict=True))
     for j, i in plain.items():
         if text == model.q_names[i] or (rate and text == model.v_names[j]):

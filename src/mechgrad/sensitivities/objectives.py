@@ -205,13 +205,13 @@ class Term(Objective):
         """Which of the instants count: measures and function are evaluated there only."""
         return slice(None)
 
-    def _weights(self, at: StateSamples) -> FloatArray:
+    def time_weights(self, at: StateSamples) -> FloatArray:
         return self.weights(at.states.t, at.rule)
 
     def _weighted(self, at: StateSamples) -> tuple[StateSamples, FloatArray]:
         """What counts, and its weights."""
         which = self.instants(at.states.t)
-        return at.rows(which), self._weights(at)[which]
+        return at.rows(which), self.time_weights(at)[which]
 
     def values_at(self, at: StateSamples, w: FloatArray) -> Array:
         """sum w_i g(y_i, t_i) over given instants, (k,); the function gets all of them at once."""

@@ -69,7 +69,7 @@ class Parameters:
         self.names = tuple(self._resolved(wrt))
         if not self.names:
             raise InputError("wrt names no parameter; give paths such as 'arm.mass' or 'start.position.hinge'.")
-        layout, groups = self.model._layout, self.model._groups
+        layout, groups = self.model.layout, self.model.groups
         outside = self._start_values.keys() | self._given.keys()
         self._slots = [None if name in outside else resolve(layout, groups, name) for name in self.names]
         self.in_model = [k for k, slot in enumerate(self._slots) if slot is not None]
@@ -176,7 +176,7 @@ class Parameters:
             steps[name] = steps.get(name, 0.0) + (values[k] - before[k])
         now = {self.names[k]: before[k] + steps[self.names[k]] for k in range(len(self))}
         model_values = {self.names[k]: now[self.names[k]] for k in self.in_model}
-        model = (self.model._moved(model_values) if model_values else self.model)._afresh()
+        model = (self.model.stepped(model_values) if model_values else self.model).afresh()
         forces = {MOTION: self.forces, START: self.start.forces or self.forces}
         for name, given in self._given.items():
             if steps.get(name, 0.0) != 0.0:
@@ -195,7 +195,7 @@ class Parameters:
         """The model with an imaginary step along parameter k, a number of the model; remembered for a few of them."""
         if k in self._moved:
             return self._moved[k]
-        model = self.model._moved({self.names[k]: self.model.value(self.names[k]) + 1j * STEP})
+        model = self.model.stepped({self.names[k]: self.model.value(self.names[k]) + 1j * STEP})
         model.cached("row report", lambda _: row_report(self.model))  # the same rows act
         if len(self._moved) < REMEMBERED:
             self._moved[k] = model
@@ -272,7 +272,7 @@ class Parameters:
         slot = self._slots[k]
         if slot is None or slot.group != "variables":
             return () if slot is None else (slot,)
-        layout, groups = self.model._layout, self.model._groups
+        layout, groups = self.model.layout, self.model.groups
         return tuple(resolve(layout, groups, path) for path, _ in self.model.path_derivative(self.names[k]))
 
     def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:

@@ -118,10 +118,10 @@ class GuidedMotion(Motion):
         if axes not in AXES:
             raise InputError(f"axes is {axes!r}; choose one of {', '.join(map(repr, AXES))}.")
         model, found = self.model, guided_forces(self, loads)
-        force, moment = wrenches(
+        couple, force = wrenches(
             found.system, self.q, self.v, self.a, found.multipliers, self.t, model.joints, axes, found.loads(self)
         )
-        return JointReactions(model.joint_names, force, moment, axes)
+        return JointReactions(model.joint_names, couple, force, axes)
 
 
 def kinematic_motion(

@@ -339,7 +339,7 @@ def _state(
         if bad.size:
             names = model.q_names if name == "q" else model.v_names
             raise InputError(f"{name} of {names[bad[0, 1]]!r} is {x[tuple(bad[0])]}; finite numbers are needed.")
-        rows.append(unit(model._layout, x) if name == "q" else x)
+        rows.append(unit(model.layout, x) if name == "q" else x)
     if len(rows[0]) != len(rows[1]):
         raise InputError(f"q has {len(rows[0])} starts and v {len(rows[1])}.")
     return rows[0], rows[1], single

@@ -164,27 +164,27 @@ class Periodic:
 @final
 @dataclass(frozen=True, eq=False)
 class ReactionLimits:
-    """|force| <= force [N] and |moment| <= moment [N m] in a joint along the motion: enforced on the squares."""
+    """|force| <= force [N] and |couple| <= couple [N m] in a joint along the motion: enforced on the squares."""
 
     joint: str
     force: float | None = None
-    moment: float | None = None
+    couple: float | None = None
     loads: Sequence[AnyLoad] | None = None
     per_segment: int = 1
     during: tuple[float, float] = ALWAYS
 
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
-        if self.force is None and self.moment is None:
-            raise InputError(f"ReactionLimits of {self.joint!r}: give force, moment or both.")
+        if self.force is None and self.couple is None:
+            raise InputError(f"ReactionLimits of {self.joint!r}: give force, couple or both.")
         if setting.cuts:
             raise InputError("ReactionLimits: reactions under forces in cut joints are not defined; limit torques.")
         wrench = Reactions(setting.model, (self.joint,), self.loads)
         xi = setting.instants(self.per_segment, self.during, "ReactionLimits")
         found = []
         for what, largest, part in (
-            ("force", self.force, (1, 1, 1, 0, 0, 0)),
-            ("moment", self.moment, (0, 0, 0, 1, 1, 1)),
+            ("force", self.force, (0, 0, 0, 1, 1, 1)),
+            ("couple", self.couple, (1, 1, 1, 0, 0, 0)),
         ):
             if largest is None:
                 continue

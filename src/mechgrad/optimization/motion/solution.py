@@ -23,7 +23,7 @@ from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, Tor
 from mechgrad.optimization.motion.samples import Samples
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.optimization.solvers import SolverResult
-from mechgrad.typing import Array
+from mechgrad.typing import Array, Wrench
 
 
 @final
@@ -34,19 +34,19 @@ class GroundReactions:
     Attributes
     ----------
     t : (nt,) [s]
-    force, moment : (nt, 3)
-        Of all feet together, about the world's origin.
+    couple, force : (nt, 3) [N m], [N]
+        Of all feet together; the couple is the moment about the world's origin.
     zmp : (nt, 3)
         The zero-moment point on the ground [m].
-    feet : dict of (nt, 6)
-        Force and moment about the world's origin on each body that stands, zero while it does not.
+    feet : dict of Wrench
+        `.couple` (about the world's origin) and `.force` on each body that stands, (nt, 3), zero while it does not.
     """
 
     t: Array
+    couple: Array
     force: Array
-    moment: Array
     zmp: Array
-    feet: dict[str, Array]
+    feet: dict[str, Wrench]
 
 
 @final
@@ -129,8 +129,10 @@ class MotionSolution:
         s = self.samples_at(self._even(samples))
         measure = GroundTorques(self.model, tuple(ground), loads, xi=s.xi)
         W = measure.values(s)[:, self.model.n_v :]
-        zmp = np.stack([-W[:, 4] / W[:, 2], W[:, 3] / W[:, 2], np.zeros(s.nt)], axis=1)
-        return GroundReactions(self.times(samples), W[:, :3], W[:, 3:], zmp, measure.wrenches(s))
+        couple, force = W[:, :3], W[:, 3:]
+        zmp = np.stack([-couple[:, 1] / force[:, 2], couple[:, 0] / force[:, 2], np.zeros(s.nt)], axis=1)
+        feet = {body: Wrench(w[:, :3], w[:, 3:]) for body, w in measure.wrenches(s).items()}
+        return GroundReactions(self.times(samples), couple, force, zmp, feet)
 
     def reactions(
         self,
@@ -140,12 +142,13 @@ class MotionSolution:
     ) -> JointReactions:
         """What each joint transmits, on an even grid: as `joint_reactions`, with all loads of the motion."""
         s = self.samples_at(self._even(samples))
-        acting = Torques(self.model, loads, self.cuts)._forces(s) if self.cuts else loads_at(loads, s.xi)
+        acting = Torques(self.model, loads, self.cuts).forces_at(s) if self.cuts else loads_at(loads, s.xi)
         if ground is not None:
             feet = GroundTorques(self.model, tuple(ground), loads, xi=s.xi).wrenches(s)
             origins = marker_motion(self.model, [f"{body}.origin" for body in feet], s.q).position
             for k, (body, w) in enumerate(feet.items()):
-                acting = [*acting, Load(body, w[:, :3], w[:, 3:] - np.cross(origins[:, k], w[:, :3]))]
+                couple, force = w[:, :3], w[:, 3:]
+                acting = [*acting, Load(body, force, couple - np.cross(origins[:, k], force))]
         return joint_reactions(self.model, s.q, s.v, s.a, loads=acting)
 
     def overshoot(

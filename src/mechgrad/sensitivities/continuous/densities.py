@@ -51,7 +51,7 @@ def densities(objective: Objective, at: StateSamples, parameters: Parameters) ->
                 )
         zero = StateGradients(*(np.zeros_like(x) for x in g))
         return Densities(zero, Terminal(g.q[-1], g.v[-1]), found.by_parameters)
-    w = objective._weights(at)[:, None, None]
+    w = objective.time_weights(at)[:, None, None]
     nothing = np.zeros_like(g.q[-1])
     return Densities(StateGradients(*(x / w for x in g)), Terminal(nothing, nothing), found.by_parameters)
 

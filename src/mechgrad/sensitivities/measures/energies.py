@@ -100,10 +100,10 @@ def _weight_by_parameters(at: StateSamples, parameters: Parameters, weights: Flo
         w = np.cross(u, g)  # u x (u x g) = -g
         case = ProbedCase(at, at.model.cached("probe of the ground", lambda m: probed(m, ground=True)))
         here = case.states(q, 0 * v, 0 * a, 0 * lam, t)
-        six = case.probes.probes[GROUND]
-        here.a[:, six[:3]] = u
+        turns, slides = np.split(case.probes.probes[GROUND], 2)
+        here.a[:, slides] = u
         mu = np.zeros((*weights.shape[:2], case.model.n_v))
-        mu[:, :, six[3:]] = weights * w
+        mu[:, :, turns] = weights * w
         result += case.by_parameters(parameters, weights.shape[1], [Weights(here, _first(mu), forced=False)])
     return result + _gravity_by_parameters(at, parameters, weights)
 

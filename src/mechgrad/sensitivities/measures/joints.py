@@ -51,7 +51,7 @@ class JointCoordinate(Measure):
     uses: ClassVar[str] = "q"
 
     def _index(self, at: StateSamples) -> tuple[int, int]:
-        layout, model = at.model._layout, at.model
+        layout, model = at.model.layout, at.model
         plain = {model.q_names[i]: (i, j) for i, j in zip(layout.plain_q, layout.plain_v, strict=True)}
         if self.name not in plain:
             raise unknown_name("coordinate", self.name, plain, f"model {model.name!r}")

@@ -42,7 +42,7 @@ GROUND = "ground"
 @final
 @dataclass(frozen=True)
 class JointReaction(Measure):
-    """Force and moment that a joint transmits over time, (nt, 6) [N, N m], as `joint_reactions` says.
+    """Couple and force that a joint transmits over time, (nt, 6) [N m, N], as `joint_reactions` says.
 
     They follow from positions and velocities by the equations of motion, whatever formulation made the motion.
 
@@ -66,8 +66,8 @@ class JointReaction(Measure):
         if self.joint not in at.model.joint_names:
             raise unknown_name("joint", self.joint, at.model.joint_names, f"model {at.model.name!r}")
         a, lam = forward_dynamics(at.model, q, v, at.tau, t=t, loads=at.loads, return_multipliers=True)
-        force, moment = wrenches(system, q, v, a, lam, t, [at.model.joint(self.joint)], self.axes)
-        return a, lam, np.concatenate([force, moment], axis=-1)[:, 0]
+        couple, force = wrenches(system, q, v, a, lam, t, [at.model.joint(self.joint)], self.axes)
+        return a, lam, np.concatenate([couple, force], axis=-1)[:, 0]
 
     def gradients(self, at: StateSamples, parameters: Parameters, weights: FloatArray) -> Gradients:
         parts = chunks(len(at.states.t), at.model)
@@ -176,8 +176,8 @@ class _Reaction:
         """How weights in the axes and about the point asked for act on the probe, and on the frames between."""
         bodies: BodyMotion = body_motion(self.model, q)
         turn, sign = joint_axes(bodies, self.axes), self.side.sign
-        f, m = (np.einsum("...ij,...j->...i", turn, part)[:, None] for part in np.split(y, 2, axis=1))
-        Wf, Wm = (np.einsum("...ij,...kj->...ki", turn, part) for part in np.split(W, 2, axis=2))
+        m, f = (np.einsum("...ij,...j->...i", turn, part)[:, None] for part in np.split(y, 2, axis=1))
+        Wm, Wf = (np.einsum("...ij,...kj->...ki", turn, part) for part in np.split(W, 2, axis=2))
         F, x = sign * f, (joint_point(bodies, self.way), joint_point(bodies, self.joint))
         d = (x[0] - x[1])[:, None]
         moment = sign * m - np.cross(d, F)  # about the probe's point
@@ -185,7 +185,7 @@ class _Reaction:
         shift = sign * np.cross(F, Wm)
         pose = bodies.of(self.way.child), bodies.of(self.joint.child)
         arms = [point - body.p for point, body in zip(x, pose, strict=True)]
-        mu = np.concatenate([np.einsum("tji,tkj->tki", pose[0].R, part) for part in (push, sign * Wm)], axis=2)
+        mu = np.concatenate([np.einsum("tji,tkj->tki", pose[0].R, part) for part in (sign * Wm, push)], axis=2)
         turned = np.cross(F, push) + sign * np.cross(moment, Wm)
         turns = [np.cross(arm[:, None], part) for arm, part in zip(arms, (shift, -shift), strict=True)]
         local = [np.einsum("tji,tkj->tki", body.R, part) for body, part in zip(pose, (shift, -shift), strict=True)]

@@ -86,7 +86,7 @@ class Start(ABC):
 def coordinate_names(model: Model) -> tuple[list[str], list[int]]:
     """Names of all directions in which a configuration can be displaced, in the order of v, and where plain ones sit in
     q (-1 elsewhere): "free.z" of `q_names` for plain coordinates, "free.wx" of `v_names` for turns of balls."""
-    layout = model._layout
+    layout = model.layout
     plain = dict(zip(layout.plain_v.tolist(), layout.plain_q.tolist(), strict=True))
     names = [model.q_names[plain[j]] if j in plain else name for j, name in enumerate(model.v_names)]
     return names, [plain.get(j, -1) for j in range(model.n_v)]

@@ -35,7 +35,7 @@ def offered_rows(model: Model, form: Formulation) -> list[Row]:
     names = form.named_coordinates()
     if names is not None:
         return named_rows(model, names)
-    layout = model._layout
+    layout = model.layout
     plain = dict(zip(layout.plain_v.tolist(), layout.plain_q.tolist(), strict=True))
     return [_coordinate(model.q_names[plain[j]]) for j in sorted(plain)]
 
@@ -98,7 +98,7 @@ def start_choices(system: System, form: Formulation, q: Array, t: float) -> Choi
 
 def _free_coordinates(system: System, J: Array, freedom: int) -> IntArray:
     """Positions (among the rows that are offered) of the coordinates that determine the motion best."""
-    columns = np.sort(system.model._layout.plain_v)
+    columns = np.sort(system.model.layout.plain_v)
     order, left = pivoted(null_space(J, rcond=RANK)[columns])
     if left.min(initial=np.inf) < DEAD_POINT_START or len(columns) < freedom:
         raise InputError(
@@ -141,7 +141,7 @@ def named_rows(model: Model, names: Sequence[str]) -> list[Row]:
         try:
             found = find_quantity(model, name)
         except MechgradError as error:
-            known = [model.q_names[i] for i in model._layout.plain_q]
+            known = [model.q_names[i] for i in model.layout.plain_q]
             known += [f"{marker}.x" for marker in (*(p.name for p in model.points), *(u.name for u in model.vectors))]
             raise unknown_name("independent coordinate", name, known, f"model {model.name!r}") from error
         rows.append((found.row or _coordinate(found.name))._replace(label=name))

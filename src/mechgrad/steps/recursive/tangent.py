@@ -56,7 +56,7 @@ class RecursiveTangent(Tangent):
         """Changes along `model.integrate` from slopes of coordinates."""
         model = self.steps.model
         out = np.zeros((*Q.shape[:2], model.n_v))
-        layout = model._layout
+        layout = model.layout
         out[..., layout.plain_v] = Q[..., layout.plain_q].imag / STEP
         atoms = self.steps.system.T.atoms_i
         for k, j in atoms[atoms[:, KIND] == BALL][:, [Q_AT, V_AT]]:

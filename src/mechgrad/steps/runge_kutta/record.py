@@ -92,7 +92,7 @@ class RungeKuttaSteps(Steps):
         self.record, self.model, self.system = record, record.model, record.system
         self.pool, self.n = ChunkPool(1), record.model.n_v
         self.f, self.kind = numbers(record.task)
-        layout = self.model._layout
+        layout = self.model.layout
         self.balls = np.stack([layout.ball_q[:, 0], layout.ball_v[:, 0]], axis=1)
         self.mechanics = Mechanics.of(self.system, self.f)
         self.A, self.B, self.C = (np.array(x) for x in record.scheme.tableau)
@@ -164,7 +164,7 @@ class RungeKuttaSteps(Steps):
     def rates_of(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Rates of the coordinates, Euler parameters included."""
         out = np.empty_like(q)
-        layout = self.model._layout
+        layout = self.model.layout
         out[:, layout.plain_q] = v[:, layout.plain_v]
         atoms = self.system.T.atoms_i
         for k, j in atoms[atoms[:, KIND] == BALL][:, [Q_AT, V_AT]]:
