@@ -9,7 +9,7 @@ import mechgrad as mg
 from mechgrad.dynamics.states import States
 from mechgrad.errors import AssemblyError, InputError, UnknownNameError
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
-from mechgrad.sensitivities.measures import StateSamples
+from mechgrad.measures.base import StateSamples
 from mechgrad.steps.guided.derivative import GuidedCase, GuidedSteps, guided_gradient
 
 STEP = 1e-30

@@ -19,14 +19,13 @@ from mechgrad.model.detection import Detected, Found, InPlane, OnLine, Perpendic
 from mechgrad.model.drawing import NaturalBody, body_of, draw, frame_of
 from mechgrad.model.fields import where
 from mechgrad.model.forces.base import Force
-from mechgrad.model.forces.measures import Measure
 from mechgrad.model.frames import axis_frame, norm, unit
 from mechgrad.model.joints import Cardan, Floating, Joint, Planar
 from mechgrad.model.joints.base import Pose
 from mechgrad.model.markers import Point, Vector
 from mechgrad.model.model import Model
-from mechgrad.model.quantities import Quantity, UserAngle, UserCoordinate, UserDistance, check_quantity, measured
-from mechgrad.model.rows import Place, Row
+from mechgrad.model.quantities import UserCoordinate, check_quantity, measured
+from mechgrad.model.rows import DrawnMeasure, Place, Row, RowMeasure
 from mechgrad.model.rows import point as point_place
 from mechgrad.model.rows import vector as vector_place
 from mechgrad.model.spanning import span
@@ -39,9 +38,7 @@ __all__ = [
     "NaturalModel",
     "OnLine",
     "Perpendicular",
-    "UserAngle",
     "UserCoordinate",
-    "UserDistance",
     "model_from_points",
 ]
 
@@ -62,9 +59,9 @@ class NaturalModel:
     markers : dict
         (name in the drawing, body) -> name of the model's point or vector.
     identified : dict
-        Names of user's distances and angles that are coordinates -> `UserCoordinate`: g = offset + sign q.
+        Names of measures that are coordinates -> `UserCoordinate`: g = offset + sign q.
     rows : dict
-        Names of all user's distances [m] and angles [rad] -> the row that measures it.
+        Names of all measures -> the row that measures it.
 
     >>> drawing = model_from_points("pendulum", {"O": (0, 0, 0), "P": (0, 0, -1)}, [
     ...     NaturalBody("ground", ["O"], ["y"]), NaturalBody("bob", ["O", "P"], ["y"], mass=2, com="P")],
@@ -83,7 +80,7 @@ class NaturalModel:
 
     @property
     def coordinates(self) -> dict[str, str]:
-        """Names of user's distances and angles that are coordinates -> names of the coordinates."""
+        """Names of measures that are coordinates -> names of the coordinates."""
         return {name: found.coordinate for name, found in self.identified.items()}
 
     def marker(self, name: str, body: str | None = None) -> str:
@@ -102,7 +99,7 @@ def model_from_points(
     bodies: Iterable[NaturalBody],
     *,
     vectors: Mapping[str, ArrayLike] | None = None,
-    constraints: Iterable[Relation | Quantity | Constraint] = (),
+    constraints: Iterable[Relation | DrawnMeasure | Constraint] = (),
     gravity: ArrayLike | None = None,
     forces: Iterable[Force] = (),
     variables: Iterable[DesignVariable] = (),
@@ -120,8 +117,8 @@ def model_from_points(
         Names they share make joints: see the table of `mechgrad.model.detection`. A joint is called after the point or
         vector (or the `name` of the relation) that makes it: "B", or "B: crank-rod" where there are several.
     constraints : any mix of
-        Perpendicular, OnLine, InPlane: make joints, or else constraints. UserDistance, UserAngle: measured, and
-        recognised if they are coordinates. Constraints of a model.
+        Perpendicular, OnLine, InPlane: make joints, or else constraints. mg.measures.Distance, Angle, Height, Offset:
+        measured, and recognised if they are coordinates. Constraints of a model.
     gravity : (3,) array
         [m/s^2]. Left out: 9.81 along -z; along -y if that is across the plane of a planar mechanism.
     forces, variables, cut : as in `Model`
@@ -186,7 +183,7 @@ def model_from_points(
         place = point_place if word in scene.points else vector_place
         return [place(body, _local(scene, word, body, frames)) for body in scene.owners(word)]
 
-    results = {quantity.name: measured(model, quantity, places) for quantity in quantities}
+    results = {quantity.label: measured(model, quantity, places) for quantity in quantities}
     report = _report(model, dict(zip(names, made, strict=True)), held, results)
     identified = {word: found for word, (_, found) in results.items() if found is not None}
     return NaturalModel(model, report, markers, identified, {word: row for word, (row, _) in results.items()})
@@ -199,17 +196,17 @@ def _default_gravity(normal: Array | None) -> Array:
 
 
 def _sorted(
-    items: Iterable[Relation | Quantity | Constraint],
-) -> tuple[list[Relation], list[Quantity], list[Constraint]]:
+    items: Iterable[Relation | DrawnMeasure | Constraint],
+) -> tuple[list[Relation], list[DrawnMeasure], list[Constraint]]:
     relations: list[Relation] = []
-    quantities: list[Quantity] = []
+    quantities: list[DrawnMeasure] = []
     constraints: list[Constraint] = []
     for item in items:
         if isinstance(item, Perpendicular | OnLine | InPlane):
             relations.append(item)
-        elif isinstance(item, UserDistance | UserAngle):
-            if any(other.name == item.name for other in quantities):
-                raise DuplicateNameError(f"two distances or angles are called {item.name!r}. Rename one.")
+        elif isinstance(item, DrawnMeasure):
+            if any(other.label == item.label for other in quantities):
+                raise DuplicateNameError(f"two measures are called {item.label!r}. Give one another name.")
             quantities.append(item)
         else:
             constraints.append(item)
@@ -318,11 +315,13 @@ def _constraint(scene: Scene, relation: Relation, markers: Mapping[tuple[str, st
 
 def _renamed(item: T, names: Mapping[str, str]) -> T:
     """A constraint with the model's names for points and vectors of the drawing."""
-    changes = {
-        f.name: names[getattr(item, f.name)]
-        for f in (fields(item) if is_dataclass(item) else ())  # the model refuses what is none
-        if f.metadata.get("refers") in ("point", "vector") and getattr(item, f.name) in names
-    }
+    changes: dict[str, Any] = {}
+    for f in fields(item) if is_dataclass(item) else ():  # type: ignore[arg-type]  # the model refuses what is none
+        value = getattr(item, f.name)
+        if isinstance(value, RowMeasure):
+            changes[f.name] = _renamed(value, names)
+        elif f.metadata.get("refers") in ("point", "vector") and value in names:
+            changes[f.name] = names[value]
     return replace(item, **changes) if changes else item  # type: ignore[type-var]
 
 
@@ -339,7 +338,7 @@ def _force(item: T, scene: Scene, markers: Mapping[tuple[str, str], str], what: 
     for f in fields(item) if is_dataclass(item) else ():  # type: ignore[arg-type]
         value = getattr(item, f.name)
         noun = f.metadata.get("refers")
-        if isinstance(value, tuple) and value and all(isinstance(part, Measure) for part in value):
+        if isinstance(value, tuple) and value and all(isinstance(part, RowMeasure) for part in value):
             changes[f.name] = tuple(_force(part, scene, markers, what) for part in value)
         elif not isinstance(value, str):
             continue  # the model refuses what is no name

@@ -12,10 +12,10 @@ from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.states import StateSlopes
 from mechgrad.errors import InputError
 from mechgrad.kinematics.state import State
+from mechgrad.measures.base import StateSamples
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.accuracy import accuracy_note, expected_accuracy
 from mechgrad.sensitivities.continuous import continuous_gradient
-from mechgrad.sensitivities.measures import StateSamples
 from mechgrad.sensitivities.objectives import Integral, Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import refined, repeated, samples_of
@@ -150,7 +150,7 @@ class MotionCase(Case):
                     self._seen = self.motion
                     self.note = (
                         f"Integrals see the {len(self.motion.t)} reported instants only, since a function knows no "
-                        "others (data as an array? mg.measures.Samples interpolates them)."
+                        "others (data as an array? mg.objectives.Samples interpolates them)."
                     )
         return self._seen
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.sensitivities.measures import Measure
+from mechgrad.measures.base import Measure
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import samples_of
 from mechgrad.simulation.trajectory import Trajectory

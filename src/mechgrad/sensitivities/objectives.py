@@ -18,8 +18,8 @@ import numpy as np
 
 from mechgrad.dynamics.states import StateGradients
 from mechgrad.errors import InputError
+from mechgrad.measures.base import Measure, StateSamples
 from mechgrad.sensitivities.integrands import Integrand
-from mechgrad.sensitivities.measures import Measure, StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.quadrature import weights as quadrature_weights
 from mechgrad.typing import Array, FloatArray
@@ -104,7 +104,7 @@ def as_objective(given: Any) -> Objective:
     """An objective as it is; an error that says what to do for anything else.
 
     >>> as_objective(mg.AtEnd(mg.measures.JointCoordinate("pin"))).measures
-    (JointCoordinate(name='pin'),)
+    (JointCoordinate(coordinate='pin'),)
     """
     if isinstance(given, Objective):
         return given

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mechgrad.dynamics.states import States
 from mechgrad.errors import InputError
 from mechgrad.kinematics.state import state
-from mechgrad.sensitivities.measures import StateSamples
+from mechgrad.measures.base import StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.simulation.simulate import simulate_again
 from mechgrad.simulation.trajectory import Trajectory

@@ -9,7 +9,7 @@ index-1 equations, both for penalties, no second block for trees.
 
 from __future__ import annotations
 
-from typing import NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -26,10 +26,12 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.model.mechanism import Mechanism
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.steps.runge_kutta.kernels import tangent as _kernels
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.sensitivities.parameters import Parameters
 
 
 class Mechanics(NamedTuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
-from typing import NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -22,8 +22,12 @@ from mechgrad.dynamics.states import States, contiguous, slopes, unforced
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.model.mechanism import AT_TAU, N_ALL, N_V, PIECE, Mechanism
-from mechgrad.sensitivities.parameters import TABLES, Parameters
 from mechgrad.typing import FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.sensitivities.parameters import Parameters
+
+TABLES = ("atoms_f", "markers_f", "loads_f", "numbers")
 
 
 class Weights(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 
 from mechgrad.dynamics.states import StateGradients
 from mechgrad.errors import InputError
+from mechgrad.measures.base import StateSamples
 from mechgrad.sensitivities.continuous.terms import Terminal
-from mechgrad.sensitivities.measures import StateSamples
 from mechgrad.sensitivities.objectives import AtEnd, AtTime, Integral, Objective, Sum
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.typing import FloatArray

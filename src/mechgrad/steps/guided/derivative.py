@@ -28,9 +28,9 @@ from mechgrad.dynamics.states import (
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.loads import Load
+from mechgrad.measures.base import Measure, StateSamples
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.measures import JointReaction, Multiplier, StateSamples
 from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.starts.base import MISS, torn
@@ -235,9 +235,9 @@ def guided_sensitivities(motion: GuidedMotion, wrt: str | Sequence[str]) -> tupl
     return GuidedSteps(case).direct(parameters), parameters
 
 
-def check_measure(measure: object) -> None:
+def check_measure(measure: Measure) -> None:
     """Raise for a measure that a motion decided by drivers does not have."""
-    if isinstance(measure, Multiplier | JointReaction):
+    if measure.depends_on_forces or "lam" in measure.uses.split():
         raise InputError(
             f"{type(measure).__name__} belongs to motions that forces decide, and this one is decided by its drivers. "
             "Use mg.simulate, with Driver or GuidedPoint in the model."
