@@ -178,7 +178,7 @@ ROOMS = {
         "solve_accelerations",
         "solve_velocities",
     ],
-    "mechgrad.objectives": ["AtEnd", "AtTime", "Integral", "Objective", "Samples", "Tracking", "smooth_abs"],
+    "mechgrad.objectives": ["AtEnd", "AtTime", "Integral", "Objective", "Samples", "Term", "Tracking", "smooth_abs"],
     "mechgrad.results": [
         "Efforts",
         "Equilibrium",

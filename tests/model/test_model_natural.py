@@ -360,6 +360,7 @@ def test_distances_and_angles_that_are_coordinates_are_recognised():
         (Angle("bar", "ex", "k", name="t"), ("pin", -1.0)),
         (Angle("bar", "ex", "down", name="t"), ("pin", 1.0)),
         (Angle("tilted", "bar", "k", name="t"), ("pin", 1.0)),
+        (Angle("back", "bar", "k", name="t"), ("pin", 1.0)),  # beyond half a turn
         (Angle("tilted", "leaning", "k", name="t"), None),
         (Distance("O", "Q", name="t"), None),
     ],
@@ -370,10 +371,18 @@ def test_angles_are_recognised_with_their_sense(quantity, wanted):
         "hinge",
         points,
         [
-            NaturalBody("ground", ["pin", "O"], ["k", "ex", "tilted", "down"]),
+            NaturalBody("ground", ["pin", "O"], ["k", "ex", "tilted", "down", "back"]),
             NaturalBody("arm", ["pin", "Q"], ["k", "bar", "leaning"]),
         ],
-        vectors={"k": Z, "ex": X, "tilted": (1, 0, 0.5), "down": -Z, "bar": (-1, -0.5, 0), "leaning": (0, 1, 1)},
+        vectors={
+            "k": Z,
+            "ex": X,
+            "tilted": (1, 0, 0.5),
+            "down": -Z,
+            "back": (1, 0.6, 0),
+            "bar": (-1, -0.5, 0),
+            "leaning": (0, 1, 1),
+        },
         constraints=[quantity],
     )
     assert drawing.coordinates == ({} if wanted is None else {"t": "pin"})
@@ -381,7 +390,13 @@ def test_angles_are_recognised_with_their_sense(quantity, wanted):
         assert drawing.identified["t"].sign == wanted[1]
     q = np.array([0.7])
     measured = value(drawing.rows["t"], poses_of(drawing.model, q), {"pin": q[0]})
-    direct = {"ex": X, "k": Z, "down": -Z, "tilted": np.array([1, 0, 0.5]) / np.sqrt(1.25)}
+    direct = {
+        "ex": X,
+        "k": Z,
+        "down": -Z,
+        "tilted": np.array([1, 0, 0.5]) / np.sqrt(1.25),
+        "back": np.array([1, 0.6, 0]),
+    }
     R = Rotation.from_rotvec(q[0] * Z)
     direct["bar"] = R.apply(np.array([-1, -0.5, 0]) / np.sqrt(1.25))
     direct["leaning"] = R.apply(np.array([0, 1, 1]) / np.sqrt(2))

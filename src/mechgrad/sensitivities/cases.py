@@ -16,7 +16,7 @@ from mechgrad.measures.base import StateSamples
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.accuracy import accuracy_note, expected_accuracy
 from mechgrad.sensitivities.continuous import continuous_gradient
-from mechgrad.sensitivities.objectives import Integral, Objective
+from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import refined, repeated, samples_of
 from mechgrad.sensitivities.static import AssembledCase, StaticCase, collected, repeated_state
@@ -136,7 +136,7 @@ class MotionCase(Case):
     def seen(self, terms: Sequence[Objective]) -> Trajectory:
         """The motion at the instants that objectives see. Integrals see every step, whatever was stored; a function
         that knows the reported instants only, such as a difference to data at these, is asked there, with a note."""
-        if not any(isinstance(term, Integral) for objective in terms for _, term in objective.terms()):
+        if not any(term.over_time for objective in terms for _, term in objective.terms()):
             return self.motion
         if self._seen is None:
             self._seen = refined(self.motion, INTEGRAL_INSTANTS)

@@ -19,7 +19,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.kinematics.state import State
 from mechgrad.measures.base import Measure, StateSamples
-from mechgrad.sensitivities.objectives import Integral, Objective
+from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.starts.base import MOTION, POSITION
 from mechgrad.sensitivities.starts.rest import StaticEquations
@@ -41,7 +41,7 @@ class _OneState:
         """All measures of some objectives; raise for integrals, which one state does not have."""
         found: list[Measure] = []
         for _, term in (pair for objective in objectives for pair in objective.terms()):
-            if isinstance(term, Integral):
+            if term.over_time:
                 raise InputError(
                     f"{type(term).__name__} needs a motion; of one state ask AtEnd(...), or a measure itself."
                 )
