@@ -58,7 +58,7 @@ def squares(x: np.ndarray) -> np.ndarray:
     return (x * x).sum(-1)
 
 
-def goals() -> list[mg.measures.Objective]:
+def goals() -> list[mg.objectives.Objective]:
     """The three objectives of the published example."""
     return [
         mg.Integral(lambda x: squares(x - R20), mg.measures.PointPosition("P2")),

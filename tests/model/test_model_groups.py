@@ -12,8 +12,9 @@ import mechgrad as mg
 from mechgrad import errors
 from mechgrad.inverse.newton_euler import newton_euler_torques
 from mechgrad.kinematics.batch import tree_of
+from mechgrad.measures import Distance
 from mechgrad.model.constraints import Driver, FixedDistance, LinearCombination, Rolling
-from mechgrad.model.forces import Motor, Separation, SpringDamper, UserForce
+from mechgrad.model.forces import Motor, SpringDamper, UserForce
 from mechgrad.model.functions import Spline
 
 POINTS = [mg.Point("P", "b", (0.1, 0.2, 0.3)), mg.Point("Q", "ground", (1, 2, 3))]
@@ -125,7 +126,7 @@ def test_a_wrong_kind_in_a_file_is_reported(tmp_path):
 
 
 def test_code_and_complex_numbers_cannot_be_written():
-    own = UserForce("own", [Separation("P", "Q")], lambda t, g, gd: 3 * g)
+    own = UserForce("own", [Distance("P", "Q")], lambda t, g, gd: 3 * g)
     with pytest.raises(errors.ValueRangeError, match="force 'own': function is a Python function"):
         furnished(forces=[own]).to_dict()
     with pytest.raises(errors.ValueRangeError, match="values is complex"):

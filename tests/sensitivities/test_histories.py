@@ -85,16 +85,6 @@ def test_every_measure_over_time(make: Any) -> None:
         assert np.abs(mine - true).max() < 1e-9 * size, measure
 
 
-def test_all_measures_are_there() -> None:
-    kinds = {type(x) for x in (*KINEMATIC, *FORCED)}
-    public = {
-        x
-        for x in vars(mg.measures).values()
-        if isinstance(x, type) and issubclass(x, mg.measures.Measure) and x is not mg.measures.Measure
-    }
-    assert kinds == public
-
-
 def test_what_has_no_history() -> None:
     found = mg.motion_sensitivities(guided(), WRT)
     for measure in FORCED:

@@ -170,7 +170,7 @@ def test_a_march_without_progress_ends(formulation: str) -> None:
     def flat(t: float, g: FloatArray, gd: FloatArray) -> tuple[FloatArray, FloatArray]:
         return np.zeros((1, 1)), np.zeros((1, 1))
 
-    noise = mg.forces.UserForce("noise", [mg.forces.Coordinate("A")], jumping, flat)
+    noise = mg.forces.UserForce("noise", [mg.measures.JointCoordinate("A")], jumping, flat)
     model = mg.Model("noisy", plain.bodies, plain.joints, plain.points, gravity=plain.gravity, forces=[noise])
     with pytest.raises(mg.StepFailed, match=r"no progress any more.*shrink towards this instant.*rtol") as caught:
         mg.simulate(

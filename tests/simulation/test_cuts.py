@@ -110,7 +110,7 @@ def test_a_law_that_cannot_be_satisfied_ends_the_motion() -> None:
     """The hole of a force without end is met by no step, however short."""
     joint = mg.Prismatic("z", "ground", "ball", axis=(0, 0, 1))
     wall = mg.forces.UserForce(
-        "wall", [mg.forces.Coordinate("z")], lambda t, g, gd: np.where(g.real < 0.2, np.nan, 0.0 * g)
+        "wall", [mg.measures.JointCoordinate("z")], lambda t, g, gd: np.where(g.real < 0.2, np.nan, 0.0 * g)
     )
     model = mg.Model("drop", [mg.Body("ball", 1.3)], [joint], forces=[wall])
     with pytest.raises(StepFailed, match=r"ends at t = 0\.14") as caught:

@@ -26,7 +26,7 @@ WRT = ["crank.mass", "B.origin.x", "D.origin.x", "coupler.com.x", "rocker.inerti
        "start.velocity.A"]  # fmt: skip
 
 
-def goals() -> dict[str, mg.measures.Objective]:
+def goals() -> dict[str, mg.objectives.Objective]:
     """Velocities at the end; accelerations and multipliers all along, on both sides of every change."""
     along = mg.Integral(
         lambda a, force: (a * a).sum(-1) + 0.1 * force**2,

@@ -9,8 +9,8 @@ import mechgrad as mg
 from mechgrad.dynamics.states import States
 from mechgrad.errors import AssemblyError, InputError, UnknownNameError
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
+from mechgrad.measures.base import StateSamples
 from mechgrad.sensitivities.guided import GuidedSubject
-from mechgrad.sensitivities.measures import StateSamples
 from mechgrad.steps.guided.record import GuidedSteps
 
 STEP = 1e-30

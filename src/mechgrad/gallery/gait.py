@@ -26,7 +26,7 @@ from mechgrad.kinematics.markers import marker_motion
 from mechgrad.model import Model
 from mechgrad.optimization.motion import (
     Contact,
-    Distance,
+    DistanceLimits,
     GroundFriction,
     JerkSquares,
     JointLimits,
@@ -229,7 +229,7 @@ def _swing(problem: MotionProblem, length: float) -> None:
     # 5 arms and legs, 6 the wrists keep away from the hips
     for one, other in (("left", "right"), ("right", "left")):
         arm, leg = (f"shoulder_{one}", f"wrist_{one}"), (f"hip_{other}", f"ankle_{other}")
-        problem.subject_to(SwingTogether(arm, leg, (1, 0, 0)), Distance(f"wrist_{one}", f"hip_{one}", 0.12))
+        problem.subject_to(SwingTogether(arm, leg, (1, 0, 0)), DistanceLimits(f"wrist_{one}", f"hip_{one}", 0.12))
     # 7 symmetry
     partner, sign = walker_mirror(model)
     offset = np.zeros(model.n_v)

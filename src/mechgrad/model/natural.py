@@ -20,14 +20,13 @@ from mechgrad.model.detection import Detected, Found, InPlane, OnLine, Perpendic
 from mechgrad.model.drawing import NaturalBody, body_of, draw, frame_of
 from mechgrad.model.fields import where
 from mechgrad.model.forces.base import Force
-from mechgrad.model.forces.measures import Measure
 from mechgrad.model.frames import axis_frame, norm, unit
 from mechgrad.model.joints import Cardan, Floating, Joint, Planar
 from mechgrad.model.joints.base import Pose
 from mechgrad.model.markers import Point, Vector
 from mechgrad.model.model import Model
-from mechgrad.model.quantities import Quantity, UserAngle, UserCoordinate, UserDistance, check_quantity, measured
-from mechgrad.model.rows import Place, Row
+from mechgrad.model.quantities import UserCoordinate, check_quantity, measured
+from mechgrad.model.rows import DrawnMeasure, Place, Row, RowMeasure
 from mechgrad.model.rows import point as point_place
 from mechgrad.model.rows import vector as vector_place
 from mechgrad.model.spanning import span
@@ -40,9 +39,7 @@ __all__ = [
     "NaturalModel",
     "OnLine",
     "Perpendicular",
-    "UserAngle",
     "UserCoordinate",
-    "UserDistance",
     "model_from_points",
 ]
 
@@ -63,9 +60,9 @@ class NaturalModel:
     markers : dict
         (name in the drawing, body) -> name of the model's point or vector.
     identified : dict
-        Names of user's distances and angles that are coordinates -> `UserCoordinate`: g = offset + sign q.
+        Names of measures that are coordinates -> `UserCoordinate`: g = offset + sign q.
     rows : dict
-        Names of all user's distances [m] and angles [rad] -> the row that measures it.
+        Names of all measures -> the row that measures it.
 
     >>> drawing = model_from_points("pendulum", {"O": (0, 0, 0), "P": (0, 0, -1)}, [
     ...     NaturalBody("ground", ["O"], ["y"]), NaturalBody("bob", ["O", "P"], ["y"], mass=2, com="P")],
@@ -84,7 +81,7 @@ class NaturalModel:
 
     @property
     def coordinates(self) -> dict[str, str]:
-        """Names of user's distances and angles that are coordinates -> names of the coordinates."""
+        """Names of measures that are coordinates -> names of the coordinates."""
         return {name: found.coordinate for name, found in self.identified.items()}
 
     def marker(self, name: str, body: str | None = None) -> str:
@@ -99,7 +96,7 @@ class NaturalModel:
 
 def model_from_points(
     name: str, points: Mapping[str, ArrayLike], bodies: Iterable[NaturalBody], *,
-    vectors: Mapping[str, ArrayLike] | None = None, constraints: Iterable[Relation | Quantity | Constraint] = (),
+    vectors: Mapping[str, ArrayLike] | None = None, constraints: Iterable[Relation | DrawnMeasure | Constraint] = (),
     gravity: ArrayLike | None = None, forces: Iterable[Force] = (), variables: Iterable[DesignVariable] = (),
     cut: Iterable[str] | None = None, planar: bool | ArrayLike = False, free: Iterable[str] | None = None,
 ) -> NaturalModel:  # fmt: skip
@@ -112,8 +109,8 @@ def model_from_points(
         Names they share make joints: see the table of `mechgrad.model.detection`. A joint is called after the point or
         vector (or the `name` of the relation) that makes it: "B", or "B: crank-rod" where there are several.
     constraints : any mix of
-        Perpendicular, OnLine, InPlane: make joints, or else constraints. UserDistance, UserAngle: measured, and
-        recognised if they are coordinates. Constraints of a model.
+        Perpendicular, OnLine, InPlane: make joints, or else constraints. mg.measures.Distance, Angle, Height, Offset:
+        measured, and recognised if they are coordinates. Constraints of a model.
     gravity : (3,) [m/s^2]; left out: 9.81 along -z, or along -y if that is across the plane of a planar mechanism
     forces, variables, cut : as in `Model`
         A point or vector of one body is a marker of that name; of several bodies, "B@crank" and "B@rod". Forces say on
@@ -152,7 +149,7 @@ def model_from_points(
         [*held, *(_renamed(item, first) for item in others)], [_force(item, scene, markers) for item in forces],
         cut=now_cut,
     )  # fmt: skip
-    results = {quantity.name: measured(model, quantity, _places(scene, frames)) for quantity in quantities}
+    results = {quantity.label: measured(model, quantity, _places(scene, frames)) for quantity in quantities}
     report = _report(model, dict(zip(names, made, strict=True)), held, results)
     identified = {word: found for word, (_, found) in results.items() if found is not None}
     rows = {word: row for word, (row, _) in results.items()}
@@ -216,17 +213,17 @@ def _default_gravity(normal: Array | None) -> Array:
 
 
 def _sorted(
-    items: Iterable[Relation | Quantity | Constraint],
-) -> tuple[list[Relation], list[Quantity], list[Constraint]]:
+    items: Iterable[Relation | DrawnMeasure | Constraint],
+) -> tuple[list[Relation], list[DrawnMeasure], list[Constraint]]:
     relations: list[Relation] = []
-    quantities: list[Quantity] = []
+    quantities: list[DrawnMeasure] = []
     constraints: list[Constraint] = []
     for item in items:
         if isinstance(item, Perpendicular | OnLine | InPlane):
             relations.append(item)
-        elif isinstance(item, UserDistance | UserAngle):
-            if any(other.name == item.name for other in quantities):
-                raise DuplicateNameError(f"two distances or angles are called {item.name!r}. Rename one.")
+        elif isinstance(item, DrawnMeasure):
+            if any(other.label == item.label for other in quantities):
+                raise DuplicateNameError(f"two measures are called {item.label!r}. Give one another name.")
             quantities.append(item)
         else:
             constraints.append(item)
@@ -335,11 +332,13 @@ def _constraint(scene: Scene, relation: Relation, markers: Mapping[tuple[str, st
 
 def _renamed(item: T, names: Mapping[str, str]) -> T:
     """A constraint with the model's names for points and vectors of the drawing."""
-    changes = {
-        f.name: names[getattr(item, f.name)]
-        for f in (fields(item) if is_dataclass(item) else ())  # the model refuses what is none
-        if f.metadata.get("refers") in ("point", "vector") and getattr(item, f.name) in names
-    }
+    changes: dict[str, Any] = {}
+    for f in fields(item) if is_dataclass(item) else ():  # type: ignore[arg-type]  # the model refuses what is none
+        value = getattr(item, f.name)
+        if isinstance(value, RowMeasure):
+            changes[f.name] = _renamed(value, names)
+        elif f.metadata.get("refers") in ("point", "vector") and value in names:
+            changes[f.name] = names[value]
     return replace(item, **changes) if changes else item  # type: ignore[type-var]
 
 
@@ -356,7 +355,7 @@ def _force(item: T, scene: Scene, markers: Mapping[tuple[str, str], str], what: 
     for f in fields(item) if is_dataclass(item) else ():  # type: ignore[arg-type]
         value = getattr(item, f.name)
         noun = f.metadata.get("refers")
-        if isinstance(value, tuple) and value and all(isinstance(part, Measure) for part in value):
+        if isinstance(value, tuple) and value and all(isinstance(part, RowMeasure) for part in value):
             changes[f.name] = tuple(_force(part, scene, markers, what) for part in value)
         elif not isinstance(value, str):
             continue  # the model refuses what is no name

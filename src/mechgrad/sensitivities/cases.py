@@ -13,12 +13,12 @@ from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.states import StateSlopes
 from mechgrad.errors import InputError
 from mechgrad.kinematics.state import State
+from mechgrad.measures.base import StateSamples
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.accuracy import accuracy_note, expected_accuracy
 from mechgrad.sensitivities.continuous import continuous_gradient
 from mechgrad.sensitivities.guided import GuidedSubject, check_measures, repeated_guided
-from mechgrad.sensitivities.measures import StateSamples
-from mechgrad.sensitivities.objectives import Integral, Objective
+from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import method_that_made, refined, repeated, samples_of
 from mechgrad.sensitivities.static import AssembledCase, StaticCase, collected, repeated_state
@@ -159,7 +159,7 @@ class MotionCase(_OfSteps):
     def seen(self, terms: Sequence[Objective]) -> Trajectory:
         """The motion at the instants that objectives see. Integrals see every step, whatever was stored; a function
         that knows the reported instants only, such as a difference to data at these, is asked there, with a note."""
-        if not any(isinstance(term, Integral) for objective in terms for _, term in objective.terms()):
+        if not any(term.over_time for objective in terms for _, term in objective.terms()):
             return self.motion
         if self._seen is None:
             self._seen = refined(self.motion, INTEGRAL_INSTANTS)
@@ -173,7 +173,7 @@ class MotionCase(_OfSteps):
                     self._seen = self.motion
                     self.note = (
                         f"Integrals see the {len(self.motion.t)} reported instants only, since a function knows no "
-                        "others (data as an array? mg.measures.Samples interpolates them)."
+                        "others (data as an array? mg.objectives.Samples interpolates them)."
                     )
         return self._seen
 

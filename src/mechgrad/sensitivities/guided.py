@@ -10,7 +10,7 @@ import numpy as np
 from mechgrad.dynamics.states import States
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.sensitivities.measures import JointReaction, Multiplier, StateSamples
+from mechgrad.measures.base import Measure, StateSamples
 from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.simulation.guided import GuidedMotion, kinematic_motion
@@ -56,9 +56,9 @@ def repeated_guided(motion: GuidedMotion, parameters: Parameters, values: Array)
     return kinematic_motion(parameters.changed(values)[0], motion.t, motion.at, guess=motion.q[0])
 
 
-def check_measure(measure: object) -> None:
+def check_measure(measure: Measure) -> None:
     """Raise for a measure that a motion decided by drivers does not have."""
-    if isinstance(measure, Multiplier | JointReaction):
+    if measure.depends_on_forces or "lam" in measure.uses.split():
         raise InputError(
             f"{type(measure).__name__} belongs to motions that forces decide, and this one is decided by its drivers. "
             "Use mg.simulate, with Driver or GuidedPoint in the model."

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from mechgrad.dynamics.laws import UserLaws
-from mechgrad.dynamics.states import unforced
+from mechgrad.dynamics.states import slopes, unforced
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, UnknownNameError, unknown_name
 from mechgrad.inverse.loads import Load, compile_loads
@@ -33,14 +33,16 @@ from mechgrad.model.model import Model
 from mechgrad.model.parameters import MAGIC, matching, resolve
 from mechgrad.model.tree import MASS
 from mechgrad.sensitivities.numbers import load_paths, load_vector
+from mechgrad.sensitivities.table_gradient import TABLES, TableGradient
 from mechgrad.simulation.starts import start_of
 from mechgrad.simulation.starts.base import MOTION, START, Forces
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.matrix_r.independent import named_rows
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
+ROWS = ("values", "rates", "seconds")
 REMEMBERED = 64  # changed models: the start, loops and equations of motion ask for the same ones
-TABLES = ("atoms_f", "markers_f", "loads_f", "numbers")
 
 
 class _Given(NamedTuple):
@@ -62,12 +64,12 @@ class Parameters:
     of_start : of those that are start values
     """
 
-    def __init__(self, motion: Trajectory, wrt: str | Sequence[str]) -> None:
+    def __init__(self, motion: Trajectory, wrt: str | Sequence[str], *, needed: bool = True) -> None:
         self.motion, self.model, self.start = motion, motion.model, start_of(motion)
         self.forces = Forces(np.asarray(motion.tau), tuple(motion.loads))
         self._start_values, self._given = self.start.values(), self._given_numbers()
         self.names = tuple(self._resolved(wrt))
-        if not self.names:
+        if not self.names and needed:
             raise InputError("wrt names no parameter; give paths such as 'arm.mass' or 'start.position.hinge'.")
         layout, groups = self.model.layout, self.model.groups
         outside = self._start_values.keys() | self._given.keys()
@@ -79,6 +81,10 @@ class Parameters:
         self._records: dict[int, Mechanism] = {}
         self._unforced: dict[int, Mechanism] = {}
         self._users: list[UserLaws] = []  # kept here: records hold addresses only
+
+    def alike(self, motion: Any, names: Sequence[str]) -> Parameters:
+        """Some of these parameters as those of another motion, or of anything with a model, a system and forces."""
+        return Parameters(motion, names, needed=False)
 
     def _given_numbers(self) -> dict[str, _Given]:
         """Numbers of tau and loads by name."""
@@ -319,6 +325,29 @@ class Parameters:
         """Derivatives of the tables of the mechanism by parameter k."""
         T = self.record(k)
         return {name: getattr(T, name).imag / STEP for name in TABLES}
+
+    def weighted(self, count: int, weights: Sequence[Weights]) -> FloatArray:
+        """Gradients (count, np) of sums of weighted residuals and rows of the mechanism of the motion.
+
+        By all tables at once where there are more parameters than sums, and parameter by parameter where there are not:
+        the kernels are those that the adjoint and the direct method need anyway.
+        """
+        if count < len(self.acting):
+            tables = TableGradient(self.motion.system, count, self)
+            for some in weights:
+                tables.add(some)
+            return tables.by_parameters()
+        result = np.zeros((count, len(self)))
+        for k in self.acting:
+            for some in weights:
+                T = self.record(k) if some.forced else self.unforced_record(k)
+                parts = {name: w for name, w in zip(ROWS, some[2:5], strict=True) if w is not None}
+                found = slopes(T, some.states, residual=some.mu is not None, rows=tuple(parts))
+                if some.mu is not None:
+                    result[:, k] += np.einsum("kti,ti->k", some.mu, found.r)
+                for name, w in parts.items():
+                    result[:, k] += np.einsum("kti,ti->k", w, getattr(found, name)[:, : w.shape[2]])
+        return result
 
 
 def _vector(model: Model, forces: Forces, given: _Given) -> Array:

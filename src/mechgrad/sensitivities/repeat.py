@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mechgrad.dynamics.states import States
 from mechgrad.errors import InputError
-from mechgrad.sensitivities.measures import StateSamples
+from mechgrad.measures.base import StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.simulation.simulate import simulate_again
 from mechgrad.simulation.trajectory import Trajectory

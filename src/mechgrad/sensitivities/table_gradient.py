@@ -12,7 +12,7 @@ parameter:
 from __future__ import annotations
 
 from threading import Lock
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
 
@@ -20,17 +20,39 @@ from mechgrad.dynamics.kernels import table_gradient as _kernels
 from mechgrad.dynamics.states import contiguous, slopes, unforced
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
+from mechgrad.model.functions import Spline
 from mechgrad.model.mechanism import AT_TAU, N_ALL, N_V, PIECE, Mechanism
-from mechgrad.sensitivities.parameters import TABLES, Parameters
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray
+
+TABLES = ("atoms_f", "markers_f", "loads_f", "numbers")
+
+
+class TableParameters(Protocol):
+    """What gradients by tables ask of parameters."""
+
+    acting: list[int]
+
+    def __len__(self) -> int: ...
+
+    def by_user(self, k: int) -> bool:
+        """Whether parameter k is a number that a user's force law receives."""
+
+    def user_record(self, k: int) -> Mechanism:
+        """The mechanism where only the laws of users have a step along parameter k."""
+
+    def tables(self, k: int) -> dict[str, FloatArray]:
+        """Derivatives of the tables of the mechanism by parameter k."""
+
+    def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
+        """Values of splines, by function."""
 
 
 @final
 class TableGradient:
     """ds/d(tables) of a mechanism, for some objectives, summed up over sweeps; several threads may add to it."""
 
-    def __init__(self, system: System, count: int, parameters: Parameters) -> None:
+    def __init__(self, system: System, count: int, parameters: TableParameters) -> None:
         self.count, self.T, self.bare = count, system.T, unforced(system.T)
         self.tables = {name: np.zeros((count, *getattr(system.T, name).shape)) for name in TABLES}
         self.parameters = parameters

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from mechgrad.errors import InputError
+from mechgrad.measures.base import Measure as AnyMeasure
 from mechgrad.optimization.motion.measures.base import Measure, columns_of
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates
@@ -290,11 +291,14 @@ class KeepOut:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Distance:
-    """lower <= |a - b| <= upper for two points of the mechanism [m], enforced on the squares."""
+class DistanceLimits:
+    """lower <= |a - b| <= upper for two points of the mechanism [m], enforced on the squares: smooth where they meet.
 
-    marker_a: str
-    marker_b: str
+    `Limits(mg.measures.Distance(a, b), lower, upper)` limits the distance itself.
+    """
+
+    point_a: str
+    point_b: str
     lower: float = 0.0
     upper: float = np.inf
     per_segment: int = 1
@@ -302,15 +306,15 @@ class Distance:
 
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
-        label = f"distance of {self.marker_a} and {self.marker_b}"
-        if self.marker_a == self.marker_b:
+        label = f"distance of {self.point_a} and {self.point_b}"
+        if self.point_a == self.point_b:
             raise InputError(f"{label}: name two different points.")
         if not 0 <= self.lower <= self.upper or self.lower == np.inf or (self.lower == 0 and self.upper == np.inf):
             raise InputError(
                 f"{label}: between {self.lower} and {self.upper}; need 0 <= lower <= upper, one of them a limit."
             )
         measure = Composite(
-            (Points(setting.model, [self.marker_a, self.marker_b]),), squared_distance(f"{label}, squared")
+            (Points(setting.model, [self.point_a, self.point_b]),), squared_distance(f"{label}, squared")
         )
         xi = setting.instants(self.per_segment, self.during, label)
         lower = self.lower**2 if self.lower > 0 else -np.inf
@@ -377,7 +381,7 @@ class UserConstraint:
     """lower <= function(inputs) <= upper along the motion; `function`, `inputs` and `time` as in `UserTerm`."""
 
     function: Callable[..., Any]
-    inputs: Sequence[Measure]
+    inputs: Sequence[Measure | AnyMeasure]
     lower: ArrayLike = -np.inf
     upper: ArrayLike = np.inf
     per_segment: int = 1

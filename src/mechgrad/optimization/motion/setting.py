@@ -11,10 +11,12 @@ from scipy import sparse
 
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
+from mechgrad.measures.base import Measure as AnyMeasure
 from mechgrad.optimization.motion.measures.base import Measure
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.functions import UserFunction
 from mechgrad.optimization.motion.measures.ground import JUST_BEFORE, GroundTorques, Stance
+from mechgrad.optimization.motion.measures.measured import Measured
 from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, LoadSchedule, Torques
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.typing import Array, ArrayLike
@@ -31,18 +33,25 @@ class Setting:
     splines: Splines
     cuts: tuple[CutForce, ...] = ()
 
+    def function_of(self, measure: Any) -> Any:
+        """A measure of `mg.measures` as a function of samples; what is one already stays as it is."""
+        return Measured(self.model, measure) if isinstance(measure, AnyMeasure) else measure
+
     def user_measure(
-        self, function: Callable[..., Any], inputs: Sequence[Measure], label: str, time: bool
+        self, function: Callable[..., Any], inputs: Sequence[Measure | AnyMeasure], label: str, time: bool
     ) -> Composite:
         """A user's function of measures of this problem."""
-        if isinstance(inputs, Measure) or not inputs or not all(isinstance(measure, Measure) for measure in inputs):
-            raise InputError(f"{label}: inputs must be a list of measures: [Torques(model), Coordinates(model, 'v')].")
-        for measure in inputs:
+        given = () if isinstance(inputs, Measure | AnyMeasure) else tuple(self.function_of(x) for x in inputs)
+        if not given or not all(isinstance(measure, Measure) for measure in given):
+            raise InputError(
+                f"{label}: inputs must be a list of measures: [mg.measures.PointPosition('tip'), Torques(model)]."
+            )
+        for measure in given:
             if getattr(measure, "model", self.model) is not self.model:
                 raise InputError(f"{label}: a measure is of another model than the problem, {self.model.name!r}.")
             if isinstance(measure, Torques) and measure.cuts != self.cuts:
                 raise InputError(f"{label}: the problem has cut joints; give Torques(model, cuts=...) the same ones.")
-        return Composite(tuple(inputs), UserFunction(function, [m.m for m in inputs], label, time), label)
+        return Composite(given, UserFunction(function, [m.m for m in given], label, time), label)
 
     def torques(self, loads: Sequence[AnyLoad] | None, ground: Sequence[Stance] | None) -> Measure:
         """Generalized forces, in the air or on the ground."""

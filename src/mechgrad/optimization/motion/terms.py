@@ -9,6 +9,7 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from mechgrad.errors import InputError
+from mechgrad.measures.base import Measure as AnyMeasure
 from mechgrad.optimization.motion.measures.base import Measure, columns_of
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
@@ -232,7 +233,7 @@ class UserTerm:
     function : callable
         Of one array (nt, m_k) per input; returns (nt,) or (nt, m). Analytic: derivatives are a complex step.
     inputs : list of measures
-        `Coordinates(model, "q")`, `Torques(model)`, `Points(model, ["tip"])`, ...
+        Of `mg.measures` (`mg.measures.PointPosition("tip")`), and `Torques(model)`, `Coordinates(model, "q")`, ...
     squared : bool
         Whether its values are squared (then the Gauss-Newton Hessian knows of it).
     time : bool
@@ -240,7 +241,7 @@ class UserTerm:
     """
 
     function: Callable[..., Any]
-    inputs: Sequence[Measure]
+    inputs: Sequence[Measure | AnyMeasure]
     weight: float = 1.0
     squared: bool = False
     per_segment: int = 1

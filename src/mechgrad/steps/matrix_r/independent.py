@@ -53,7 +53,9 @@ def pivoted(lines: Array) -> tuple[IntArray, FloatArray]:
     Of lines that are equally good but for rounding the first is taken, on every machine: in symmetric mechanisms many
     are.
     """
-    rest, order, left = np.array(lines, float), [], []
+    rest = np.array(lines, float)
+    order: list[int] = []
+    left: list[float] = []
     for _ in range(min(rest.shape)):
         size = np.linalg.norm(rest, axis=1)
         size[order] = -1.0

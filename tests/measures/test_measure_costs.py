@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "sensitivities"))
 import gradient_mechanisms as mechanisms
 
 import mechgrad as mg
-from mechgrad.sensitivities.measures import Measure
-from mechgrad.sensitivities.measures.base import product
+from mechgrad.measures.base import Measure, product
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import samples_of
 
@@ -34,13 +33,13 @@ def motion_of(name):
 
 
 def compare(motion, measure, wrt=("*",), count=2, influence="qvp"):
-    """All of `gradients` against complex steps along every coordinate and by every parameter; rounding of sums of a few
-    thousand terms is far below 1e-11."""
+    """All of `gradients` against complex steps along every coordinate and by every number of the model; rounding of
+    sums of a few thousand terms is far below 1e-11."""
     at, parameters = samples_of(motion), Parameters(motion, list(wrt))
     W = np.random.default_rng(4).normal(size=(len(motion.t), count, measure.values(at)[0].size))
 
     class Everything(type(measure)):
-        def felt(self, at, parameters):
+        def depends_on(self, at, parameters):
             return parameters.in_model
 
     plain = Measure.partials(Everything(**vars(measure)), at, parameters)

@@ -19,12 +19,12 @@ from mechgrad.inverse.probes import probed
 from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.kinematics.markers import marker_motion
 from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.measures.base import Gradients, Measure, StateSamples
+from mechgrad.measures.parameters import MotionParameters
+from mechgrad.measures.probing import ProbedCase, chunks
 from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy, springs_of
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, LAW_NUMBERS, N_ALL
-from mechgrad.sensitivities.measures.base import Gradients, Measure, StateSamples
-from mechgrad.sensitivities.measures.probing import ProbedCase, chunks, weighted
-from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
@@ -46,7 +46,7 @@ class KineticEnergy(Measure):
     def values(self, at: StateSamples) -> Array:
         return kinetic_energy(at.model, at.states.q, at.states.v)
 
-    def gradients(self, at: StateSamples, parameters: Parameters, weights: FloatArray) -> Gradients:
+    def gradients(self, at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> Gradients:
         q, v, _, lam, t = at.states
         here = States(q, np.zeros_like(v), v, np.zeros_like(lam), t)
         bare, by_q, by_v = unforced(parameters.motion.system.T), [], []
@@ -55,7 +55,7 @@ class KineticEnergy(Measure):
             by_q.append(0.5 * np.einsum("ti,tij->tj", v[part], found.K))
             by_v.append(np.einsum("tij,tj->ti", found.M, v[part]))
         residuals = Weights(here, _first(0.5 * weights * v[:, None, :]), forced=False)
-        by_p = weighted(parameters, weights.shape[1], [residuals])
+        by_p = parameters.weighted(weights.shape[1], [residuals])
         q_, v_ = (weights * np.concatenate(x)[:, None, :] for x in (by_q, by_v))
         return Gradients(q_, v_, p=by_p)
 
@@ -74,7 +74,7 @@ class PotentialEnergy(Measure):
     def values(self, at: StateSamples) -> Array:
         return potential_energy(at.model, at.states.q) + spring_energy(at.system(), at.states.q, at.states.t)
 
-    def gradients(self, at: StateSamples, parameters: Parameters, weights: FloatArray) -> Gradients:
+    def gradients(self, at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> Gradients:
         by_q = inverse_dynamics(at.model.open_tree(), at.states.q)
         by_p = np.zeros((weights.shape[1], len(parameters)))
         if parameters.in_model:
@@ -88,7 +88,7 @@ def _first(x: FloatArray) -> FloatArray:
     return np.ascontiguousarray(x.swapaxes(0, 1))
 
 
-def _weight_by_parameters(at: StateSamples, parameters: Parameters, weights: FloatArray) -> FloatArray:
+def _weight_by_parameters(at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> FloatArray:
     """What parameters do to the energy of gravity, (k, np)."""
     q, v, a, lam, t = at.states
     g = np.asarray(at.model.gravity, float)
@@ -108,7 +108,7 @@ def _weight_by_parameters(at: StateSamples, parameters: Parameters, weights: Flo
     return result + _gravity_by_parameters(at, parameters, weights)
 
 
-def _gravity_by_parameters(at: StateSamples, parameters: Parameters, weights: FloatArray) -> FloatArray:
+def _gravity_by_parameters(at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> FloatArray:
     """-S . dg/dp, (k, np)."""
     result = np.zeros((weights.shape[1], len(parameters)))
     change: dict[int, FloatArray] = {}
@@ -125,7 +125,7 @@ def _gravity_by_parameters(at: StateSamples, parameters: Parameters, weights: Fl
     return result
 
 
-def _springs(at: StateSamples, parameters: Parameters, weights: FloatArray) -> tuple[Any, FloatArray]:
+def _springs(at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> tuple[Any, FloatArray]:
     """What coordinates (nt, n_v) and parameters (k, np) do to the energy of springs."""
     system, count = parameters.motion.system, weights.shape[1]
     T = system.T
@@ -140,7 +140,7 @@ def _springs(at: StateSamples, parameters: Parameters, weights: FloatArray) -> t
     w0 = np.zeros((count, len(stretch), int(T.ints[N_ALL])))
     for j, row in enumerate(rows):
         w0[:, :, row] += w * force[:, j]
-    by_p = weighted(parameters, count, [Weights(at.states, None, w0)])
+    by_p = parameters.weighted(count, [Weights(at.states, None, w0)])
     knots = {k for positions, *_ in parameters.knots() for k in positions}  # of splines, which springs have none of
     for k in set(parameters.in_model) - knots:
         change = parameters.record(k).numbers.imag / STEP

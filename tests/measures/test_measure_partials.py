@@ -11,10 +11,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from functools import cache
 
-import measured_motion as by_hand
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from support import measured_motion as by_hand
 
 import mechgrad as mg
 from mechgrad.simulation.starts.base import coordinate_names
@@ -26,8 +26,10 @@ POSITION_GOALS = {
     "fore com": mg.measures.PointPosition("fore.com"),
     "beak": mg.measures.PointPosition("beak"),
     "distance": mg.measures.Distance("eye", "tool.com"),
-    "angle": mg.measures.Angle("beak", "tail", about="mast"),
+    "angle": mg.measures.Angle("beak", "tail", axis="mast"),
     "potential": mg.measures.PotentialEnergy(),
+    "height": mg.measures.Height("tip", "eye", "mast"),
+    "offset": mg.measures.Offset("tip", "ring", (1, 2, 2)),
 }
 GOALS = {
     **POSITION_GOALS,
@@ -119,6 +121,8 @@ def values(q, v, model=MODEL):
         "distance": np.linalg.norm(by_hand.point(b, "eye")[0] - b["tool"].fixed(by_hand.COM["tool"])[0]),
         "angle": np.arctan2(n @ np.cross(u, w), np.linalg.norm(n) * (u @ w)),
         "potential": by_hand.potential_energy(b, q),
+        "height": by_hand.height(b, "tip", "eye", "mast"),
+        "offset": np.array([1, 2, 2]) / 3 @ (by_hand.point(b, "tip")[0] - by_hand.point(b, "ring")[0]),
         "elbow rate": v[9],
         "tip rate": by_hand.point(b, "tip")[1],
         "fore com rate": b["fore"].fixed(by_hand.COM["fore"])[1],

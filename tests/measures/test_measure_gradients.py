@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from functools import cache
 
-import measured_motion as by_hand
 import numpy as np
 import pytest
+from support import measured_motion as by_hand
 
 import mechgrad as mg
 

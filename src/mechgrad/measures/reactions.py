@@ -24,14 +24,14 @@ from mechgrad.inverse.probes import probed
 from mechgrad.inverse.reactions import AXES
 from mechgrad.kinematics.bodies import BodyMotion, body_motion
 from mechgrad.kinematics.markers import marker_derivatives
+from mechgrad.measures.base import Gradients, Measure, StateSamples
+from mechgrad.measures.parameters import MotionParameters
+from mechgrad.measures.probing import ProbedCase, chunks
 from mechgrad.mechanics.accelerations import forward_dynamics
 from mechgrad.mechanics.reactions import closure_rows, joint_axes, joint_point, wrenches
 from mechgrad.model.columns import STEP
 from mechgrad.model.joints.base import inverted
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.measures.base import Gradients, Measure, StateSamples
-from mechgrad.sensitivities.measures.probing import ProbedCase, chunks
-from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.steps.accelerations import Mechanics
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
@@ -53,7 +53,7 @@ class JointReaction(Measure):
     joint: str
     axes: str = "world"
     uses: ClassVar[str] = "q v"
-    feels_forces: ClassVar[bool] = True
+    depends_on_forces: ClassVar[bool] = True
 
     def values(self, at: StateSamples) -> Array:
         return self.found(at, at.system())[2]
@@ -69,7 +69,7 @@ class JointReaction(Measure):
         couple, force = wrenches(system, q, v, a, lam, t, [at.model.joint(self.joint)], self.axes)
         return a, lam, np.concatenate([couple, force], axis=-1)[:, 0]
 
-    def gradients(self, at: StateSamples, parameters: Parameters, weights: FloatArray) -> Gradients:
+    def gradients(self, at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> Gradients:
         parts = chunks(len(at.states.t), at.model)
         work = _Reaction(self, at, parameters)
         found = [work.gradients(at.rows(part), weights[part]) for part in parts]
@@ -114,7 +114,7 @@ class _Frames(NamedTuple):
 class _Reaction:
     """The gradients of one reaction along one motion."""
 
-    def __init__(self, measure: JointReaction, at: StateSamples, parameters: Parameters) -> None:
+    def __init__(self, measure: JointReaction, at: StateSamples, parameters: MotionParameters) -> None:
         model = at.model
         self.measure, self.model, self.parameters = measure, model, parameters
         self.joint, self.side = model.joint(measure.joint), _side(model, measure.joint)

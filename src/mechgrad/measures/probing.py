@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast, final
+from typing import final
 
 import numpy as np
 
-from mechgrad.dynamics.states import States, slopes
+from mechgrad.dynamics.states import States
 from mechgrad.dynamics.system import System
 from mechgrad.inverse.probes import Probed
 from mechgrad.kinematics.mechanism import row_report
+from mechgrad.measures.base import StateSamples
+from mechgrad.measures.parameters import MotionParameters
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.measures.base import StateSamples
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.table_gradient import TableGradient
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray
-
-ROWS = ("values", "rates", "seconds")
 
 
 @final
@@ -42,38 +39,14 @@ class ProbedCase:
         widen = self.probes.widen
         return States(self.probes.widen_q(q), widen(v), widen(a), lam, t)
 
-    def by_parameters(self, parameters: Parameters, count: int, weights: Sequence[Weights]) -> FloatArray:
+    def by_parameters(self, parameters: MotionParameters, count: int, weights: Sequence[Weights]) -> FloatArray:
         """Gradients (count, np) of sums of weighted residuals and rows."""
         result = np.zeros((count, len(parameters)))
         depends_on = [k for k in parameters.acting if parameters.on_motion(k)]
         if depends_on:
-            own = Parameters(cast(Any, self), [parameters.names[k] for k in depends_on])
-            result[:, depends_on] = weighted(own, count, weights)
+            own = parameters.alike(self, [parameters.names[k] for k in depends_on])
+            result[:, depends_on] = own.weighted(count, weights)
         return result
-
-
-def weighted(parameters: Parameters, count: int, weights: Sequence[Weights]) -> FloatArray:
-    """Gradients (count, np) of sums of weighted residuals and rows of the parameters' own mechanism.
-
-    By all tables at once where there are more parameters than sums, and parameter by parameter where there are not: the
-    kernels are those that the adjoint and the direct method need anyway.
-    """
-    if count < len(parameters.acting):
-        tables = TableGradient(parameters.motion.system, count, parameters)
-        for some in weights:
-            tables.add(some)
-        return tables.by_parameters()
-    result = np.zeros((count, len(parameters)))
-    for k in parameters.acting:
-        for some in weights:
-            T = parameters.record(k) if some.forced else parameters.unforced_record(k)
-            parts = {name: w for name, w in zip(ROWS, some[2:5], strict=True) if w is not None}
-            found = slopes(T, some.states, residual=some.mu is not None, rows=tuple(parts))
-            if some.mu is not None:
-                result[:, k] += np.einsum("kti,ti->k", some.mu, found.r)
-            for name, w in parts.items():
-                result[:, k] += np.einsum("kti,ti->k", w, getattr(found, name)[:, : w.shape[2]])
-    return result
 
 
 def chunks(count: int, model: Model) -> list[slice]:

@@ -12,10 +12,9 @@ from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
+from mechgrad.measures.base import Gradients, Measure, Partials, StateSamples, product
+from mechgrad.measures.parameters import MotionParameters
 from mechgrad.model.columns import STEP
-from mechgrad.sensitivities.measures.base import Gradients, Measure, Partials, StateSamples, product
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.table_gradient import TableGradient
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
@@ -27,25 +26,25 @@ MANY = 8  # knots of a spline: from there on all at once
 class Multiplier(Measure):
     """Multiplier of a constraint row over time, (nt,); names as in `Trajectory.constraint_names`.
 
-    >>> Multiplier("B: point x").row
+    >>> Multiplier("B: point x").constraint
     'B: point x'
     """
 
-    row: str
+    constraint: str
     uses: ClassVar[str] = "lam"
 
     def _index(self, at: StateSamples) -> int:
-        if self.row not in at.names:
-            raise unknown_name("constraint row", self.row, at.names, f"model {at.model.name!r}")
-        return at.names.index(self.row)
+        if self.constraint not in at.names:
+            raise unknown_name("constraint row", self.constraint, at.names, f"model {at.model.name!r}")
+        return at.names.index(self.constraint)
 
     def values(self, at: StateSamples) -> Array:
         return np.asarray(at.states.lam[:, self._index(at)])
 
-    def depends_on(self, at: StateSamples, parameters: Parameters) -> Sequence[int]:
+    def depends_on(self, at: StateSamples, parameters: MotionParameters) -> Sequence[int]:
         return ()
 
-    def partials(self, at: StateSamples, parameters: Parameters) -> Partials:
+    def partials(self, at: StateSamples, parameters: MotionParameters) -> Partials:
         unit = np.zeros((len(at.states.t), 1, at.states.lam.shape[1]))
         unit[:, :, self._index(at)] = 1.0
         return Partials(lam=unit)
@@ -64,6 +63,7 @@ class Effort(Measure):
 
     force: str
     uses: ClassVar[str] = "q v"
+    depends_on_time: ClassVar[bool] = True  # motors follow functions of it
 
     def _rows(self, at: StateSamples, system: System) -> list[int]:
         """Its rows among those that act."""
@@ -83,7 +83,7 @@ class Effort(Measure):
         y, _ = row_forces(system, q, v, a, np.zeros((len(t), system.n_constraints), system.dtype), t)
         return np.asarray(y[:, mine])
 
-    def depends_on(self, at: StateSamples, parameters: Parameters) -> Sequence[int]:
+    def depends_on(self, at: StateSamples, parameters: MotionParameters) -> Sequence[int]:
         """Its own numbers, and what moves markers."""
         own = f"{self.force}."
 
@@ -93,15 +93,13 @@ class Effort(Measure):
 
         return [k for k in parameters.in_model if acts(k)]
 
-    def gradients(self, at: StateSamples, parameters: Parameters, weights: FloatArray) -> Gradients:
+    def gradients(self, at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> Gradients:
         knots = [k for positions, *_ in parameters.knots() for k in positions]
         own = [k for k in knots if parameters.names[k].startswith(f"{self.force}.")]
         if len(own) < MANY or (mu := self._reached(at, weights)) is None:
             return super().gradients(at, parameters, weights)
-        tables = TableGradient(parameters.motion.system, weights.shape[1], parameters)
-        tables.add(Weights(at.states, mu))
         by_p = np.zeros((weights.shape[1], len(parameters)))
-        by_p[:, own] = tables.by_parameters()[:, own]
+        by_p[:, own] = parameters.weighted(weights.shape[1], [Weights(at.states, mu)])[:, own]
         others = self.by_parameters(at, parameters, sorted(set(self.depends_on(at, parameters)) - set(own)))
         if others is not None:
             by_p += np.tensordot(weights, others, ([0, 2], [0, 1]))
@@ -120,7 +118,7 @@ class Effort(Measure):
             return None
         return np.ascontiguousarray((weights @ np.linalg.solve(square, J)).swapaxes(0, 1))
 
-    def partials(self, at: StateSamples, parameters: Parameters) -> Partials:
+    def partials(self, at: StateSamples, parameters: MotionParameters) -> Partials:
         q, v = self._by_states(at)
         return Partials(q, v, p=self.by_parameters(at, parameters, self.depends_on(at, parameters)))
 

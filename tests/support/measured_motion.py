@@ -143,6 +143,12 @@ def rope_length():
     return float(np.linalg.norm(point(bodies, "ring")[0] - point(bodies, "tip")[0]))
 
 
+def height(bodies, name, plane, normal):
+    """Of a point over a plane through another, across a vector."""
+    n = vector(bodies, normal)[0]
+    return n @ (point(bodies, name)[0] - point(bodies, plane)[0]) / np.linalg.norm(n)
+
+
 def length_and_rate(bodies, first, second):
     """Unit vector from the second to the first, distance, rate."""
     (x, xd, _), (y, yd, _) = point(bodies, first), point(bodies, second)
