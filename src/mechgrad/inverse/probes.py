@@ -235,6 +235,7 @@ def probed(model: Model, joints: Sequence[str] = (), ground: bool = False) -> Pr
         model.name, bodies, parts, model.points, model.vectors, model.gravity, model.variables, model.constraints,
         model.forces, model.cut,
     )  # fmt: skip
+    new = new.open_tree() if model.is_open else new
     # by name: a joint that the tree runs through backwards has its probe in front
     at, q_at = ({name: k for k, name in enumerate(names)} for names in (new.v_names, new.q_names))
     probes = {GROUND: _numbers(range(len(LABELS)))} if ground else {}

@@ -10,8 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from mechgrad.errors import InputError
+from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.measures.base import Measure as AnyMeasure
-from mechgrad.optimization.motion.measures.base import Measure, columns_of
+from mechgrad.optimization.motion.measures.base import Measure
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates
 from mechgrad.optimization.motion.measures.functions import (
@@ -71,7 +72,7 @@ class TorqueLimits:
         """What the problem enforces."""
         measure = setting.torques(self.loads, self.ground)
         xi = setting.instants(self.per_segment, self.during, "torque limits", self.ground)
-        rows = columns_of(setting.model, self.joints)
+        rows = setting.driven_rows(self.joints)
         named = [setting.model.v_names[r] for r in rows]
         some = "" if self.joints is None or len(named) > 3 else f" of {', '.join(named)}"
         scale = _typical(self.lower, self.upper)
@@ -93,6 +94,8 @@ class JointLimits:
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
         measure = Coordinates(setting.model, _level(self.level, "JointLimits"), self.joints)
+        if self.level == "q":
+            setting.refuse_balls(measure._columns, "JointLimits")
         xi = setting.instants(self.per_segment, self.during, "JointLimits")
         return [bounded(f"limits of {self.level}", measure, xi, np.arange(measure.m), self.lower, self.upper)]
 
@@ -100,7 +103,13 @@ class JointLimits:
 @final
 @dataclass(frozen=True, eq=False)
 class At:
-    """q, v or a of some joints at one instant, xi in [0, 1]: 0 is the start, 1 the end."""
+    """q, v or a of some joints at one instant, xi in [0, 1]: 0 is the start, 1 the end.
+
+    Where joints have Euler parameters, give positions in the order of `model.q_names` (those of the joints named, if
+    any are): four numbers per ball, of any length. They demand the attitude; their sign says which way round a motion
+    gets there. Velocities and accelerations are those of `model.v_names`, angular ones in parent axes. `joints` may
+    name such a joint as a whole.
+    """
 
     xi: float
     value: ArrayLike
@@ -111,12 +120,14 @@ class At:
         """What the problem enforces."""
         if self.level not in ("q", "v", "a") or not 0 <= self.xi <= 1:
             raise InputError(f"At: level {self.level!r} at xi = {self.xi}; choose 'q', 'v' or 'a' and 0 <= xi <= 1.")
-        measure = Coordinates(setting.model, self.level, self.joints)
+        joints = setting.coordinates(self.joints)
+        measure = Coordinates(setting.model, self.level, joints)
         label = f"{self.level} at xi = {self.xi:g}"
         if not np.all(np.isfinite(np.asarray(self.value, float))):
             raise InputError(f"{label}: {self.value!r} is not finite.")
+        value = setting.positions(joints, self.value, label) if self.level == "q" else self.value
         xi = np.array([float(self.xi)])
-        return [bounded(label, measure, xi, np.arange(measure.m), self.value, self.value)]
+        return [bounded(label, measure, xi, np.arange(measure.m), value, value)]
 
 
 @final
@@ -147,6 +158,10 @@ class Periodic:
         sign, offset = (np.broadcast_to(np.asarray(x, float), (n,)) for x in (self.sign, self.offset))
         if not np.all(np.abs(sign) == 1):
             raise InputError("Periodic: sign must be 1 or -1 for every coordinate.")
+        if setting.attitudes is not None:
+            balls = setting.attitudes.columns.ravel()
+            if np.any(partner[balls] != balls) or np.any(sign[balls] != 1) or np.any(offset[balls] != 0):
+                raise InputError("Periodic: attitudes of balls return to themselves, without partner, sign and offset.")
         if not self.levels or len(set(self.levels)) != len(self.levels):
             raise InputError(f"Periodic: levels is {self.levels!r}; give some of 'qva', each once.")
         found = []
@@ -178,8 +193,11 @@ class ReactionLimits:
         """What the problem enforces."""
         if self.force is None and self.couple is None:
             raise InputError(f"ReactionLimits of {self.joint!r}: give force, couple or both.")
-        if setting.cuts:
-            raise InputError("ReactionLimits: reactions under forces in cut joints are not defined; limit torques.")
+        if setting.cuts or has_elements(setting.model):
+            raise InputError(
+                "ReactionLimits: reactions under forces in cut joints, constraints or force elements are not defined "
+                "in motion problems; limit torques, or look at solution.reactions()."
+            )
         wrench = Reactions(setting.model, (self.joint,), self.loads)
         xi = setting.instants(self.per_segment, self.during, "ReactionLimits")
         found = []
