@@ -301,7 +301,7 @@ def _system(
     dtype = complex if q.dtype == complex else None
     if not isinstance(form, MatrixR):
         return System(model, tau, loads, dtype=dtype, about_com=about_com)
-    system = System(model, tau, loads, dtype=dtype, free=offered_rows(model, form), about_com=about_com)
+    system = System(model, tau, loads, dtype=dtype, independent=offered_rows(model, form), about_com=about_com)
     if system.n_constraints > system.n_holonomic:
         raise InputError(
             f"Matrix R takes holonomic constraints only, and {system.names[system.n_holonomic]!r} of model "

@@ -49,7 +49,7 @@ METHODS = ("direct", "adjoint")
 class GuidedCase:
     """A guided motion with what gradients ask of any motion: a system, and no start values, multipliers or forces.
 
-    >>> GuidedCase.of(mg.kinematic_motion(model, [0.0, 0.5], {"pin": [0.0, 1.0]})).system.free
+    >>> GuidedCase.of(mg.kinematic_motion(model, [0.0, 0.5], {"pin": [0.0, 1.0]})).system.independent
     ('pin',)
     """
 
@@ -70,7 +70,7 @@ class GuidedCase:
     def of(cls, motion: GuidedMotion) -> GuidedCase:
         """Of the result of `kinematic_motion`."""
         model = motion.model
-        system = System(model, free=named_rows(model, motion.held))
+        system = System(model, independent=named_rows(model, motion.held))
         nothing = np.zeros((len(motion.t), 0))
         return cls(model, motion.t, motion.q, motion.v, motion.a, nothing, np.zeros(model.n_v), (), (), system)
 

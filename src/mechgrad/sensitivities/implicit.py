@@ -99,7 +99,7 @@ class ImplicitSteps:
         self.every = motion.steps // (len(motion.t) - 1)
         self.h = float(motion.t[-1] - motion.t[0]) / motion.steps
         T = self.system.T
-        self.T, self.free, self.free_complex = T, unforced(T), as_complex(unforced(T))
+        self.T, self.unforced, self.unforced_complex = T, unforced(T), as_complex(unforced(T))
         n, m, p = self.model.n_v, self.system.n_constraints, self.settings
         late = np.arange(m) >= self.system.n_holonomic
         self.w0 = np.where(late, 0.0, p.weight_0)
@@ -216,10 +216,10 @@ class ImplicitSteps:
             c_q = c_q + self.w1[:, None] * rate_q
             c_v = self.w1[:, None] * gamma
             if p.weight_2:
-                _, second_q = coordinate_slopes(self.model, self.free_complex, newton)
+                _, second_q = coordinate_slopes(self.model, self.unforced_complex, newton)
                 c_q = c_q + self.w2[:, None] * second_q
                 c_v = c_v + self.w2[:, None] * velocity_slopes(
-                    self.model, self.free_complex, newton, rate_q, self.holonomic
+                    self.model, self.unforced_complex, newton, rate_q, self.holonomic
                 )
         projected = steps.projected[1:] & (p.projection != 0.0)
         impulses = accelerations = after = None
@@ -231,12 +231,12 @@ class ImplicitSteps:
             sigma, kappa = np.zeros((N, m)), np.zeros((N, m))
             _kernels.impulses(found.M.reshape(N, -1), gamma.reshape(N, -1), w, y, *self.regular, sigma, kappa)
             impulses = States(q[1:], zero, w, sigma, t[1:])
-            K2 = linearised(self.free, impulses, False).K
-            rates, seconds_q = coordinate_slopes(self.model, self.free_complex, after)
-            seconds_v = velocity_slopes(self.model, self.free_complex, after, rates, self.holonomic)
+            K2 = linearised(self.unforced, impulses, False).K
+            rates, seconds_q = coordinate_slopes(self.model, self.unforced_complex, after)
+            seconds_v = velocity_slopes(self.model, self.unforced_complex, after, rates, self.holonomic)
             if p.project_accelerations:
                 accelerations = States(q[1:], zero, y, kappa, t[1:])
-                K3 = linearised(self.free, accelerations, False).K
+                K3 = linearised(self.unforced, accelerations, False).K
         flat = [np.ascontiguousarray(x.reshape(N, -1)) for x in (found.K, found.C, found.M, gamma, c_q, c_v)]
         more = [np.ascontiguousarray(x.reshape(N, -1)) for x in (K2, rates, K3, seconds_q, seconds_v)]
         K, C, M, J, *c = flat
@@ -288,7 +288,7 @@ class ImplicitSteps:
             put_force_slopes(self.T, [parameters.record(k) for k in alone], stages.newton, alone, r_p)
         if heavy := [k for k in alone if parameters.changes_mass(k)]:
             for states, out in impulsive:
-                put_force_slopes(self.free, [parameters.unforced_record(k) for k in heavy], states, heavy, out)
+                put_force_slopes(self.unforced, [parameters.unforced_record(k) for k in heavy], states, heavy, out)
         newton = stages.newton.complex()
         for k in set(parameters.acting) - set(alone):
             found = slopes(parameters.record(k), newton, rows=self.weights)

@@ -61,9 +61,9 @@ class RecursiveSteps:
         per = max(1, CHUNK_BYTES // (16 * RK4_B.size * self.every * count * n))
         for first in range(0, nt - 1, per):
             last = min(first + per, nt - 1)
-            pushes = self._pushes(parameters, first, (last - first) * self.every)
+            changes = self._force_slopes(parameters, first, (last - first) * self.every)
             _, reason = _kernels.recursive_tangents(
-                self.T, RK4_A, RK4_B, RK4_C, self.h, float(motion.t[first]), self.every, pushes, Q[first : last + 1],
+                self.T, RK4_A, RK4_B, RK4_C, self.h, float(motion.t[first]), self.every, changes, Q[first : last + 1],
                 V[first : last + 1],
             )  # fmt: skip
             if reason != DONE:
@@ -80,7 +80,7 @@ class RecursiveSteps:
         """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `sink`."""
         return self.steps.adjoint(g, sink)
 
-    def _pushes(self, parameters: Parameters, first: int, N: int) -> Array:
+    def _force_slopes(self, parameters: Parameters, first: int, N: int) -> Array:
         """What parameters do to accelerations directly, in all stages of N steps from report `first` on."""
         q, v = fixed_states(self.motion, first, N, self.h)
         u = to_child(self.model, q, v)
@@ -96,11 +96,11 @@ class RecursiveSteps:
             slope = self.steps.slope_of(at_q, at_v, a)
             found.append(States(at_q, at_v, a, lam, times))
         shape = (N, len(found), len(parameters), self.model.n_v)
-        pushes: Array = np.zeros(shape, complex)
+        changes: Array = np.zeros(shape, complex)
         for i, states in enumerate(found):
             for k in parameters.acting:
-                pushes[:, i, k] = 1j * STEP * self._accelerated(states.q, slopes(parameters.record(k), states).r)
-        return pushes.reshape(N * len(found), len(parameters), self.model.n_v)
+                changes[:, i, k] = 1j * STEP * self._accelerated(states.q, slopes(parameters.record(k), states).r)
+        return changes.reshape(N * len(found), len(parameters), self.model.n_v)
 
     def _tangent(self, Q: Array) -> FloatArray:
         """Changes along `model.integrate` from slopes of coordinates."""
