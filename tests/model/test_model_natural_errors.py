@@ -53,7 +53,7 @@ BAR = NaturalBody("bar", ["A", "B"], ["u"], mass=1)
         (
             {"bodies": [BAR, NaturalBody("rod", ["A"])], "floating": ["bar", "rod"]},
             errors.DisconnectedError,
-            "free names 2",
+            "floating names 2",
         ),
         (
             {"bodies": [NaturalBody("bar", ["A", "B"], ["u"], com="u")]},
