@@ -163,7 +163,7 @@ def spring_curve(s, f, curve, damper=lambda rate: 0.0):
 
 def torsion_spring(s, f):
     q, rate = getattr(s, f.coordinate)
-    free = f.free if hasattr(f, "free") else f.free_angle
+    free = f.free_position if hasattr(f, "free_position") else f.free_angle
     s.forces[HINGE if f.coordinate == "hinge" else SLIDE] += -f.stiffness * (q - free) - f.damping * rate
 
 
@@ -199,7 +199,7 @@ def bushing(s, f):
 
 def lowest_point(s, f):
     """Bodies, normal, height of the centre, and the point that touches: of a sphere or of a circle."""
-    centre = getattr(f, "point", None) or f.centre
+    centre = f.point
     (a, x), (b, foot), n = s.point(centre), s.point(f.plane_point), s.direction(f.normal)
     if not hasattr(f, "axis"):
         return a, b, n, f.radius - n @ (x - foot), x, x - f.radius * n
@@ -232,7 +232,7 @@ def tyre(s, f):
     along = np.cross(s.direction(f.axis), n)
     along /= np.linalg.norm(along)
     across = np.cross(n, along)
-    U = np.sqrt((along @ s.between(a, b, x)) ** 2 + f.low_speed**2)
+    U = np.sqrt((along @ s.between(a, b, x)) ** 2 + f.slip_speed**2)
     drive = f.friction_x * N * np.tanh(along @ relative / (f.critical_slip * U))
     side = f.friction_y * N * np.tanh(across @ relative / (f.critical_angle * U))
     s.push_apart(a, b, N * n - drive * along - side * across, c)

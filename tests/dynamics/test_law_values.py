@@ -99,7 +99,7 @@ def test_damper_curve(kind):
 @pytest.mark.parametrize("coordinate", ["hinge", "slide"])
 def test_torsion_spring(coordinate, kind):
     """On both sides of its free angle, the joint turning both ways; behind bodies with four Euler parameters each."""
-    free = {"free" if kind is mg.forces.JointSpring else "free_angle": 0.2}
+    free = {"free_position" if kind is mg.forces.JointSpring else "free_angle": 0.2}
     force = kind("s", coordinate, stiffness=11.0, damping=0.6, **free)
     states = [s for q in (-0.4, 0.1, 0.9) for rate in SPEEDS for s in instants(5, 1, **{coordinate: (q, rate)})]
     forces = check(force, states, eq.torsion_spring)
@@ -219,7 +219,7 @@ def test_tyre(spin):
     """Standing, rolling and turning backwards; slipping softly and beyond the limits of friction."""
     force = mg.forces.Tyre(
         "t", "on other", "axle", 0.32, "on base", "normal", 5e3, damping=0.4, exponent=1.2, friction_x=1.1,
-        friction_y=0.8, critical_slip=0.12, critical_angle=0.09, low_speed=0.2,
+        friction_y=0.8, critical_slip=0.12, critical_angle=0.09, slip_speed=0.2,
     )  # fmt: skip
     check_contact(force, contact_states(force, spin), eq.tyre)
 

@@ -66,7 +66,7 @@ def everything(about_com=False):
     """One of every constraint, force and kind of row, a law in Python, free rows and loads; all rows act."""
     model = plain.everything()
     return make_case(
-        model, 1, free=FREE, loads=random_loads(model, 5), rows=np.arange(elements_of(model).n_constraints),
+        model, 1, independent=FREE, loads=random_loads(model, 5), rows=np.arange(elements_of(model).n_constraints),
         about_com=about_com,
     )  # fmt: skip
 

@@ -70,10 +70,12 @@ class Case(NamedTuple):
     weights: list[np.ndarray]  # mu, W0, W1, W2
 
 
-def make_case(model, nt, *, seed=0, spread=0.7, free=(), loads=(), rows=None, tau=True):
+def make_case(model, nt, *, seed=0, spread=0.7, independent=(), loads=(), rows=None, tau=True):
     rng = np.random.default_rng(seed)
     forces = rng.normal(size=model.n_v) if tau else None
-    system, twin = (System(model, forces, loads, free=free, rows=rows, dtype=dtype) for dtype in (float, complex))
+    system, twin = (
+        System(model, forces, loads, independent=independent, rows=rows, dtype=dtype) for dtype in (float, complex)
+    )
     atoms_i = twin.T.atoms_i.copy()
     atoms_i[:, HAS_MASS] = 1  # a step makes mass where there was none
     atoms_i.setflags(write=False)
@@ -145,7 +147,7 @@ def everything():
     """One of every constraint, force and kind of row, with loads; all constraint rows act."""
     model = plain.everything()
     return make_case(
-        model, SAMPLES, free=FREE, loads=random_loads(model, 5), rows=np.arange(elements_of(model).n_constraints)
+        model, SAMPLES, independent=FREE, loads=random_loads(model, 5), rows=np.arange(elements_of(model).n_constraints)
     )
 
 

@@ -213,7 +213,7 @@ def test_a_tree_with_springs():
     wrt = [
         "upper.mass",
         "line.stiffness",
-        "knee.free",
+        "knee.free_position",
         "wall.position.x",
         "push.force.x",
         "motor.torque.coefficients.1",

@@ -186,7 +186,7 @@ def sprung_pendulum():
     points = [*m.points, mg.Point("wall", "ground", (1.0, 0.3, 0.4))]
     forces = [
         mg.forces.SpringDamper("line", "tip", "wall", stiffness=40.0, damping=3.0, free_length=0.5),
-        mg.forces.JointSpring("knee", "elbow", stiffness=7.0, damping=0.4, free=0.3),
+        mg.forces.JointSpring("knee", "elbow", stiffness=7.0, damping=0.4, free_position=0.3),
         mg.forces.Motor("motor", "shoulder", mg.functions.Polynomial((1.0, 5.0))),
         mg.forces.UserForce(
             "stiffens", [mg.measures.JointCoordinate("elbow")], lambda t, g, gd: (1.0 + 20.0 * t) * (g + 0.5 * g**3)

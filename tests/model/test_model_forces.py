@@ -157,7 +157,7 @@ def test_wheel_contact_and_tyre(poses, twists):
     assert_allclose(forces(wheel, poses, twists), [-push, *expected], rtol=1e-10)
     tyre = mg.forces.Tyre(
         "t", "hub", "axle", radius, "spot", "up", 1e4,
-        friction_x=1.1, friction_y=0.8, critical_slip=0.12, critical_angle=0.09, low_speed=0.2,
+        friction_x=1.1, friction_y=0.8, critical_slip=0.12, critical_angle=0.09, slip_speed=0.2,
     )  # fmt: skip
     fast = np.hypot(v_ahead, 0.2)
     tangential = [1.1 * push * np.tanh(along / 0.12 / fast), 0.8 * push * np.tanh(v_side / 0.09 / fast)]

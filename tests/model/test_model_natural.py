@@ -215,7 +215,7 @@ def test_the_place_of_a_cardan_joint_can_be_told(at, cardan, ball):
 
 def test_a_name_of_many_bodies_makes_no_more_joints_than_it_takes():
     bars = [NaturalBody(name, ["O", end], ["ez"], mass=1) for name, end in (("a", "P"), ("b", "Q"), ("c", "T"))]
-    model = model_from_points("star", PLACES, bars, vectors={"ez": Z}, free=["b"]).model
+    model = model_from_points("star", PLACES, bars, vectors={"ez": Z}, floating=["b"]).model
     assert [type(joint) for joint in model.tree_joints] == [mg.Floating, mg.Revolute, mg.Revolute]
     assert model.cut == ()
     assert model.joint_names == ("free: b", "O: a-b", "O: a-c")

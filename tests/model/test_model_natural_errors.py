@@ -48,12 +48,12 @@ BAR = NaturalBody("bar", ["A", "B"], ["u"], mass=1)
         ({"vectors": {"u": X, "w": Y}}, errors.ValueRangeError, "vector 'w' belongs to no body"),
         ({"vectors": {"u": X, "A": Y}}, errors.DuplicateNameError, "the name 'A' is used twice"),
         ({"bodies": [NaturalBody("bar", ["A", "u"], ["B"])]}, errors.ValueRangeError, "'u' is listed as a point"),
-        ({"free": []}, errors.DisconnectedError, "body 'bar': no joint leads to the ground, and free names 0"),
-        ({"free": ["rod"]}, errors.UnknownNameError, "free: unknown body 'rod'"),
+        ({"floating": []}, errors.DisconnectedError, "body 'bar': no joint leads to the ground, and floating names 0"),
+        ({"floating": ["rod"]}, errors.UnknownNameError, "floating: unknown body 'rod'"),
         (
-            {"bodies": [BAR, NaturalBody("rod", ["A"])], "free": ["bar", "rod"]},
+            {"bodies": [BAR, NaturalBody("rod", ["A"])], "floating": ["bar", "rod"]},
             errors.DisconnectedError,
-            "free names 2",
+            "floating names 2",
         ),
         (
             {"bodies": [NaturalBody("bar", ["A", "B"], ["u"], com="u")]},

@@ -21,14 +21,14 @@ CONTACTS = {
     "wheel": mg.forces.WheelContact("c", "ball.origin", "axle", RADIUS, *PLANE, friction=0.4, slip_speed=0.3, **NORMAL),
     "tyre": mg.forces.Tyre(
         "c", "ball.origin", "axle", RADIUS, *PLANE, friction_x=0.5, friction_y=0.4, critical_slip=0.6,
-        critical_angle=0.7, low_speed=0.5, **NORMAL,
+        critical_angle=0.7, slip_speed=0.5, **NORMAL,
     ),
 }  # fmt: skip
 NUMBERS = {
     "sphere": ("radius", "stiffness", "damping", "exponent", "friction", "slip_speed"),
     "wheel": ("radius", "stiffness", "damping", "exponent", "friction", "slip_speed"),
     "tyre": ("radius", "stiffness", "damping", "exponent", "friction_x", "friction_y", "critical_slip",
-             "critical_angle", "low_speed"),
+             "critical_angle", "slip_speed"),
 }  # fmt: skip
 # height and speed of the centre at the start, duration
 PHASES = {

@@ -25,7 +25,7 @@ def corner(*, led: bool = False, stiffness: float = 2e6) -> tuple[mg.Model, np.n
     body = mg.Body("body", 0.5, inertia=(0.01, 0.01, 0.01))
     post = mg.Point("post", "ground", (-0.6, 0.0, 0.3))
     up, axle = mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axle", "hub", (0, 1, 0))
-    tyre = mg.forces.Tyre("tyre", "hub.origin", "axle", 0.2, "ground.origin", "up", stiffness, 0.3, low_speed=0.5)
+    tyre = mg.forces.Tyre("tyre", "hub.origin", "axle", 0.2, "ground.origin", "up", stiffness, 0.3, slip_speed=0.5)
     spring = mg.forces.SpringDamper("spring", "hub.origin", "body.origin", 300.0, 0.5, 0.5)
     joints = [mg.Floating("free", "ground", "hub"), mg.Prismatic("rod", "hub", "body", axis=(0, 0.1, 1))]
     model = mg.Model(

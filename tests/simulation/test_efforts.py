@@ -24,7 +24,7 @@ def corner() -> mg.Model:
         vectors=UP,
         forces=[
             mg.forces.Motor("drive", "spin", 40.0),
-            mg.forces.JointSpring("strut", "travel", 2e4, 1.5e3, free=-0.15),
+            mg.forces.JointSpring("strut", "travel", 2e4, 1.5e3, free_position=-0.15),
             mg.forces.Tyre("tyre", "wheel.origin", "axle", 0.3, "ground.origin", "up", stiffness=2e5, damping=0.1),
         ],
     )

@@ -31,7 +31,7 @@ def hopper(kind: str = "sphere", *numbers: float) -> tuple[mg.Model, np.ndarray,
     elif kind == "wheel":
         floor = mg.forces.WheelContact("floor", "ball.origin", "axle", 0.2, *plane, 0.3, 0.05)
     else:
-        floor = mg.forces.Tyre("floor", "ball.origin", "axle", 0.2, *plane, low_speed=0.5)
+        floor = mg.forces.Tyre("floor", "ball.origin", "axle", 0.2, *plane, slip_speed=0.5)
     spring = mg.forces.SpringDamper("spring", "ball.origin", "top.origin", 300.0, 0.5, 0.5)
     joints = [mg.Floating("free", "ground", "ball"), mg.Prismatic("rod", "ball", "top", axis=(0, 0.1, 1))]
     model = mg.Model("hopper", [ball, top], joints, vectors=[up, axle], forces=[floor, spring])

@@ -149,7 +149,7 @@ def equilibrium(
     tolerance: float = 1e-10,
     max_iterations: int = 200,
 ) -> Equilibrium:
-    """Find a configuration in which a mechanism stays at rest.
+    """A configuration in which a mechanism stays at rest.
 
         r(q, v = 0, a = 0) + Gamma^T lam = 0,      Phi(q, t) = 0
 

@@ -46,7 +46,7 @@ class System:
     T : Mechanism
     tau, loads : what was given
     names : of the constraint rows that act, in the order of the multipliers
-    rows : their positions among all constraint rows of the model;   free : names of the independent coordinates
+    rows : their positions among all constraint rows of the model;   independent : names of the independent coordinates
     dtype : float or complex
     """
 
@@ -58,7 +58,7 @@ class System:
         *,
         dtype: type | None = None,
         rows: IntArray | None = None,
-        free: Sequence[Row] = (),
+        independent: Sequence[Row] = (),
         about_com: bool = False,
     ) -> None:
         tree, elements = tree_of(model), elements_of(model)
@@ -75,10 +75,11 @@ class System:
         self.users = UserLaws(elements.user)
         kept = row_report(model).kept if rows is None else rows
         self.rows = kept
-        self.free = tuple(row.label for row in free)
+        self.independent = tuple(row.label for row in independent)
         self._record = partial(
-            mechanism_of, model, rows=kept, free=free, tau=forces, loads=(table.indices, table.rows(slice(0, 1))),
-            users=self.users.addresses, dtype=self.dtype, about_com=about_com,
+            mechanism_of, model, rows=kept, independent=independent, tau=forces,
+            loads=(table.indices, table.rows(slice(0, 1))), users=self.users.addresses, dtype=self.dtype,
+            about_com=about_com,
         )  # fmt: skip
         self.names = tuple(elements.row_names[k] for k in kept)
 

@@ -56,8 +56,8 @@ def four_bars(n: int) -> tuple[Model, Callable[[float, float], tuple[FloatArray,
     return model, start
 
 
-def four_bars_angle(n: int, angle: float, speed: float, times: ArrayLike) -> FloatArray:
-    """Angle [rad] of the uprights of `four_bars(n)` at times [s] from 0 on, from `angle` and `speed` at 0.
+def four_bars_angle(n: int, angle: float, speed: float, t: ArrayLike) -> FloatArray:
+    """Angle [rad] of the uprights of `four_bars(n)` at times t [s] from 0 on, from `angle` and `speed` at 0.
 
         ((n + 1) / 3 + n) x'' = -g ((n + 1) / 2 + n) cos x        uprights turn, bars across are carried along
 
@@ -66,13 +66,13 @@ def four_bars_angle(n: int, angle: float, speed: float, times: ArrayLike) -> Flo
     >>> four_bars_angle(1, -np.pi / 2, 0.0, [0.0, 1.0]).round(6)      # hanging at rest
     array([-1.570796, -1.570796])
     """
-    t = np.asarray(times, float)
+    instants = np.asarray(t, float)
     ratio = -GRAVITY[1] * ((n + 1) / 2 + n) / ((n + 1) / 3 + n)
 
     def slope(_: float, y: FloatArray) -> list[float]:
         return [y[1], -ratio * np.cos(y[0])]
 
-    found = solve_ivp(slope, (0.0, float(t[-1])), [angle, speed], "DOP853", t, rtol=1e-12, atol=1e-12)
+    found = solve_ivp(slope, (0.0, float(instants[-1])), [angle, speed], "DOP853", instants, rtol=1e-12, atol=1e-12)
     return np.asarray(found.y[0])
 
 

@@ -43,8 +43,8 @@ def free_top() -> tuple[Model, FloatArray, FloatArray]:
     return model, np.r_[np.zeros(3), TURNED], np.r_[np.zeros(3), turned @ [NUDGE, SPIN, 0.0]]
 
 
-def free_top_motion(times: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Rotation matrices (nt, 3, 3) and angular velocities (nt, 3) [rad/s, ground axes] of `free_top` at times [s].
+def free_top_motion(t: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Rotation matrices (nt, 3, 3) and angular velocities (nt, 3) [rad/s, ground axes] of `free_top` at times t [s].
 
     In body axes rates are elliptic functions (Euler): with 2 T = sum J w^2, L^2 = sum J^2 w^2 and L^2 < 2 T J_2
 
@@ -59,7 +59,7 @@ def free_top_motion(times: ArrayLike) -> tuple[FloatArray, FloatArray]:
     >>> bool(np.allclose(w[0], free_top()[2][3:], rtol=0, atol=1e-12))
     True
     """
-    t = np.asarray(times, float)
+    instants = np.asarray(t, float)
     J1, J2, J3 = MOMENTS
     # about the third axis the body does not turn at the start
     energy = J1 * NUDGE**2 + J2 * SPIN**2  # twice the kinetic one
@@ -80,11 +80,11 @@ def free_top_motion(times: ArrayLike) -> tuple[FloatArray, FloatArray]:
         n = MOMENTS * w / np.sqrt(square)
         return np.asarray((w[..., 1] * n[..., 1] + w[..., 2] * n[..., 2]) / (n[..., 1] ** 2 + n[..., 2] ** 2))
 
-    ends = np.unique(np.r_[0.0, t, np.arange(0.0, float(t.max()), 0.02)])
+    ends = np.unique(np.r_[0.0, instants, np.arange(0.0, float(instants.max()), 0.02)])
     half, middle = np.diff(ends) / 2, (ends[1:] + ends[:-1]) / 2
     turns = np.r_[0.0, np.cumsum(half * (around(middle[:, None] + half[:, None] * _POINTS) @ _WEIGHTS))]
-    angle = turns[np.searchsorted(ends, t)]
-    w = rates(t)
+    angle = turns[np.searchsorted(ends, instants)]
+    w = rates(instants)
     frames = _about_momentum(MOMENTS * w / np.sqrt(square), angle)
     start = _about_momentum(MOMENTS * rates(np.zeros(1)) / np.sqrt(square), np.zeros(1))[0]
     R = (_rotation(TURNED) @ start.T) @ frames
@@ -108,8 +108,8 @@ def heavy_top() -> tuple[Model, FloatArray, FloatArray]:
     return model, np.array([1.0, 0.0, 0.0, 0.0]), RATES.copy()
 
 
-def heavy_top_height(times: ArrayLike) -> FloatArray:
-    """Height [m] of the centre of mass of `heavy_top` over its tip at times [s].
+def heavy_top_height(t: ArrayLike) -> FloatArray:
+    """Height [m] of the centre of mass of `heavy_top` over its tip at times t [s].
 
     With A, C the moments about the tip, across and along, and spin w_y, the cosine u of the axis against the vertical
     moves between two roots u_1 < u_2 of a cubic with the third root u_3 (Lagrange):
@@ -120,7 +120,7 @@ def heavy_top_height(times: ArrayLike) -> FloatArray:
     >>> heavy_top_height([0.0])
     array([0.])
     """
-    t = np.asarray(times, float)
+    instants = np.asarray(t, float)
     across, weight = TRANSVERSE + MASS * LENGTH**2, MASS * G * LENGTH
     spin, vertical = AXIAL * RATES[1], across * RATES[2]
     # level at the start, u' = 0: 0 is a root, and these are the coefficients without it
@@ -130,7 +130,7 @@ def heavy_top_height(times: ArrayLike) -> FloatArray:
     modulus = (middle - low) / (high - low)
     pace = np.sqrt(weight * (high - low) / (2 * across))
     first = 0.0 if low == 0.0 else float(ellipkm1(1.0 - modulus))
-    sn = ellipj(first + pace * t, modulus)[0]
+    sn = ellipj(first + pace * instants, modulus)[0]
     return np.asarray(LENGTH * (low + (middle - low) * sn**2))
 
 

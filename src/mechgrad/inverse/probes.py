@@ -222,7 +222,7 @@ def probed(model: Model, joints: Sequence[str] = (), ground: bool = False) -> Pr
     root = GROUND
     if ground:
         taken = {item.name for group in model.groups.values() for item in group}
-        name, root = _free("ground.probe", taken), _free("ground.probe.body", taken)
+        name, root = _unused("ground.probe", taken), _unused("ground.probe.body", taken)
         bodies.append(_Nothing(root))
         parts.append(_GroundProbe(name, GROUND, root))
     for joint in model.joints:
@@ -259,7 +259,7 @@ def _checked(model: Model, joints: Sequence[str], ground: bool) -> dict[str, Non
     return chosen
 
 
-def _free(name: str, taken: Collection[str]) -> str:
+def _unused(name: str, taken: Collection[str]) -> str:
     """The name, lengthened until nothing else is called like that."""
     while name in taken:
         name += "'"

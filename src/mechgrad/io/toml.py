@@ -81,7 +81,7 @@ def save_model(model: Model, path: str | Path) -> None:
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model from a TOML file written by hand or by `save_model`.
+    """The model in a TOML file, written by hand or by `save_model`.
 
     Errors name the file and the entry: malformed TOML with its line, unknown keys and kinds with the known ones,
     missing keys, and whatever the model itself rejects.

@@ -45,7 +45,7 @@ def assemble(
     t: float = 0.0,
     tolerance: float = 1e-12,
 ) -> State:
-    """Find a configuration and velocities that meet all constraints and have some quantities as given.
+    """A configuration and velocities that meet all constraints and have some quantities as given.
 
         Phi(q, t) = 0,  h(q) = at;      Gamma v = -Phi_t,  H v = rates
 

@@ -196,7 +196,7 @@ class Equations:
             fixed = elements_of(model).rows_i[kept, R_FUNCTION] < 0
             kept, names = kept[fixed], tuple(name for name, stays in zip(names, fixed, strict=True) if stays)
         key = ("held", tuple(map(_key, held)), dtype, fixed_in_time)
-        T = model.cached(key, lambda m: mechanism_of(m, rows=kept, free=free, dtype=dtype))
+        T = model.cached(key, lambda m: mechanism_of(m, rows=kept, independent=free, dtype=dtype))
         return cls(
             model, T, held, (*names, *(h.name for h in held)), int(T.ints[N_HOLONOMIC]), int(T.ints[N_CONSTRAINTS])
         )

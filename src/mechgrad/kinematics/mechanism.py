@@ -133,7 +133,7 @@ def mechanism_of(
     model: Model,
     *,
     rows: IntArray | None = None,
-    free: Sequence[Any] = (),
+    independent: Sequence[Any] = (),
     tau: Array | None = None,
     loads: tuple[Array, Array] | None = None,
     users: Sequence[int] = (),
@@ -146,7 +146,7 @@ def mechanism_of(
     Parameters
     ----------
     rows : positions of the constraint rows to keep, ascending; all that act if left out
-    free : rows (`model.rows.Row`) to be placed after all others, e.g. independent coordinates
+    independent : rows (`model.rows.Row`) to be placed after all others, e.g. independent coordinates
     tau : (n_v,) constant generalized forces; loads : tables of `inverse.loads`
     users : addresses of user laws, in the order of `Elements.user`
     dtype : float or complex; complex where the model is
@@ -156,7 +156,7 @@ def mechanism_of(
     tree, elements = tree_of(model), elements_of(model)
     kept = row_report(model).kept if rows is None else rows
     dtype = dtype or (complex if tree.dtype is complex or elements.dtype is complex else float)
-    return _record(model, tree, elements, kept, free, dtype, tau, loads, users, about_com, pairs)
+    return _record(model, tree, elements, kept, independent, dtype, tau, loads, users, about_com, pairs)
 
 
 def _record(
@@ -164,7 +164,7 @@ def _record(
     tree: Tree,
     elements: Elements,
     kept: IntArray,
-    free: Sequence[Any],
+    independent: Sequence[Any],
     dtype: type,
     tau: Array | None = None,
     loads: tuple[Array, Array] | None = None,
@@ -172,8 +172,8 @@ def _record(
     about_com: bool = False,
     pairs: bool = True,
 ) -> Mechanism:
-    if free:
-        elements = compile_elements(model, tree, free)
+    if independent:
+        elements = compile_elements(model, tree, independent)
     m = elements.n_constraints
     rows = np.concatenate([kept, np.arange(m, len(elements.rows_i))]).astype(np.int64)
     laws_i = elements.laws_i.copy()

@@ -93,7 +93,7 @@ class Mobility:
 
 
 def mobility(model: Model, q: ArrayLike | None = None, *, t: float = 0.0) -> Mobility:
-    """Count and name what is free and what is too much at a configuration.
+    """What is free and what is too much at a configuration, counted and named.
 
         freedoms = n_v - rank(Gamma(q))
 

@@ -89,7 +89,7 @@ class Effort(Measure):
 
         def acts(k: int) -> bool:
             moved = (path for path, _ in at.model.path_derivative(parameters.names[k]))
-            return any(path.startswith(own) for path in moved) or (not parameters.pushes(k) and parameters.shapes(k))
+            return any(path.startswith(own) for path in moved) or (not parameters.is_force(k) and parameters.shapes(k))
 
         return [k for k in parameters.in_model if acts(k)]
 

@@ -30,7 +30,7 @@ def moving(at: StateSamples, parameters: MotionParameters, markers: Sequence[str
     def moves(path: str) -> bool:
         return any(term.kind in (BEFORE, BEHIND, MARKER) for term in model_terms(at.model, tree, path, markers))
 
-    return [k for k in parameters.in_model if not parameters.pushes(k) and moves(parameters.names[k])]
+    return [k for k in parameters.in_model if not parameters.is_force(k) and moves(parameters.names[k])]
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class MotionParameters(Protocol):
     def on_motion(self, k: int) -> bool:
         """Whether parameter k acts on the motion itself, not on its start alone."""
 
-    def pushes(self, k: int) -> bool:
+    def is_force(self, k: int) -> bool:
         """Whether parameter k is a number of a force element."""
 
     def shapes(self, k: int) -> bool:

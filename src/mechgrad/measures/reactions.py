@@ -156,9 +156,9 @@ class _Reaction:
         by_q += r @ here.K[:, columns][:, :, columns]
         by_v += r @ here.C[:, columns][:, :, columns]
         if m:
-            rate_q, second_q = coordinate_slopes(self.model, self.mechanics.free_complex, states)
+            rate_q, second_q = coordinate_slopes(self.model, self.mechanics.unforced_complex, states)
             holonomic = m == self.system.n_holonomic
-            second_v = velocity_slopes(self.model, self.mechanics.free_complex, states, rate_q, holonomic)
+            second_v = velocity_slopes(self.model, self.mechanics.unforced_complex, states, rate_q, holonomic)
             by_q += nu @ second_q[:, :m]
             by_v += nu @ second_v[:, :m]
         mu = np.zeros((W.shape[1], len(t), self.case.model.n_v))
@@ -199,7 +199,7 @@ class _Reaction:
         weights = [*frames.shifts, *frames.turns]
         if axes == GROUND:
             names, weights = names[:-1], weights[:-1]
-        depends_on = [k for k in self.parameters.in_model if not self.parameters.pushes(k)]
+        depends_on = [k for k in self.parameters.in_model if not self.parameters.is_force(k)]
         unique, at_name = self.parameters.once(depends_on)
         D = marker_derivatives(self.model, names, q, wrt=unique)
         by_q = sum(w @ D.x_q[:, i] for i, w in enumerate(weights))

@@ -76,10 +76,10 @@ class Elements:
 Named = tuple[str, Row]
 
 
-def compile_elements(model: Model, tree: Tree, free: Sequence[Row] = ()) -> Elements:
+def compile_elements(model: Model, tree: Tree, independent: Sequence[Row] = ()) -> Elements:
     """Flatten the closures of cut joints, the constraints and the forces of a model.
 
-    `free` rows are measured only, and stand after all others (independent coordinates). Not cached: ask
+    `independent` rows are measured only, and stand after all others (independent coordinates). Not cached: ask
     `model.cached` where it is used often.
     """
     if model.is_open:
@@ -96,7 +96,7 @@ def compile_elements(model: Model, tree: Tree, free: Sequence[Row] = ()) -> Elem
         for law in force.laws(where):
             tables.add_law(force.name, law, force if isinstance(force, UserForce) else None)
     n_rows = len(tables.rows_i)
-    for row in free:
+    for row in independent:
         tables.add_row("independent", row)
     return tables.finished(len(holonomic), len(constraints), n_rows)
 

@@ -98,7 +98,7 @@ def model_from_points(
     name: str, points: Mapping[str, ArrayLike], bodies: Iterable[NaturalBody], *,
     vectors: Mapping[str, ArrayLike] | None = None, constraints: Iterable[Relation | DrawnMeasure | Constraint] = (),
     gravity: ArrayLike | None = None, forces: Iterable[Force] = (), variables: Iterable[DesignVariable] = (),
-    cut: Iterable[str] | None = None, planar: bool | ArrayLike = False, free: Iterable[str] | None = None,
+    cut: Iterable[str] | None = None, planar: bool | ArrayLike = False, floating: Iterable[str] | None = None,
 ) -> NaturalModel:  # fmt: skip
     """A model from points and vectors of a mechanism in its initial position, where q = 0.
 
@@ -119,7 +119,7 @@ def model_from_points(
     planar : bool or (3,) array
         The mechanism moves in a plane with this normal (True: z). All bodies share the normal, so that one shared point
         is a hinge.
-    free : names of bodies, or None
+    floating : names of bodies, or None
         Bodies without a way to the ground get a Floating joint (Planar, if planar): by default the first of each
         group, or else those named here; [] says that there are none.
 
@@ -137,7 +137,7 @@ def model_from_points(
     frames: dict[str, Pose] = {"ground": (np.eye(3), np.zeros(3))}
     frames.update({part.name: frame_of(scene, part) for part in parts if part.name != "ground"})
     moving = [body_of(scene, part, frames[part.name]) for part in parts if part.name != "ground"]
-    made = [*detected.joints, *_free_joints(scene, detected, frames, free)]
+    made = [*detected.joints, *_floating_joints(scene, detected, frames, floating)]
     names = _joint_names(made)
     joints, now_cut = _along_the_tree(made, names, moving, frames, cut)
     markers = _marker_names(scene)
@@ -233,14 +233,14 @@ def _sorted(
 # ---- joints
 
 
-def _free_joints(
-    scene: Scene, detected: Detected, frames: Mapping[str, Pose], free: Iterable[str] | None
+def _floating_joints(
+    scene: Scene, detected: Detected, frames: Mapping[str, Pose], floating: Iterable[str] | None
 ) -> list[Found]:
     """A Floating or Planar joint for each group of bodies that no joint leads to."""
-    chosen = None if free is None else list(free)
+    chosen = None if floating is None else list(floating)
     for body in chosen or ():
         if body not in scene.owned or body == "ground":
-            raise unknown_name("body", body, [known for known in scene.owned if known != "ground"], "free")
+            raise unknown_name("body", body, [known for known in scene.owned if known != "ground"], "floating")
     kind: type[Joint] = Floating if scene.normal is None else Planar
     axes = () if scene.normal is None else (scene.normal, axis_frame(scene.normal)[:, 0])
     made = []
@@ -253,8 +253,8 @@ def _free_joints(
         if len(roots) != 1:
             raise DisconnectedError(
                 f"{'bodies' if len(group) > 1 else 'body'} {', '.join(map(repr, group))}: no joint leads to the "
-                f"ground, and free names {len(roots)} of them instead of one. Share a point or a vector with a body "
-                "that is connected, or name the body that is free."
+                f"ground, and floating names {len(roots)} of them instead of one. Share a point or a vector with a "
+                "body that is connected, or name the body that floats."
             )
         at = frames[roots[0]][1]
         why = "no joint leads to the ground"

@@ -104,7 +104,7 @@ class Gradient:
         return np.asarray(np.where(np.isfinite(relative), relative, np.nan))
 
     def certify(self, *, tolerance: float = 1e-7, steps: Sequence[float] = ()) -> Certificate:
-        """Judge the gradient by making everything again, start, motion and objectives, with other numbers:
+        """A verdict on the gradient from making everything again, start, motion and objectives, with other numbers:
 
         - with a complex step along every parameter, which is exact where complex numbers travel all the way;
         - with real steps along one random direction of all parameters together, a few simulations whatever their

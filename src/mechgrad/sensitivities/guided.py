@@ -21,7 +21,7 @@ from mechgrad.typing import Array
 class GuidedSubject:
     """A guided motion with what parameters and measures ask of any motion.
 
-    >>> GuidedSubject(mg.kinematic_motion(model, [0.0, 0.5], {"pin": [0.0, 1.0]})).system.free
+    >>> GuidedSubject(mg.kinematic_motion(model, [0.0, 0.5], {"pin": [0.0, 1.0]})).system.independent
     ('pin',)
     """
 

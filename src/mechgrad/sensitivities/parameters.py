@@ -232,7 +232,7 @@ class Parameters:
             self._users.append(UserLaws(elements_of(model).user))
             addresses = self._users[-1].addresses
         return mechanism_of(
-            model, rows=system.rows, free=named_rows(model, system.free), tau=forces.tau,
+            model, rows=system.rows, independent=named_rows(model, system.independent), tau=forces.tau,
             loads=(loads.indices, loads.rows(slice(0, 1))), users=addresses, dtype=complex,
             about_com=bool(system.T.ints[REFERENCE]),
         )  # fmt: skip
@@ -242,7 +242,7 @@ class Parameters:
         system, laws = self.motion.system, UserLaws(elements_of(self.moved(k)).user)
         self._users.append(laws)
         T = mechanism_of(
-            self.model, rows=system.rows, free=named_rows(self.model, system.free), tau=system.tau,
+            self.model, rows=system.rows, independent=named_rows(self.model, system.independent), tau=system.tau,
             loads=(system.T.loads_i, system.T.loads_f), users=laws.addresses, dtype=complex,
         )  # fmt: skip
         return T
@@ -260,7 +260,7 @@ class Parameters:
 
     # ---- what a parameter is
 
-    def pushes(self, k: int) -> bool:
+    def is_force(self, k: int) -> bool:
         """Whether parameter k is a number of a force element: it moves no point and closes no loop."""
         slot = self._slots[k]
         return slot is not None and slot.group == "forces"

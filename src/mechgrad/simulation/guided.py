@@ -199,7 +199,7 @@ def guided_forces(motion: GuidedMotion, loads: Sequence[Load] | None = None) -> 
     """
     model, q, v, a, t = motion.model, motion.q, motion.v, motion.a, motion.t
     dtype = complex if np.iscomplexobj(q) else None
-    system = System(model, None, loads, free=named_rows(model, motion.held), dtype=dtype)
+    system = System(model, None, loads, independent=named_rows(model, motion.held), dtype=dtype)
     m, laws, last = system.n_constraints, system.n_rows, int(system.T.ints[N_ALL])
     J = evaluate_rows(system.T, q, v, None, t, 0, last).J
     y, _ = row_forces(system, q, v, a, np.zeros((len(q), m), system.dtype), t)

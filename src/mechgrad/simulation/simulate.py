@@ -297,7 +297,7 @@ def _system(recipe: Recipe, q: Array) -> System:
     if not form.independent_coordinates:
         return System(model, recipe.tau, recipe.loads, dtype=dtype, about_com=about_com)
     offered = offered_rows(model, form)
-    system = System(model, recipe.tau, recipe.loads, dtype=dtype, free=offered, about_com=about_com)
+    system = System(model, recipe.tau, recipe.loads, dtype=dtype, independent=offered, about_com=about_com)
     if system.n_constraints > system.n_holonomic:
         raise InputError(
             f"Matrix R takes holonomic constraints only, and {system.names[system.n_holonomic]!r} of model "

@@ -35,15 +35,15 @@ from mechgrad.typing import FloatArray
 class Mechanics(NamedTuple):
     """A mechanism and how its accelerations are found.
 
-    T : with its forces;   free : without them;   free_complex : that in complex numbers
+    T : with its forces;   unforced : without them;   unforced_complex : that in complex numbers
     numbers : (eps, Omega, xi, compliant)
     """
 
     model: Model
     system: System
     T: Mechanism
-    free: Mechanism
-    free_complex: Mechanism
+    unforced: Mechanism
+    unforced_complex: Mechanism
     numbers: FloatArray
 
     @staticmethod
@@ -100,9 +100,9 @@ class StateAccelerations:
         self.M, self.gamma = here.M, np.ascontiguousarray(here.J[:, : self.m])
         by_q, by_v = here.K, here.C
         if self.m:
-            rate_q, second_q = coordinate_slopes(model, mechanics.free_complex, states)
+            rate_q, second_q = coordinate_slopes(model, mechanics.unforced_complex, states)
             holonomic = self.m == system.n_holonomic
-            second_v = velocity_slopes(model, mechanics.free_complex, states, rate_q, holonomic)
+            second_v = velocity_slopes(model, mechanics.unforced_complex, states, rate_q, holonomic)
             c_q = self.w0[:, None] * self.gamma + self.w1 * rate_q + second_q
             c_v = self.w1 * self.gamma + second_v
             by_q, by_v = np.concatenate([by_q, c_q], axis=1), np.concatenate([by_v, c_v], axis=1)

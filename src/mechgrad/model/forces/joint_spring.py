@@ -17,7 +17,7 @@ from mechgrad.typing import Number
 class JointSpring(Force):
     """Pushes a slider, or turns a hinge, back to where it is free.
 
-        Q = -stiffness (q - free) - damping q'
+        Q = -stiffness (q - free_position) - damping q'
 
     Q is a force [N] on a slider, a torque [N m] on a hinge. Smooth (C-infinity). A negative stiffness is allowed.
     Between two points anywhere: `SpringDamper`; in all directions: `Bushing`.
@@ -30,11 +30,11 @@ class JointSpring(Force):
         Of a slider [N/m], of a hinge [N m/rad]. Path `name.stiffness`.
     damping : float
         Of a slider [N s/m], of a hinge [N m s/rad]; not negative. Path `name.damping`.
-    free : float
-        Coordinate without force: of a slider [m], of a hinge [rad]. Path `name.free`.
+    free_position : float
+        Coordinate without force: of a slider [m], of a hinge [rad]. Path `name.free_position`.
 
-    >>> JointSpring("suspension", "travel", stiffness=2e4, damping=1500, free=0.1)
-    JointSpring('suspension', 'travel', stiffness=20000, damping=1500, free=0.1)
+    >>> JointSpring("suspension", "travel", stiffness=2e4, damping=1500, free_position=0.1)
+    JointSpring('suspension', 'travel', stiffness=20000, damping=1500, free_position=0.1)
     """
 
     type_name: ClassVar[str] = "joint_spring"
@@ -42,7 +42,7 @@ class JointSpring(Force):
     coordinate: str = field(metadata=COORDINATE)
     stiffness: Number = field(default=0.0, metadata=scalar("force", "N/m or N m/rad"))
     damping: Number = field(default=0.0, metadata=scalar("force", "N s/m or N m s/rad"))
-    free: Number = field(default=0.0, metadata=scalar("force", "m or rad"))
+    free_position: Number = field(default=0.0, metadata=scalar("force", "m or rad"))
 
     def check(self) -> None:
         """Raise for negative damping."""
@@ -50,4 +50,4 @@ class JointSpring(Force):
 
     def laws(self, where: Where) -> tuple[Law, ...]:
         row = Row(LINEAR, coordinates=((self.coordinate, 1.0),), label="coordinate")
-        return (Law(SPRING, (row,), (self.stiffness, self.damping, self.free)),)
+        return (Law(SPRING, (row,), (self.stiffness, self.damping, self.free_position)),)

@@ -32,7 +32,7 @@ class Tyre(Force):
         d = radius sqrt(1 - (n.w)^2) - n . (x - x_plane),    N = stiffness d^exponent (1 + damping d')   if both > 0
         F_along  = friction_x N tanh(s / (critical_slip U))         against s, slip of the lowest point along the track
         F_across = friction_y N tanh(r / (critical_angle U))        against r, its slip across the track
-        U = sqrt(u^2 + low_speed^2)                                 u: speed of the centre along the track
+        U = sqrt(u^2 + slip_speed^2)                                 u: speed of the centre along the track
 
     s/U and r/U are the slip and, for small ones, the slip angle; their critical values are where the linear law of
     stiffness friction N / critical would reach the friction limit. The two directions do not share a friction circle.
@@ -41,10 +41,10 @@ class Tyre(Force):
 
     Attributes
     ----------
-    centre : str
+    point : str
         Point at the hub.
     axis : str
-        w: the wheel's axis, a vector on the body of `centre`; normalised.
+        w: the wheel's axis, a vector on the body of `point`; normalised.
     radius : float
         Unloaded [m], positive. Path `name.radius`.
     plane_point, normal : str
@@ -61,7 +61,7 @@ class Tyre(Force):
         [1], positive.
     critical_angle : float
         [rad], positive.
-    low_speed : float
+    slip_speed : float
         [m/s], positive: below it the tyre is a damper.
 
     All numbers are parameters: `name.radius`, `name.critical_angle`, ...
@@ -72,7 +72,7 @@ class Tyre(Force):
 
     type_name: ClassVar[str] = "tyre"
 
-    centre: str = field(metadata=POINT)
+    point: str = field(metadata=POINT)
     axis: str = field(metadata=VECTOR)
     radius: Number = field(metadata=scalar("force", "m"))
     plane_point: str = field(metadata=POINT)
@@ -84,23 +84,23 @@ class Tyre(Force):
     friction_y: Number = field(default=1.0, metadata=scalar("force", "1"))
     critical_slip: Number = field(default=0.1, metadata=scalar("force", "1"))
     critical_angle: Number = field(default=0.1, metadata=scalar("force", "rad"))
-    low_speed: Number = field(default=0.1, metadata=scalar("force", "m/s"))
+    slip_speed: Number = field(default=0.1, metadata=scalar("force", "m/s"))
 
     def check(self) -> None:
         """Raise unless the numbers are those of a tyre that pushes and resists."""
         check_contact(self, self.exponent)
         check_not_negative(self, "friction_x", "friction_y")
-        check_positive(self, "critical_slip", "critical_angle", "low_speed")
+        check_positive(self, "critical_slip", "critical_angle", "slip_speed")
 
     def check_model(self, model: Model) -> None:
         """Raise unless all markers are known, and road and wheel belong to one body each."""
         Attached.check_model(self, model)
         check_same_body(model, self, ("plane_point", "normal"))
-        check_same_body(model, self, ("centre", "axis"))
+        check_same_body(model, self, ("point", "axis"))
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        rows = wheel_rows(where, self.centre, self.axis, self.plane_point, self.normal, self.radius)
-        ahead = Row(ADVANCE, (where(self.centre), where(self.normal), where(self.axis)), label="advance")
+        rows = wheel_rows(where, self.point, self.axis, self.plane_point, self.normal, self.radius)
+        ahead = Row(ADVANCE, (where(self.point), where(self.normal), where(self.axis)), label="advance")
         normal = (self.stiffness, self.damping, self.exponent)
-        tangential = (self.friction_x, self.friction_y, self.critical_slip, self.critical_angle, self.low_speed)
+        tangential = (self.friction_x, self.friction_y, self.critical_slip, self.critical_angle, self.slip_speed)
         return (Law(TYRE, (*rows, ahead), (*normal, *tangential)),)

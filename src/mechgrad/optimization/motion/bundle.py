@@ -359,9 +359,9 @@ class Bundle:
         before = self._before_p
         y_p = e.measure.partials_p(s)
         mixed: dict[str, Array] = {}
-        twice = np.zeros((n_p, n_p))
+        second_p = np.zeros((n_p, n_p))
         if not gauss_newton:
-            mixed, twice = e.measure.curvature_p(s, y)
+            mixed, second_p = e.measure.curvature_p(s, y)
             mixed = dict(mixed)
         omega = sigma * e.moment.time.omega
         if np.any(self._squares):
@@ -373,7 +373,7 @@ class Bundle:
                 if here is not None and here.shape[1] < grid.n:
                     here = np.concatenate([here, np.zeros((s.nt, grid.n - here.shape[1], n_p))], axis=1)
                 mixed[level] = product if here is None else here + product
-            twice = twice + np.einsum("tr,trp,trs->ps", weights, y_p, y_p)
+            second_p = second_p + np.einsum("tr,trp,trs->ps", weights, y_p, y_p)
         rows = np.zeros((n_p, grid.n_x))
         for j in range(n_p):
             rows[j] = grid.gradient({level: g[..., j] for level, g in mixed.items()}, e.moment)
@@ -382,7 +382,7 @@ class Bundle:
                 grid.add_theta(rows[j], sigma * e.moment.time.omega_t * felt[:, None], e.moment)
         p = np.arange(n_p)
         low = np.repeat(p, n_p) >= np.tile(p, n_p)
-        return np.concatenate([rows[:, before].ravel(), twice.ravel()[low]])
+        return np.concatenate([rows[:, before].ravel(), second_p.ravel()[low]])
 
 
 def _pulled(partials: Partials, y: Array, n: int) -> dict[str, Array]:

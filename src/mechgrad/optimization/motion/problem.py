@@ -260,7 +260,7 @@ class MotionProblem:
         progress: bool | Callable[..., Any] = False,
         options: dict[str, Any] | None = None,
     ) -> MotionSolution:
-        """Find the best motion. Ctrl-C ends the search with the best motion so far.
+        """The best motion. Ctrl-C ends the search with the best motion so far.
 
         Parameters
         ----------

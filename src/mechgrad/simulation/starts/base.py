@@ -37,7 +37,7 @@ class StartParameters(ParameterColumns, Protocol):
     model: Model
     of_start: list[int]
 
-    def pushes(self, k: int) -> bool:
+    def is_force(self, k: int) -> bool:
         """Whether parameter k is a number of a force element."""
 
     def moved(self, k: int) -> Model:

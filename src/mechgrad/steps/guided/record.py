@@ -60,7 +60,7 @@ class GuidedRecord:
     @cached_property
     def system(self) -> System:
         """The mechanism, with the rows that were driven besides; in real numbers."""
-        return System(self.model, free=named_rows(self.model, self.held))
+        return System(self.model, independent=named_rows(self.model, self.held))
 
 
 class GuidedSteps(Steps):

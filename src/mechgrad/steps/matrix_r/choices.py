@@ -57,7 +57,7 @@ class Choices:
         return tuple(
             Chosen(
                 float(t),
-                tuple(system.free[k - n_rows] for k in pick[rank:]),
+                tuple(system.independent[k - n_rows] for k in pick[rank:]),
                 tuple(system.names[k] for k in pick[:rank]),
             )
             for t, pick in zip(self.times, self.picks, strict=True)

@@ -80,9 +80,9 @@ def start_choices(system: System, form: Formulation, q: Array, t: float) -> Choi
             f"model {model.name!r} has no degree of freedom left; there is no motion to integrate. "
             "Use mg.kinematic_motion for driven mechanisms."
         )
-    if named and len(system.free) != freedom:
+    if named and len(system.independent) != freedom:
         raise InputError(
-            f"MatrixR names {len(system.free)} independent coordinates, and model {model.name!r} has {freedom} "
+            f"MatrixR names {len(system.independent)} independent coordinates, and model {model.name!r} has {freedom} "
             "degrees of freedom at the start."
         )
     free = np.arange(freedom) if named else _free_coordinates(system, J, freedom)
@@ -118,7 +118,9 @@ def least_determined(system: System, choices: Choices, q: Array, t: float) -> tu
     pick, rank = choices.picks[-1], choices.rank
     W = evaluate_rows(system.T, state, None, None, np.array([t]), 0, int(system.T.ints[N_ALL])).J[0].real[pick]
     U, values, _ = np.linalg.svd(_unit(W))
-    return system.free[pick[rank + int(np.argmax(np.abs(U[rank:, -1])))] - system.n_rows], float(values[-1] / values[0])
+    return system.independent[pick[rank + int(np.argmax(np.abs(U[rank:, -1])))] - system.n_rows], float(
+        values[-1] / values[0]
+    )
 
 
 def rank_left(system: System, choices: Choices, q: Array, t: float) -> float:

@@ -205,14 +205,14 @@ def _projection(
     theta = before = START_Q
     M = gamma = d = zero
     for _ in range(passes):
-        here = linearised(mechanics.free, States(q, zero, zero, lam, t), False)
+        here = linearised(mechanics.unforced, States(q, zero, zero, lam, t), False)
         M, gamma = here.M, np.ascontiguousarray(here.J[:, :m])
         d, s = _solve_saddle(chain, M, gamma, -_rows_at(mechanics, q, None, t, m).values * mechanics.holonomic)
         size = np.sqrt(np.sum(d * d, axis=1))
         before, at = theta, q
         if derive:
             still, moving = States(q, zero, d, s, t), States(q, d, zero, lam, t)
-            K, turning = linearised(mechanics.free, still, False).K, _rows_at(mechanics, q, d, t, m).J_rate
+            K, turning = linearised(mechanics.unforced, still, False).K, _rows_at(mechanics, q, d, t, m).J_rate
             E, D = turned(mechanics.T.atoms_i, d)
             by = {theta: np.concatenate([K, mechanics.holonomic[:, None] * gamma + turning], axis=1)}
             terms = [_Term(still, True, mechanics.holonomic, -one), _Term(moving, False, None, one)]
@@ -222,7 +222,7 @@ def _projection(
     dv, s = _solve_saddle(chain, M, gamma, -_rows_at(mechanics, q, room.v, t, m).rates)
     if derive:
         still, moving = States(at, zero, dv, s, t), States(at, dv, zero, lam, t)
-        K, turning = linearised(mechanics.free, still, False).K, _rows_at(mechanics, at, dv, t, m).J_rate
+        K, turning = linearised(mechanics.unforced, still, False).K, _rows_at(mechanics, at, dv, t, m).J_rate
         there = _rows_at(mechanics, q, room.v, t, m)
         unit = np.broadcast_to(np.eye(chain.n), M.shape)
         none = np.zeros_like(M)
