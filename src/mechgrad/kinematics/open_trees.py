@@ -23,6 +23,5 @@ def require_tree(model: Model) -> None:
             f"model {model.name!r} is more than a tree of bodies: {extra[0]}"
             + (f" and {len(extra) - 1} more" if len(extra) > 1 else "")
             + ". This function knows trees only. mg.inverse_dynamics, mg.forward_dynamics, mg.joint_reactions, "
-            "mg.simulate and mg.gradient take all of it; model.open_tree() is the tree alone, without closures, "
-            "constraints and force elements."
+            "mg.simulate, mg.gradient and MotionProblem take all of it."
         )
