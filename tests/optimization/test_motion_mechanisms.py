@@ -237,7 +237,7 @@ def test_actuators_beyond_the_freedoms_share_the_load_like_the_smallest_torques(
 def test_passive_joints_feel_the_loads_of_the_problem():
     """A weight on the rocker, which has no motor: the crank carries it, as inverse dynamics says."""
     weight = [mg.Load("rocker", force=(0, -30.0, 0), point=(0.4, 0, 0))]
-    problem = MotionProblem(four_bar(), Splines(12), 0.7, driven=["A"]).minimize(TorqueSquares(loads=weight))
+    problem = MotionProblem(four_bar(), Splines(24), 0.7, driven=["A"]).minimize(TorqueSquares(loads=weight))
     problem.subject_to(
         At(0, 0.5, joints=["A"]), At(1, 1.5, joints=["A"]), At(0, 0.0, "v", ["A"]), At(1, 0.0, "v", ["A"])
     )
