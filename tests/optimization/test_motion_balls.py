@@ -95,6 +95,41 @@ def test_elements_numbers_and_loops_with_balls():
     assert "closures" in t.labels
 
 
+def rolling_ball():
+    """2 kg, radius 0.1 m, on the floor z = 0."""
+    body = mg.Body("ball", 2.0, (0, 0, 0), (0.008, 0.008, 0.008))
+    roll = mg.constraints.Rolling("roll", "ball.origin", 0.1, "up", contact=True, plane_point="ground.origin")
+    up = mg.Vector("up", "ground", (0, 0, 1.0))
+    return mg.Model("ball", [body], [mg.Floating("f", "ground", "ball")], vectors=[up], constraints=[roll])
+
+
+SPIN = ["f.wx", "f.wy", "f.wz"]
+
+
+def test_rows_at_velocity_level():
+    problem = MotionProblem(rolling_ball(), Splines(2), CLOCKS["free"], driven=SPIN).subject_to(TorqueLimits(-1, 1))
+    problem._check = lambda requirements: None  # two segments are too few for all equations
+    t, _, _ = check_constraints(problem)
+    assert problem.setting.multiplier_names == ("roll: contact", "roll: slip 1", "roll: slip 2")
+    assert {"closures", "rates of closures"} <= set(t.labels)
+
+
+def test_a_ball_rolls_with_the_least_torque():
+    """Over d in T, from rest to rest: torque (J + m r^2) a / r, integral of squares 12 (J / r + m r)^2 d^2 / T^3."""
+    problem = MotionProblem(rolling_ball(), Splines(16), 1.0, driven=SPIN).minimize(TorqueSquares(per_segment=4))
+    problem.subject_to(
+        At(0, (0, 0, 0.1, 1, 0, 0, 0)), At(1, (0.08, 0.06), joints=["f.x", "f.y"]), At(0, 0.0, "v"),
+        At(1, 0.0, "v", SPIN),
+    )  # fmt: skip
+    solution = problem.solve()
+    assert solution.result.success
+    assert solution.result.objective == pytest.approx(12 * (0.08 + 0.2) ** 2 * 0.1**2, rel=0.02)
+    assert solution.residuals()["closures"] < 1e-9
+    assert solution.residuals()["rates of closures"] < 1e-3
+    _, q, _, _ = solution.motion(3)
+    np.testing.assert_allclose(q[1, :3], (0.04, 0.03, 0.1), atol=1e-4)
+
+
 def test_hessians_of_balls_are_symmetric_before_they_are_made_so():
     """Second derivatives along small rotations are not; with the change of the parameters they are."""
     model = craft()

@@ -234,6 +234,25 @@ def test_actuators_beyond_the_freedoms_share_the_load_like_the_smallest_torques(
     assert solution.result.objective < 0.5 * swing(four_bar(), ["A"]).solve().result.objective
 
 
+def test_passive_joints_feel_the_loads_of_the_problem():
+    """A weight on the rocker, which has no motor: the crank carries it, as inverse dynamics says."""
+    weight = [mg.Load("rocker", force=(0, -30.0, 0), point=(0.4, 0, 0))]
+    problem = MotionProblem(four_bar(), Splines(24), 0.7, driven=["A"]).minimize(TorqueSquares(loads=weight))
+    problem.subject_to(
+        At(0, 0.5, joints=["A"]), At(1, 1.5, joints=["A"]), At(0, 0.0, "v", ["A"]), At(1, 0.0, "v", ["A"])
+    )
+    solution = problem.solve()
+    assert solution.result.success
+    _, q, v, a = solution.motion(25)
+    crank = [{"A": x[:, 0]} for x in (q, v, a)]
+    tau = mg.inverse_dynamics(four_bar(), *crank, driven=["A"], guess=q[0], loads=weight)
+    np.testing.assert_allclose(solution.torques(25, weight), tau, atol=0.01 * np.abs(tau).max())
+    without = mg.inverse_dynamics(four_bar(), *crank, driven=["A"], guess=q[0])
+    assert np.abs(tau - without).max() > 1
+    with pytest.raises(mg.InputError, match="name 2 different sets of loads"):
+        problem.subject_to(TorqueLimits(-90, 90)).solve()
+
+
 @pytest.mark.slow
 def test_a_five_bar_with_springs_moves_and_returns():
     q0, misses = np.array(five_bar_start()), []

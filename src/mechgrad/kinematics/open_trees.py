@@ -24,5 +24,5 @@ def require_tree(model: Model) -> None:
             + (f" and {len(extra) - 1} more" if len(extra) > 1 else "")
             + ". The recursion behind this function is one of trees of bodies (so are the methods of the literature). "
             "mg.inverse_dynamics, mg.forward_dynamics, mg.joint_reactions and all of mg.terms take all of it with "
-            "method='spatial'; model.open_tree() is the tree alone, without closures, constraints and force elements."
+            "method='spatial', and so do mg.simulate, mg.gradient and mg.motion.MotionProblem."
         )

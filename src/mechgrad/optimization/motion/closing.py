@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from scipy.linalg import qr
@@ -33,7 +33,7 @@ from mechgrad.optimization.motion.attitudes import Attitudes
 from mechgrad.optimization.motion.measures.constraint_rows import ConstraintRows
 from mechgrad.optimization.motion.measures.coordinates import Profiles
 from mechgrad.optimization.motion.measures.times import depends_on_time, refuse_clocks_of_users
-from mechgrad.optimization.motion.measures.torques import CutForce
+from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, Torques
 from mechgrad.optimization.motion.setting import Requirement, Setting, bounded
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.typing import Array, ArrayLike, IntArray
@@ -161,11 +161,28 @@ class Closures:
         return asked
 
 
+def acting_loads(parts: Sequence[Any]) -> tuple[AnyLoad, ...]:
+    """The loads that terms and constraints on torques name, which have to be the same for all of them."""
+    found: dict[tuple[int, ...], tuple[AnyLoad, ...]] = {}
+    for part in parts:
+        given = [part, *(m for m in getattr(part, "inputs", ()) if isinstance(m, Torques))]
+        for one in given:
+            if hasattr(one, "loads"):
+                found[tuple(map(id, one.loads or ()))] = tuple(one.loads or ())
+    if len(found) > 1:
+        raise InputError(
+            "joints without a drive have no torque under the loads of the motion, and terms and constraints of this "
+            f"problem name {len(found)} different sets of loads. Give the same objects to all: loads=LOADS."
+        )
+    return next(iter(found.values()), ())
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class PassiveJoints:
-    """Joints without a drive have no torque."""
+    """Joints without a drive have no torque, under the loads of the problem."""
 
+    loads: tuple[AnyLoad, ...] = ()
     per_segment: int = 1
 
     def requirements(self, setting: Setting) -> list[Requirement]:
@@ -176,7 +193,7 @@ class PassiveJoints:
         xi = setting.instants(self.per_segment, (0.0, 1.0), "passive joints")
         more = _extra(setting) + setting.determined
         xi = np.unique(np.concatenate([xi, within_ends(setting, more)])) if self.per_segment == 1 else xi
-        return [bounded("torques of passive joints", setting.torques(None, None), xi, passive, 0.0, 0.0)]
+        return [bounded("torques of passive joints", setting.torques(self.loads or None, None), xi, passive, 0.0, 0.0)]
 
 
 @final

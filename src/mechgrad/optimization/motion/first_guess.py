@@ -51,7 +51,8 @@ def _configuration(setting: Setting, p: Array) -> Array:
 def end_configurations(setting: Setting, constraints: Sequence[Requires]) -> Array:
     """Configurations at the start and at the end, (2, n_q), assembled with what is demanded there."""
     ends, fixed = end_profiles(setting, constraints)
-    model, plain = setting.model, set(setting.model.layout.plain_v.tolist())
+    model, layout = setting.model, setting.model.layout
+    plain = {int(v): model.q_names[q] for v, q in zip(layout.plain_v, layout.plain_q, strict=True)}
     found: list[Array] = []
     for k, (p, columns) in enumerate(zip(ends, fixed, strict=True)):
         q, t, label = _configuration(setting, p), setting.time_guess(float(k)), f"q at xi = {k}"
@@ -64,7 +65,7 @@ def end_configurations(setting: Setting, constraints: Sequence[Requires]) -> Arr
                 free = [c for c in range(model.n_v) if c not in columns]
                 near = _profiles(setting, found[0])
                 q = _configuration(setting, np.where(np.isin(np.arange(model.n_v), free), near, p[: model.n_v]))
-            held = {model.v_names[c]: float(p[c]) for c in columns if c in plain}
+            held = {plain[c]: float(p[c]) for c in columns if c in plain}
             try:
                 q = np.asarray(assemble(model, held, guess=q, t=t).q)
             except AssemblyError as error:

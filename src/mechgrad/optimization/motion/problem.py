@@ -26,6 +26,7 @@ from mechgrad.optimization.motion.closing import (
     Closures,
     NaturalEnds,
     PassiveJoints,
+    acting_loads,
     setting_of,
 )
 from mechgrad.optimization.motion.constraints import Requires
@@ -172,7 +173,7 @@ class MotionProblem:
             given, periodic = demanded(self._constraints, setting)
             found += [Closures(given, periodic, self._ends()), NaturalEnds()]
         if setting.driven is not None:
-            found.append(PassiveJoints())
+            found.append(PassiveJoints(acting_loads([*self._terms, *self._constraints])))
         return [*found, Clockwork()] if setting.timed else found
 
     def transcription(self) -> Transcription:

@@ -101,12 +101,16 @@ class Setting:
         return rows
 
     def coordinates(self, joints: Sequence[str] | None) -> list[str] | None:
-        """Names of velocities; a joint of several stands for all of them."""
+        """Names of velocities, for those or for coordinates; a joint of several stands for all of them."""
         if joints is None:
             return None
         found: list[str] = []
+        layout = self.model.layout
+        places = zip(layout.plain_q, layout.plain_v, strict=True)
+        plain = {self.model.q_names[q]: self.model.v_names[v] for q, v in places}
         whole = {joint.name for joint in self.model.tree_joints}
         for name in [joints] if isinstance(joints, str) else joints:
+            name = plain.get(name, name)
             alone = name in self.model.v_names or name not in whole
             found += [name] if alone else self.model.v_names[self.model.v_slice(name)]
         return found
