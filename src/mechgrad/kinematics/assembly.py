@@ -53,7 +53,8 @@ def assemble(
     ----------
     at : mapping from names to values
         Coordinates of hinges and sliders ("crank"), world coordinates of points ("P2.x" or ("P2", "x")), components
-        of vectors ("axis1.x"); [rad], [m].
+        of vectors ("axis1.x"), measures (mg.measures.Distance("P1", "P2"), called by their `name` afterwards); [rad],
+        [m].
     rates : mapping from names to values
         The same names, or those of `model.v_names`. Whatever `at` holds has rate zero, unless its rate is given here
         (None leaves it free) or the rates given here decide all velocities together with the constraints: a rolling
