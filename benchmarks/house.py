@@ -34,7 +34,7 @@ REPRESENTATIVES = {
     "measure": "PotentialEnergy",
     "objective": "Tracking",
     "scheme of the Newmark family": "HHT",
-    "explicit scheme": "RK4",
+    "explicit scheme": "RungeKutta",
     "formulation, numbers only": "Penalty",
     "formulation with a step of its own": "MatrixR",
 }
@@ -51,6 +51,11 @@ class Found:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}" + (f" ({self.size})" if self.size else "")
+
+
+def _parallel(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Whether two folders are one, or differ in one name."""
+    return (len(a) == len(b) > 1 and sum(x != y for x, y in zip(a, b, strict=True)) <= 1) or a == b
 
 
 class House:
@@ -139,9 +144,21 @@ class House:
         raise ValueError("the package has no __all__")
 
     def repeated_file_names(self) -> dict[str, int]:
-        """How many files share a name, for names that occur twice or more."""
-        names = [path.name for path in self.texts if path.name != "__init__.py"]
-        return {name: names.count(name) for name in sorted(set(names)) if names.count(name) > 1}
+        """How many files share a name without being siblings of one concept, for names that occur twice or more.
+
+        Siblings are files of parallel folders (steps/newmark/tangent.py, steps/matrix_r/tangent.py), and a file beside
+        its kernels; namespaces of the front door hold no code.
+        """
+        files = [path.relative_to(self.package) for path in self.texts if path.name != "__init__.py"]
+        names: dict[str, list[tuple[str, ...]]] = {}
+        for path in files:
+            if len(path.parts) > 1:
+                names.setdefault(path.name, []).append(tuple(x for x in path.parts[:-1] if x != "kernels"))
+        alone = {
+            name: [k for k, x in enumerate(at) if not any(_parallel(x, y) for y in at[:k])]
+            for name, at in names.items()
+        }
+        return {name: len(groups) for name, groups in sorted(alone.items()) if len(groups) > 1}
 
     def cost_to_add(self, kind: str) -> list[str]:
         """Files that name the representative of a kind: its own first."""

@@ -6,7 +6,8 @@ True
 """
 
 from mechgrad.steps.runge_kutta.dop853 import DOP853
-from mechgrad.steps.runge_kutta.rk4 import RK4, RungeKutta
+from mechgrad.steps.runge_kutta.rk4 import RK4
+from mechgrad.steps.runge_kutta.tableau import RungeKutta
 from mechgrad.steps.schemes import HHT, GeneralizedAlpha, Newmark, Trapezoidal
 
 __all__ = [

@@ -14,23 +14,23 @@ import house  # noqa: E402
 
 # Counts as they are. Each may only fall: whoever brings one down lowers the number here, and nobody raises it.
 AT_MOST = {
-    "long_functions": 32,
+    "long_functions": 17,
     "wide_kernels": 78,
-    "type_tests": 33,
+    "type_tests": 0,
     "names_at_the_top": 50,
-    "median_file": 125,
-    "p90_file": 335,
-    "repeated_file_names": 41,
+    "median_file": 110,
+    "p90_file": 320,
+    "repeated_file_names": 32,
     "add_joint_files": 2,
     "add_constraint_files": 2,
     "add_force_files": 1,
     "add_measure_files": 1,
     "add_objective_files": 1,
     "add_scheme_of_the_Newmark_family_files": 1,
-    "add_explicit_scheme_files": 4,
-    "add_formulation_numbers_only_files": 3,
-    "add_formulation_with_a_step_of_its_own_files": 9,
-    "add_formulation_with_a_step_of_its_own_folders": 5,
+    "add_explicit_scheme_files": 1,
+    "add_formulation_numbers_only_files": 1,
+    "add_formulation_with_a_step_of_its_own_files": 1,
+    "add_formulation_with_a_step_of_its_own_folders": 4,
 }
 
 

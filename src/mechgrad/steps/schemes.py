@@ -10,7 +10,10 @@ and the equations of motion hold at the new time. Newmark: alpha_m = alpha_f = 0
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, NamedTuple, final
 
 from mechgrad.errors import InputError, unknown_name
@@ -176,6 +179,20 @@ def as_scheme(given: str | Scheme) -> Scheme:
     """
     if isinstance(given, Scheme):
         return given
-    if given not in KNOWN:
+    if given not in known_schemes():
         raise unknown_name("scheme", str(given), KNOWN)
     return KNOWN[given]()
+
+
+@cache
+def _read_all() -> None:
+    """Read the files of explicit methods, each of which may state schemes."""
+    methods = importlib.import_module("mechgrad.steps.runge_kutta")
+    for module in pkgutil.iter_modules(methods.__path__):
+        importlib.import_module(f"{methods.__name__}.{module.name}")
+
+
+def known_schemes() -> dict[str, type[Scheme]]:
+    """All schemes by the names that `simulate` takes."""
+    _read_all()
+    return KNOWN

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from mechgrad.optimization.motion.bundle import Bundle, Integral, Rows
 from mechgrad.optimization.motion.grid import Grid
-from mechgrad.optimization.motion.measures.base import Measure
+from mechgrad.optimization.motion.measures.base import SampleFunction
 from mechgrad.optimization.motion.setting import IntegralOf, Requirement
 from mechgrad.typing import Array
 
@@ -24,7 +24,7 @@ SAME = 1e-9  # instants closer than this are one
 class _Group:
     """A measure on a grid, while it is being filled."""
 
-    def __init__(self, measure: Measure, xi: Array, rule: str) -> None:
+    def __init__(self, measure: SampleFunction, xi: Array, rule: str) -> None:
         self.measure, self.xi, self.rule = measure, xi, rule
         self.rows: list[Rows] = []
         self.integrals: list[Integral] = []
@@ -58,7 +58,7 @@ def bundled(
         if not same:
             ours.append(_Group(measure, i.xi, i.rule))
         (same or ours[-1:])[0].integrals.append(Integral(i.linear, i.squares))
-    families: dict[Hashable, list[tuple[Requirement, Measure]]] = {}
+    families: dict[Hashable, list[tuple[Requirement, SampleFunction]]] = {}
     for r in requirements:
         measure = r.measure.freed(paths) if paths else r.measure
         hosts = [g for g in groups.get(measure.key, ()) if g.holds(r.xi)]

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from mechgrad.optimization.motion.grid import Grid, Moment, Places
-from mechgrad.optimization.motion.measures.base import Measure
+from mechgrad.optimization.motion.measures.base import SampleFunction
 from mechgrad.optimization.motion.pruning import pruned, pruned_curvature
 from mechgrad.optimization.motion.samples import (
     PAIRS,
@@ -54,14 +54,16 @@ class Integral:
 @dataclass(frozen=True, eq=False)
 class _Evaluation:
     moment: Moment
-    measure: Measure
+    measure: SampleFunction
     values: Array
 
 
 class Bundle:
     """One measure on one grid."""
 
-    def __init__(self, measure: Measure, grid: Grid, rows: Sequence[Rows], integrals: Sequence[Integral]) -> None:
+    def __init__(
+        self, measure: SampleFunction, grid: Grid, rows: Sequence[Rows], integrals: Sequence[Integral]
+    ) -> None:
         self.measure, self.grid = measure, grid
         self.rows, self.integrals = tuple(rows), tuple(integrals)
         self.has_integral = bool(self.integrals)

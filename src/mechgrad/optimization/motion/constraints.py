@@ -11,8 +11,8 @@ from scipy import sparse
 
 from mechgrad.errors import InputError
 from mechgrad.kinematics.open_trees import has_elements
-from mechgrad.measures.base import Measure as AnyMeasure
-from mechgrad.optimization.motion.measures.base import Measure
+from mechgrad.measures.base import Measure
+from mechgrad.optimization.motion.measures.base import SampleFunction
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates
 from mechgrad.optimization.motion.measures.functions import (
@@ -95,7 +95,7 @@ class JointLimits:
         """What the problem enforces."""
         measure = Coordinates(setting.model, _level(self.level, "JointLimits"), self.joints)
         if self.level == "q":
-            setting.refuse_balls(measure._columns, "JointLimits")
+            setting.refuse_balls(measure.columns, "JointLimits")
         xi = setting.instants(self.per_segment, self.during, "JointLimits")
         return [bounded(f"limits of {self.level}", measure, xi, np.arange(measure.m), self.lower, self.upper)]
 
@@ -399,7 +399,7 @@ class UserConstraint:
     """lower <= function(inputs) <= upper along the motion; `function`, `inputs` and `time` as in `UserTerm`."""
 
     function: Callable[..., Any]
-    inputs: Sequence[Measure | AnyMeasure]
+    inputs: Sequence[SampleFunction | Measure]
     lower: ArrayLike = -np.inf
     upper: ArrayLike = np.inf
     per_segment: int = 1

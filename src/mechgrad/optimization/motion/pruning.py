@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.optimization.motion.measures.base import Measure
+from mechgrad.optimization.motion.measures.base import SampleFunction
 from mechgrad.optimization.motion.samples import CurvatureStructure, Samples, Structure
 from mechgrad.typing import Array
 
@@ -33,7 +33,7 @@ def _narrowed(stated: Array, seen: list[Array]) -> Array:
     return np.asarray(stated & (np.any(found, axis=0) if stated.ndim == 1 else found))
 
 
-def pruned(measure: Measure, n: int, n_v: int, xi: Array) -> tuple[Structure, Array]:
+def pruned(measure: SampleFunction, n: int, n_v: int, xi: Array) -> tuple[Structure, Array]:
     """First derivatives that there are, and their indices among the stated ones."""
     stated = measure.structure
     every = np.arange(stated.rows.size)
@@ -58,7 +58,9 @@ def pruned(measure: Measure, n: int, n_v: int, xi: Array) -> tuple[Structure, Ar
     return Structure(stated.m, rows[kept], stated.cols[kept], levels), kept
 
 
-def pruned_curvature(measure: Measure, asked: Array, n: int, n_v: int, xi: Array) -> tuple[CurvatureStructure, Array]:
+def pruned_curvature(
+    measure: SampleFunction, asked: Array, n: int, n_v: int, xi: Array
+) -> tuple[CurvatureStructure, Array]:
     """Second derivatives of what is asked (nt, m) that there are, and their indices among the stated ones."""
     stated = measure.curvature_structure
     every = np.arange(stated.rows.size)

@@ -13,9 +13,9 @@ from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.mechanism import elements_of
 from mechgrad.kinematics.open_trees import has_elements
-from mechgrad.measures.base import Measure as AnyMeasure
+from mechgrad.measures.base import Measure
 from mechgrad.optimization.motion.attitudes import Attitudes
-from mechgrad.optimization.motion.measures.base import Measure, columns_of
+from mechgrad.optimization.motion.measures.base import SampleFunction, columns_of
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
 from mechgrad.optimization.motion.measures.element_forces import ElementForces, felt_with
@@ -142,7 +142,7 @@ class Setting:
         q[places] = given
         return np.asarray(self.attitudes.profiles(q, label)[columns])
 
-    def mapped(self, measure: Measure) -> Measure:
+    def mapped(self, measure: SampleFunction) -> SampleFunction:
         """A measure of the mechanism as one of the profiles."""
         if self.attitudes is None or not self.attitudes.needed or isinstance(measure, Profiles):
             return measure
@@ -152,14 +152,14 @@ class Setting:
 
     def function_of(self, measure: Any) -> Any:
         """A measure of `mg.measures` as a function of samples; what is one already stays as it is."""
-        return Measured(self.model, measure) if isinstance(measure, AnyMeasure) else measure
+        return Measured(self.model, measure) if isinstance(measure, Measure) else measure
 
     def user_measure(
-        self, function: Callable[..., Any], inputs: Sequence[Measure | AnyMeasure], label: str, time: bool
+        self, function: Callable[..., Any], inputs: Sequence[SampleFunction | Measure], label: str, time: bool
     ) -> Composite:
         """A user's function of measures of this problem."""
-        given = () if isinstance(inputs, Measure | AnyMeasure) else tuple(self.function_of(x) for x in inputs)
-        if not given or not all(isinstance(measure, Measure) for measure in given):
+        given = () if isinstance(inputs, SampleFunction | Measure) else tuple(self.function_of(x) for x in inputs)
+        if not given or not all(isinstance(measure, SampleFunction) for measure in given):
             raise InputError(
                 f"{label}: inputs must be a list of measures: [mg.measures.PointPosition('tip'), Torques(model)]."
             )
@@ -169,7 +169,7 @@ class Setting:
             if isinstance(measure, Torques) and measure.cuts != self.cuts:
                 raise InputError(f"{label}: the problem has cut joints; give Torques(model, cuts=...) the same ones.")
             if isinstance(measure, Coordinates) and measure.level == "q":
-                self.refuse_balls(measure._columns, label)
+                self.refuse_balls(measure.columns, label)
         given = tuple(self.torques(m.loads, None) if isinstance(m, Torques) else m for m in given)
         return Composite(given, UserFunction(function, [m.m for m in given], label, time), label)
 
@@ -181,7 +181,7 @@ class Setting:
                 "Name other joints, or ask for points of the body (PointLimits, Points)."
             )
 
-    def torques(self, loads: Sequence[AnyLoad] | None, ground: Sequence[Stance] | None) -> Measure:
+    def torques(self, loads: Sequence[AnyLoad] | None, ground: Sequence[Stance] | None) -> SampleFunction:
         """Generalized forces, in the air or on the ground."""
         if isinstance(loads, Load | LoadSchedule) or isinstance(ground, Stance):
             raise InputError("loads and ground are lists: [Load(...)], [Stance(...)].")
@@ -208,7 +208,7 @@ class Setting:
     def _elements(self) -> bool:
         return has_elements(self.model)
 
-    def _with_elements(self, tree: Measure) -> Measure:
+    def _with_elements(self, tree: SampleFunction) -> SampleFunction:
         if not self._elements:
             return tree
         return Sum((tree, ElementForces(self.model, self.rows, self.first_multiplier, self.times)))
@@ -255,7 +255,7 @@ class Requirement:
     """
 
     label: str
-    measure: Measure
+    measure: SampleFunction
     xi: Array
     lower: Array
     upper: Array
@@ -279,7 +279,7 @@ class Requirement:
 class IntegralOf:
     """sum over samples of omega (linear . y + squares . y^2)."""
 
-    measure: Measure
+    measure: SampleFunction
     xi: Array
     linear: Array
     squares: Array
@@ -288,7 +288,7 @@ class IntegralOf:
 
 def bounded(
     label: str,
-    measure: Measure,
+    measure: SampleFunction,
     xi: Array,
     rows: Array,
     lower: ArrayLike,
@@ -316,7 +316,7 @@ def numbers(x: ArrayLike, label: str) -> Array:
         raise InputError(f"{label}: bounds must be numbers; one is {x!r}.") from error
 
 
-def _spread(x: ArrayLike, nt: int, m: int, measure: Measure, rows: Array, label: str) -> Array:
+def _spread(x: ArrayLike, nt: int, m: int, measure: SampleFunction, rows: Array, label: str) -> Array:
     values = numbers(x, label)
     if values.shape not in ((), (m,), (nt, m)):
         some = ", ".join([*(measure.names[r] for r in rows[:4]), *(["..."] if m > 4 else [])])

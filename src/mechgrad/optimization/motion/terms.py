@@ -9,8 +9,8 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.measures.base import Measure as AnyMeasure
-from mechgrad.optimization.motion.measures.base import Measure
+from mechgrad.measures.base import Measure
+from mechgrad.optimization.motion.measures.base import SampleFunction
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
 from mechgrad.optimization.motion.measures.functions import Products
@@ -78,7 +78,7 @@ def _weight(weight: float, what: str) -> float:
     return float(weight)
 
 
-def _chosen(measure: Measure, rows: Array, weights: ArrayLike) -> Array:
+def _chosen(measure: SampleFunction, rows: Array, weights: ArrayLike) -> Array:
     """Weights of some rows of a measure, zero for the others."""
     out = np.zeros(measure.m)
     out[rows] = weights
@@ -242,7 +242,7 @@ class UserTerm:
     """
 
     function: Callable[..., Any]
-    inputs: Sequence[Measure | AnyMeasure]
+    inputs: Sequence[SampleFunction | Measure]
     weight: float = 1.0
     squared: bool = False
     per_segment: int = 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mechgrad.steps.base import StepMethod
 from mechgrad.steps.record import Record
-from mechgrad.steps.runge_kutta import dop853, rk4
 from mechgrad.steps.runge_kutta.record import RungeKuttaSteps
 from mechgrad.steps.runge_kutta.step import adaptive, controlled_states, fixed, states_before
 
@@ -35,5 +34,3 @@ METHODS = (
         lambda record, per_step: record.steps,
     ),
 )
-
-SCHEMES = (dop853.DOP853, rk4.RK4, rk4.RungeKutta)

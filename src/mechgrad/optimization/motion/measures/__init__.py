@@ -1,6 +1,6 @@
 """What can be limited, fixed or penalised along a motion; a new kind is one file."""
 
-from mechgrad.optimization.motion.measures.base import Measure
+from mechgrad.optimization.motion.measures.base import SampleFunction
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
 from mechgrad.optimization.motion.measures.functions import Local, UserFunction
@@ -16,11 +16,11 @@ __all__ = [
     "GroundTorques",
     "LoadSchedule",
     "Local",
-    "Measure",
     "PointVelocities",
     "Points",
     "Profiles",
     "Reactions",
+    "SampleFunction",
     "Stance",
     "Torques",
     "UserFunction",

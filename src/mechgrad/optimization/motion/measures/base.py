@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 STEP = 1e-30
-_M = TypeVar("_M", bound="Measure")
+_M = TypeVar("_M", bound="SampleFunction")
 
 
 def columns_of(model: Model, names: Sequence[str] | str | None) -> Array:
@@ -71,7 +71,7 @@ def fourth_order(function: Callable[[Array], Array], p: Array) -> Array:
     return np.stack(columns, axis=-1)
 
 
-class Measure(ABC):
+class SampleFunction(ABC):
     """m numbers per sample of a motion."""
 
     names: tuple[str, ...]
@@ -95,11 +95,11 @@ class Measure(ABC):
         """Measures of one family can be joined into one that has the rows of all."""
         return None
 
-    def joined(self, others: Sequence[Measure]) -> tuple[Measure, list[Array]]:
+    def joined(self, others: Sequence[SampleFunction]) -> tuple[SampleFunction, list[Array]]:
         """All `others` of its family, which it is among, as one measure, and the rows of each in it."""
         raise TypeError(f"{type(self).__name__} has no family")
 
-    def on(self, xi: Array) -> Measure:
+    def on(self, xi: Array) -> SampleFunction:
         """The same measure for samples at these instants: load schedules, contact phases."""
         return self
 
@@ -127,11 +127,11 @@ class Measure(ABC):
         """Second derivatives and gradient of sum y . values, y (nt, m) fixed."""
 
     # -------------------------------------------------------------------------------------- free numbers of the model
-    def freed(self, paths: tuple[str, ...]) -> Measure:
+    def freed(self, paths: tuple[str, ...]) -> SampleFunction:
         """The same measure as a function of free numbers of the model, if it is one."""
         return self
 
-    def at(self, numbers: Array) -> Measure:
+    def at(self, numbers: Array) -> SampleFunction:
         """The same measure with these values of its parameters."""
         return self
 
@@ -160,15 +160,15 @@ class Measure(ABC):
         return np.asarray(found + found.T) / 2
 
 
-class ModelMeasure(Measure):
+class ModelFunction(SampleFunction):
     """A measure that is a frozen dataclass with fields `model` and `parameters`."""
 
     model: Model
 
-    def freed(self, paths: tuple[str, ...]) -> Measure:
+    def freed(self, paths: tuple[str, ...]) -> SampleFunction:
         return _replaced(self, parameters=paths)
 
-    def at(self, numbers: Array) -> Measure:
+    def at(self, numbers: Array) -> SampleFunction:
         return _replaced(self, model=with_numbers(self.model, self.parameters, numbers))
 
     def numbers(self) -> Array:

@@ -15,7 +15,7 @@ from typing import final
 
 import numpy as np
 
-from mechgrad.optimization.motion.measures.base import Measure, _replaced
+from mechgrad.optimization.motion.measures.base import SampleFunction, _replaced
 from mechgrad.optimization.motion.measures.functions import Local, Quadratic
 from mechgrad.optimization.motion.samples import (
     LEVELS,
@@ -32,10 +32,10 @@ from mechgrad.typing import Array
 
 @final
 @dataclass(frozen=True, eq=False)
-class Composite(Measure):
+class Composite(SampleFunction):
     """A local function of other measures."""
 
-    inputs: tuple[Measure, ...]
+    inputs: tuple[SampleFunction, ...]
     function: Local
     label: str = ""
 
@@ -58,7 +58,7 @@ class Composite(Measure):
         inner = self.inputs[0].family
         return None if inner is None else ("quadratic", inner)
 
-    def joined(self, others: Sequence[Measure]) -> tuple[Measure, list[Array]]:
+    def joined(self, others: Sequence[SampleFunction]) -> tuple[SampleFunction, list[Array]]:
         given = [(m.inputs[0], m.function) for m in others if isinstance(m, Composite)]
         whole, rows = given[0][0].joined([measure for measure, _ in given])
         forms = [f.among(r, whole.m) for (_, f), r in zip(given, rows, strict=True) if isinstance(f, Quadratic)]

@@ -17,7 +17,7 @@ import numpy as np
 from mechgrad.dynamics.system import System
 from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows
 from mechgrad.model.columns import STEP
-from mechgrad.optimization.motion.measures.base import ModelMeasure
+from mechgrad.optimization.motion.measures.base import ModelFunction
 from mechgrad.optimization.motion.measures.element_forces import Felt, felt_with
 from mechgrad.optimization.motion.measures.times import Times
 from mechgrad.optimization.motion.samples import Curvature, CurvatureStructure, Gradient, Partials, Samples, Structure
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, eq=False)
-class ConstraintRows(ModelMeasure):
+class ConstraintRows(ModelFunction):
     """Values (`level` "value") or rates of some constraint rows, in the units of these.
 
     `rows` are positions among all constraint rows of the model, ascending; those at velocity level have rates alone.

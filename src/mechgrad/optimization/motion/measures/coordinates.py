@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.optimization.motion.measures.base import Measure, columns_of
+from mechgrad.optimization.motion.measures.base import SampleFunction, columns_of
 from mechgrad.optimization.motion.samples import LEVELS, NO_CURVATURE, Curvature, Gradient, Partials, Samples, Structure
 from mechgrad.typing import Array
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Coordinates(Measure):
+class Coordinates(SampleFunction):
     """q, v, a or the jerk j of some joints: linear.
 
     >>> Coordinates(model, "v").names
@@ -30,48 +30,48 @@ class Coordinates(Measure):
     level: str = "q"
     joints: Sequence[str] | None = None
     names: tuple[str, ...] = field(init=False)
-    _columns: Array = field(init=False, repr=False)
+    columns: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
             raise InputError(f"level is {self.level!r}; choose 'q', 'v', 'a' or 'j' (jerk).")
         columns = columns_of(self.model, self.joints)
-        object.__setattr__(self, "_columns", columns)
+        object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "names", tuple(f"{self.level}({self.model.v_names[c]})" for c in columns))
 
     @property
     def key(self) -> Hashable:
-        return ("coordinates", self.level, tuple(self._columns))
+        return ("coordinates", self.level, tuple(self.columns))
 
     @property
     def family(self) -> Hashable:
         return ("coordinates", self.level)
 
-    def joined(self, others: Sequence[Measure]) -> tuple[Measure, list[Array]]:
-        chosen = [m._columns for m in others if isinstance(m, Coordinates)]
+    def joined(self, others: Sequence[SampleFunction]) -> tuple[SampleFunction, list[Array]]:
+        chosen = [m.columns for m in others if isinstance(m, Coordinates)]
         every = np.unique(np.concatenate(chosen))
         whole = Coordinates(self.model, self.level, [self.model.v_names[c] for c in every])
         return whole, [np.searchsorted(every, columns) for columns in chosen]
 
     def values(self, s: Samples) -> Array:
-        return np.asarray(s.z[LEVELS.index(self.level)][:, self._columns])
+        return np.asarray(s.z[LEVELS.index(self.level)][:, self.columns])
 
     @property
     def structure(self) -> Structure:
-        return Structure(self.m, np.arange(self.m), self._columns, {self.level: np.ones(self.m, bool)})
+        return Structure(self.m, np.arange(self.m), self.columns, {self.level: np.ones(self.m, bool)})
 
     def partials(self, s: Samples) -> Partials:
         return Partials(self.structure, {self.level: np.ones((s.nt, self.m))})
 
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
         g = np.zeros((s.nt, s.z.shape[2]))
-        g[:, self._columns] = y
+        g[:, self.columns] = y
         return Curvature(NO_CURVATURE, {}), {self.level: g}
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Profiles(Measure):
+class Profiles(SampleFunction):
     """Profiles behind the coordinates, such as forces in cut joints, or their derivatives by time: linear."""
 
     columns: Array

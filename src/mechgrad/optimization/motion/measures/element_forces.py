@@ -28,7 +28,7 @@ from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import L_FIRST, L_FUNCTION, L_KIND, L_ROWS, L_SECOND_FUNCTION, N_ALL, R_KIND, Mechanism
 from mechgrad.model.rows import CONTACT, CURVE, FRICTION, LINEAR, MOTOR, SPRING, TYRE, USER
 from mechgrad.model.tree import BEYOND, MASS
-from mechgrad.optimization.motion.measures.base import ModelMeasure
+from mechgrad.optimization.motion.measures.base import ModelFunction
 from mechgrad.optimization.motion.measures.times import Times
 from mechgrad.optimization.motion.samples import Curvature, CurvatureStructure, Gradient, Partials, Samples, Structure
 from mechgrad.typing import Array, IntArray
@@ -108,7 +108,7 @@ def without_masses(T: Mechanism) -> Mechanism:
 
 @final
 @dataclass(frozen=True, eq=False)
-class ElementForces(ModelMeasure):
+class ElementForces(ModelFunction):
     """sum_k y_k Gamma_k^T, as the module's text says: what actuators must exert against elements, (nt, n_v).
 
     Attributes

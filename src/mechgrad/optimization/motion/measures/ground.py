@@ -36,7 +36,7 @@ from mechgrad.inverse.second_order import inverse_dynamics_hessian
 from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.markers import contracted_hessian, marker_columns, marker_derivatives, marker_motion
-from mechgrad.optimization.motion.measures.base import ModelMeasure, _replaced, with_numbers
+from mechgrad.optimization.motion.measures.base import ModelFunction, _replaced, with_numbers
 from mechgrad.optimization.motion.measures.sharing import share_of_second, twist_cross, wrench_cross
 from mechgrad.optimization.motion.measures.torques import AnyLoad, loads_at
 from mechgrad.optimization.motion.samples import (
@@ -107,7 +107,7 @@ class _State:
 
 @final
 @dataclass(frozen=True, eq=False)
-class GroundTorques(ModelMeasure):
+class GroundTorques(ModelFunction):
     """Torques of all joints while feet stand on the ground, then the wrench (M, F) of the ground: n_v + 6 numbers."""
 
     model: Model

@@ -16,7 +16,7 @@ from typing import final
 import numpy as np
 
 from mechgrad.optimization.motion.attitudes import ORDERS, Attitudes
-from mechgrad.optimization.motion.measures.base import Measure, _replaced
+from mechgrad.optimization.motion.measures.base import SampleFunction, _replaced
 from mechgrad.optimization.motion.samples import (
     LEVELS,
     PAIRS,
@@ -32,10 +32,10 @@ from mechgrad.typing import Array
 
 @final
 @dataclass(frozen=True, eq=False)
-class Mapped(Measure):
+class Mapped(SampleFunction):
     """A measure of the mechanism's motion, as one of profiles; `width` of these."""
 
-    inner: Measure
+    inner: SampleFunction
     attitudes: Attitudes
     width: int
 
@@ -59,7 +59,7 @@ class Mapped(Measure):
     def family(self) -> Hashable | None:
         return None if self.inner.family is None else ("mapped", self.inner.family)
 
-    def joined(self, others: Sequence[Measure]) -> tuple[Measure, list[Array]]:
+    def joined(self, others: Sequence[SampleFunction]) -> tuple[SampleFunction, list[Array]]:
         whole, rows = self.inner.joined([m.inner for m in others if isinstance(m, Mapped)])
         return _replaced(self, inner=whole), rows
 

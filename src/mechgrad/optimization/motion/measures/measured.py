@@ -15,9 +15,8 @@ import numpy as np
 from mechgrad.dynamics.states import States
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
-from mechgrad.measures.base import Measure as AnyMeasure
-from mechgrad.measures.base import StateSamples
-from mechgrad.optimization.motion.measures.base import ModelMeasure
+from mechgrad.measures.base import Measure, StateSamples
+from mechgrad.optimization.motion.measures.base import ModelFunction
 from mechgrad.optimization.motion.samples import (
     PAIRS,
     Curvature,
@@ -49,7 +48,7 @@ class _Still:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Measured(ModelMeasure):
+class Measured(ModelFunction):
     """The numbers of a measure at every sample.
 
     >>> Measured(model, mg.measures.PointPosition("bob.com")).names
@@ -57,7 +56,7 @@ class Measured(ModelMeasure):
     """
 
     model: Model
-    measure: AnyMeasure
+    measure: Measure
     parameters: tuple[str, ...] = ()
     names: tuple[str, ...] = field(init=False)
 

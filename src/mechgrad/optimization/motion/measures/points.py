@@ -19,7 +19,7 @@ from mechgrad.kinematics.markers import (
     marker_motion,
 )
 from mechgrad.optimization.motion.measures.ball_points import joints_of, velocity_curvature
-from mechgrad.optimization.motion.measures.base import Measure, ModelMeasure
+from mechgrad.optimization.motion.measures.base import ModelFunction, SampleFunction
 from mechgrad.optimization.motion.samples import Curvature, CurvatureStructure, Gradient, Partials, Samples, Structure
 from mechgrad.typing import Array
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 
-class _Marked(ModelMeasure):
+class _Marked(ModelFunction):
     """Three numbers per marker; derivatives along the chain of joints that carries it."""
 
     model: Model
@@ -37,7 +37,7 @@ class _Marked(ModelMeasure):
     def family(self) -> Hashable:
         return (type(self).__name__, id(self.model))
 
-    def joined(self, others: Sequence[Measure]) -> tuple[Measure, list[Array]]:
+    def joined(self, others: Sequence[SampleFunction]) -> tuple[SampleFunction, list[Array]]:
         given = [list(m.markers) for m in others if isinstance(m, _Marked)]
         every = list(dict.fromkeys(name for names in given for name in names))
         rows = [np.concatenate([3 * every.index(name) + np.arange(3) for name in names]) for names in given]

@@ -13,7 +13,7 @@ from mechgrad.inverse.probes import Probed, probed
 from mechgrad.inverse.second_order import inverse_dynamics_hessian
 from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.optimization.motion.measures.base import ModelMeasure, with_numbers
+from mechgrad.optimization.motion.measures.base import ModelFunction, with_numbers
 from mechgrad.optimization.motion.measures.torques import AnyLoad, loads_at
 from mechgrad.optimization.motion.samples import (
     Curvature,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Reactions(ModelMeasure):
+class Reactions(ModelFunction):
     """Couple [N m] and force [N] that a joint transmits, six numbers per joint, child's axes.
 
     They are generalized forces of six frozen coordinates put into the joint (`probed`), which gives their first and

@@ -9,17 +9,17 @@ from typing import final
 
 import numpy as np
 
-from mechgrad.optimization.motion.measures.base import Measure, _replaced
+from mechgrad.optimization.motion.measures.base import SampleFunction, _replaced
 from mechgrad.optimization.motion.samples import Curvature, CurvatureStructure, Gradient, Partials, Samples, Structure
 from mechgrad.typing import Array
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sum(Measure):
+class Sum(SampleFunction):
     """Row by row; measures with fewer rows than the first add to its first ones."""
 
-    parts: tuple[Measure, ...]
+    parts: tuple[SampleFunction, ...]
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -15,7 +15,7 @@ from mechgrad.inverse.second_order import inverse_dynamics_hessian
 from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.markers import contracted_hessian, marker_body, marker_columns, marker_jacobian
-from mechgrad.optimization.motion.measures.base import ModelMeasure
+from mechgrad.optimization.motion.measures.base import ModelFunction
 from mechgrad.optimization.motion.samples import (
     Curvature,
     CurvatureStructure,
@@ -102,7 +102,7 @@ class CutForce:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Torques(ModelMeasure):
+class Torques(ModelFunction):
     """Generalized forces of all joints under loads, and under forces u in cut joints:
 
     tau = tau(q, v, a; loads) - sum over cuts of (J_A - J_B)^T E u         E: the world axes of the cut
