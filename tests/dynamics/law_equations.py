@@ -239,7 +239,7 @@ def tyre(s, f):
 
 
 def user_force(s, f, gap, coordinate, height, offset):
-    """Forces on a Separation, a Coordinate, a Height and an Offset of these points, all given."""
+    """Forces on a Distance, a JointCoordinate, a Height and an Offset of these points, all given."""
     pull(s, "on base", "on other", gap)
     s.forces[HINGE] -= coordinate
     (_, x), n = s.point("on other"), s.direction("normal")

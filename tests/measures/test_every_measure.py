@@ -210,7 +210,7 @@ def test_rows_are_the_same_functions(name):
     """What force laws, drivers and assemblies read has the value, the rate and the gradient of the measure."""
     measure, (at, parameters) = EVERY[name][0], samples()
     model, (q, v, a, _, t) = at.model, at.states
-    T = mechanism_of(model, free=[measure.row(places(model))])
+    T = mechanism_of(model, independent=[measure.row(places(model))])
     rows = evaluate_rows(T, q, v, a, t, int(T.ints[N_ROWS]), int(T.ints[N_ALL]))
     by_q = measure.partials(at, parameters).q[:, 0]
     np.testing.assert_allclose(rows.values[:, 0], measure.values(at), rtol=0, atol=1e-13)

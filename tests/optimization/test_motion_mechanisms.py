@@ -57,7 +57,7 @@ def spatial(*forces, constraints=()):
 
 def loose_user_force():
     return mg.forces.UserForce(
-        "own", [mg.forces.Separation("ground.origin", "hand")], lambda t, g, gd: 5 * g**3 + 0.3 * g * gd
+        "own", [mg.measures.Distance("ground.origin", "hand")], lambda t, g, gd: 5 * g**3 + 0.3 * g * gd
     )
 
 
@@ -364,7 +364,7 @@ def test_what_mechanisms_refuse():
 
 
 def test_users_forces_that_know_of_time_need_a_given_duration():
-    force = mg.forces.UserForce("gust", [mg.forces.Coordinate("j2")], lambda t, g, gd: np.sin(3 * t) + 0 * g)
+    force = mg.forces.UserForce("gust", [mg.measures.JointCoordinate("j2")], lambda t, g, gd: np.sin(3 * t) + 0 * g)
     with pytest.raises(mg.InputError, match="force 'gust' of model 'askew' depends on time"):
         MotionProblem(spatial(force), Splines(4), Free(0.5, 2.0))
     given = MotionProblem(spatial(force), Splines(2), 0.8).subject_to(TorqueLimits(-1, 1))
