@@ -21,9 +21,8 @@ from mechgrad.dynamics.states import (
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.weights import Weights
+from mechgrad.tolerances import RANK
 from mechgrad.typing import FloatArray, IntArray
-
-RANK = 1e-9
 
 
 @final

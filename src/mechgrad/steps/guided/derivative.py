@@ -37,9 +37,9 @@ from mechgrad.sensitivities.starts.base import MISS, torn
 from mechgrad.steps.guided.step import GuidedMotion, kinematic_motion
 from mechgrad.steps.matrix_r.independent import named_rows
 from mechgrad.steps.weights import TableGradient, Weights
+from mechgrad.tolerances import RANK
 from mechgrad.typing import Array, FloatArray, IntArray
 
-RANK = 1e-9
 INSTANTS = 8  # at which adjoints look for parameters that redundant rows cannot follow
 METHODS = ("direct", "adjoint")
 

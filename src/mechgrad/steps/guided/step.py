@@ -33,17 +33,16 @@ from mechgrad.model.mechanism import N_ALL, R_FUNCTION
 from mechgrad.model.rows import POINT
 from mechgrad.simulation.motion import Motion
 from mechgrad.steps.matrix_r.independent import named_rows
+from mechgrad.tolerances import COMPLEX_STEP, RANK
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 HALVINGS = 12
-RANK = 1e-9  # relative size of a singular value of the rows that counts as zero
 LARGEST_TURN = 1.0  # of one step [rad]: beyond, a prediction from two derivatives is worth nothing
 CORRECTION = 0.3  # largest correction that still is one and not a jump, as a part of the step; angles and lengths apart
 ALWAYS_SMALL = 1e-3  # [rad or m]: corrections below this are accepted from any prediction
-COMPLEX_STEP = 1e-30
 STENCIL = 1e-3  # [s]: second derivatives of plain callables, error of the order STENCIL^4 f''''''
 
 
