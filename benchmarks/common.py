@@ -5,16 +5,14 @@ from __future__ import annotations
 import gc
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import numba
+import environment
 import numpy as np
 import pinocchio as pin
 from rich.console import Console
@@ -76,9 +74,9 @@ class Report:
     figures: dict[str, Any] = field(default_factory=dict)
     console: Console = field(default_factory=lambda: Console(width=100, highlight=False))
 
-    def note(self, key: str, value: float | int) -> float | int:
-        """Keep a figure, to four digits."""
-        self.figures[key] = value if isinstance(value, int) else float(f"{value:.4g}")
+    def note(self, key: str, value: Any) -> Any:
+        """Keep a figure, to four digits, or a word."""
+        self.figures[key] = value if isinstance(value, int | str) else float(f"{value:.4g}")
         return value
 
     def say(self, text: str) -> None:
@@ -104,28 +102,17 @@ def digits(x: float) -> str:
     return f"{x:.3g}" if abs(x) < 100 else f"{x:.0f}"
 
 
+def powers(x: float) -> str:
+    """Two significant digits in powers of ten: 3.6e-5."""
+    if not np.isfinite(x):
+        return "-"
+    mantissa, power = f"{x:.1e}".split("e")
+    return f"{mantissa}e{int(power)}"
+
+
 def machine() -> dict[str, Any]:
     """The processor and the versions behind a figure."""
-    return {
-        "cpu": _cpu(),
-        "cores": os.cpu_count(),
-        "lanes": LANES,
-        "system": platform.platform(terse=True),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "pinocchio": pin.__version__,
-        "mechgrad": mg.__version__,
-    }
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    named = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return named[0] if named else platform.machine()
+    return environment.machine() | {"lanes": LANES}
 
 
 def other_process(code: str, **environment: str) -> dict[str, float]:

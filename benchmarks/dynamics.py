@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -39,7 +40,7 @@ from support.chain_reference import chain_data, pinocchio_chain, rk4_step, tip
 from support.exudyn_twins import Run, Solver
 
 import mechgrad as mg
-from mechgrad.gallery import chain
+from mechgrad.gallery import chain, double_pendulum
 from mechgrad.simulation.simulate import simulate
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.newmark.kernels import march as implicit
@@ -296,6 +297,8 @@ def long_chain(report: Report, effort: Effort) -> None:
     report.note("chain43_rk4_ratio_vs_exudyn", faster(times, mine_rk4, theirs_rk4))
     report.note("chain43_ratio_vs_pin", faster(times, mine_rk4, "Pinocchio rk4"))
     report.note("chain43_pin_us_per_step", us(times["Pinocchio rk4"]))
+    for key, name in (("", theirs_implicit), ("_rk4", theirs_rk4), ("_rigid_bodies", bodies)):
+        report.note(f"chain43_exudyn{key}_us_per_step", us(times[name]))
 
 
 # ------------------------------------------------------------------------------------------- scipy and growth
@@ -325,9 +328,36 @@ def beside_scipy(report: Report, effort: Effort) -> None:
     report.table("beside scipy's quickest on equations by hand", header, rows)
     mine = best(times, "mechgrad")
     report.note("five_bar_1e9_ms", us(times[mine]) / 1e3)
-    report.note("five_bar_scipy_1e9_ms", us(times[quickest]) / 1e3)
+    for name in ("DOP853", "odeint"):
+        report.note(f"five_bar_scipy_{name.lower()}_1e9_ms", us(times[best(times, "scipy", name)]) / 1e3)
     report.note("five_bar_ratio_vs_odeint_1e9", faster(times, mine, best(times, "scipy", "odeint")))
     report.note("five_bar_ratio_vs_scipy_1e9", faster(times, mine, best(times, "scipy", "DOP853")))
+
+
+def open_tree(report: Report, effort: Effort) -> None:
+    """The double pendulum, 10 s at a tolerance of 1e-12, beside scipy with our accelerations; and a step of RK4."""
+    model, duration, tight = double_pendulum(), 10.0, {"rtol": 1e-12, "atol": 1e-12}
+
+    def rates(t: float, x: np.ndarray) -> np.ndarray:
+        return np.concatenate([x[2:], mg.forward_dynamics(model, x[:2], x[2:])])
+
+    def scipys() -> Any:
+        return solve_ivp(rates, (0.0, duration), [2.0, 1.0, 0.0, 0.0], method="DOP853", **tight)
+
+    def controlled() -> Trajectory:
+        return simulate(model, [2.0, 1.0], duration, samples=2, **tight)
+
+    steps = {"mechgrad": controlled().steps, "scipy": len(scipys().t) - 1, "rk4": 10_000}
+    calls: dict[str, Callable[[], object]] = {"mechgrad": controlled, "scipy": scipys}
+    calls["rk4"] = partial(simulate, model, [2.0, 1.0], duration, step=duration / steps["rk4"], scheme="rk4")
+    times = interleave(calls, 1 + effort.rounds // 2)
+    rows = []
+    for name, seconds in times.items():
+        report.note(f"double_pendulum_{name}_ms", us(seconds) / 1e3)
+        report.note(f"double_pendulum_{name}_steps", int(steps[name]))
+        each = report.note(f"double_pendulum_{name}_us_per_step", us(seconds) / steps[name])
+        rows.append([name, digits(us(seconds) / 1e3), str(steps[name]), digits(each)])
+    report.table("double pendulum, 10 s: DOP853 at 1e-12, and RK4", ["", "ms", "steps", "µs/step"], rows)
 
 
 def growth(report: Report, effort: Effort) -> None:
@@ -341,6 +371,7 @@ def growth(report: Report, effort: Effort) -> None:
         times = in_turns([partial(ours, "rk4", run, steps)], 1 + 2 * effort.rounds)
         found.append(us(times["kernel rk4"]))
         report.note(f"chain{n}_rk4_step_us", found[-1])
+        report.note(f"chain{n}_rk4_step_us_per_link", found[-1] / n)
         rows.append([str(n), digits(found[-1]), digits(1e3 * found[-1] / n)])
     slope = report.note("fully_recursive_growth_exponent", exponent(effort.growth, found))
     rows.append(["exponent", f"{slope:.2f}", ""])
@@ -379,6 +410,7 @@ def main() -> None:
     loops(report, effort)
     long_chain(report, effort)
     beside_scipy(report, effort)
+    open_tree(report, effort)
     growth(report, effort)
     verdict(report)
     report.finish()

@@ -102,6 +102,7 @@ def growth(report: Report, effort: Effort) -> None:
         times = compare(model, max(9, effort.rounds // (1 + n // 64)), names)
         found.append(us(times["recursive"]))
         report.note(f"chain{n}_recursive_us", found[-1])
+        report.note(f"chain{n}_recursive_ns_per_joint", found[-1] / n * 1e3)
         if "factor" in times:
             report.note(f"chain{n}_factor_us", us(times["factor"]))
         q, v, tau = state_of(model, 8)

@@ -26,15 +26,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from common import Report, digits, exponent, interleave, machine, other_process
+from common import Report, digits, exponent, interleave, machine
 from support import exudyn_twins
 from support.five_bar_reference import DATA, FiveBar
 
 import mechgrad as mg
 from mechgrad.gallery import chain, five_bar, five_bar_start
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.steps.recursive.derivative import RecursiveSteps
-from mechgrad.steps.runge_kutta.derivative import ExplicitSteps
+from mechgrad.steps.recursive.record import RecursiveSteps
+from mechgrad.steps.runge_kutta.record import RungeKuttaSteps
 
 exudyn_twins.exu.config.suppressWarnings = True
 from exudyn.processing import ComputeSensitivities  # noqa: E402
@@ -52,24 +52,13 @@ TARGETS = {
     "ratio_vs_exudyn_fd_16": ("at least", 10.0),
 }
 
-COLD = """
-import json, time
-begin = time.perf_counter()
-import numpy as np
-import mechgrad as mg
-from mechgrad.gallery import five_bar, five_bar_start
-motion = mg.simulate(five_bar(), five_bar_start(), duration=0.1, step=1e-3)
-g = mg.gradient(motion, mg.AtEnd(mg.measures.KineticEnergy()), ["A1.mass", "S1.stiffness"], method="METHOD")
-print(json.dumps({"seconds": time.perf_counter() - begin}))
-"""
-
 
 def squares(x: np.ndarray) -> np.ndarray:
     """Of a vector over time."""
     return (x * x).sum(-1)
 
 
-def goals() -> list[mg.measures.Objective]:
+def goals() -> list[mg.objectives.Objective]:
     """The three objectives of the published example."""
     return [
         mg.Integral(lambda x: squares(x - R20), mg.measures.PointPosition("P2")),
@@ -112,15 +101,20 @@ def over_simulation(report: Report, rounds: int) -> None:
                 calls[f"{method}, {count}{suffix}"] = lambda m=method, c=count, k=threads: mg.gradient(
                     motion, goals()[:c], FIVE, method=m, threads=k
                 )
+    effort = mg.Integral(squares, mg.measures.JointReaction("B"))
+    calls["reactions, values"] = motion.reactions
+    calls["reaction, adjoint"] = lambda: mg.gradient(motion, effort, FIVE, method="adjoint")
     times = interleave(calls, rounds)
     ratio = {name: float(np.min(times[name]) / np.min(times["simulation"])) for name in times}
     report.note("simulation_ms", 1e3 * float(np.min(times["simulation"])))
-    report.note("direct5_over_simulation", ratio["direct, 1"])
-    report.note("direct5_three_objectives_over_simulation", ratio["direct, 3"])
-    report.note("adjoint_over_simulation", ratio["adjoint, 1"])
-    report.note("adjoint_three_objectives_over_simulation", ratio["adjoint, 3"])
-    report.note("direct5_one_thread_over_simulation", ratio["direct, 1, one thread"])
-    report.note("adjoint_one_thread_over_simulation", ratio["adjoint, 1, one thread"])
+    for method, key in (("direct", "direct5"), ("adjoint", "adjoint")):
+        for count, objectives in ((1, ""), (3, "_three_objectives")):
+            for suffix, threads in (("", ""), (", one thread", "_one_thread")):
+                name, whole = f"{method}, {count}{suffix}", f"{key}{objectives}{threads}"
+                report.note(f"{whole}_over_simulation", ratio[name])
+                report.note(f"{whole}_ms", 1e3 * float(np.min(times[name])))
+    report.note("reactions_over_simulation", ratio["reactions, values"])
+    report.note("reaction_adjoint_over_simulation", ratio["reaction, adjoint"])
     rows = [[name, digits(1e3 * float(np.min(t))), digits(ratio[name])] for name, t in times.items()]
     report.table("five-bar, 5000 steps, 5 parameters", ["", "ms", "x simulation"], rows)
 
@@ -226,7 +220,7 @@ def recursive_growth(report: Report, quick: bool) -> None:
     def clock(kind: type, n: int, p: int) -> float:
         motion, parameters = prepared(n, p)
         slopes = parameters.start.slopes(parameters)
-        run = kind(motion)
+        run = kind(motion.record)
         run.direct(parameters, *slopes)
         best = np.inf
         for _ in range(2 if quick else 5):
@@ -237,7 +231,7 @@ def recursive_growth(report: Report, quick: bool) -> None:
 
     rows, times = [], {"recursive": [], "dense": []}
     for n in sizes:
-        for name, kind in (("recursive", RecursiveSteps), ("dense", ExplicitSteps)):
+        for name, kind in (("recursive", RecursiveSteps), ("dense", RungeKuttaSteps)):
             if name == "recursive" or n <= LARGEST_DENSE:
                 times[name].append(clock(kind, n, 4))
         rows.append([str(n), *(digits(1e6 * t[len(rows)]) if len(rows) < len(t) else "-" for t in times.values())])
@@ -258,32 +252,16 @@ def recursive_growth(report: Report, quick: bool) -> None:
     )
 
 
-def first_time(report: Report, folder: Path) -> None:
-    """The first gradient of a process with an empty cache of machine code, and with a full one."""
-    for method in ("direct", "adjoint"):
-        code = COLD.replace("METHOD", method)
-        cache = str(folder / method)
-        for when in ("cold", "warm"):
-            seconds = other_process(code, MECHGRAD_CACHE_DIR=cache, MECHGRAD_QUIET="1")["seconds"]
-            report.note(f"first_{method}_{when}_s", seconds)
-            report.say(f"first gradient, {method}, {when} cache: {seconds:.1f} s")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, no cold start")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and sizes")
     quick = parser.parse_args().quick
     report, rounds = Report(), 5 if quick else 25
-    report.figures |= machine()
+    report.figures["machine"] = machine()
     over_simulation(report, rounds)
     growth(report, rounds)
     beside_exudyn(report, rounds)
     recursive_growth(report, quick)
-    if not quick:
-        import tempfile
-
-        with tempfile.TemporaryDirectory() as folder:
-            first_time(report, Path(folder))
     for key, (bound, target) in TARGETS.items():
         got = report.figures[key]
         met = got <= target if bound == "at most" else got >= target

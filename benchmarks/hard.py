@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from common import Report, digits, machine
+from common import Report, digits, machine, powers
 from scipy.spatial.transform import Rotation
 
 import mechgrad as mg
@@ -172,6 +172,11 @@ def top() -> Case:
     return Case("top", model, q, v, 10.0, judge, 10.0, 1e3)
 
 
+def key_of(name: str) -> str:
+    """A way as part of a key."""
+    return name.replace("=", "").replace(" ", "_").replace("-", "_")
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("--quick", action="store_true", help="fewer sizes and speeds")
@@ -188,6 +193,10 @@ def main() -> None:
             right = [x for x in found if x.verdict == "right"]
             if name == "step= alone":
                 worst_energy = max(worst_energy, *(x.energy for x in found))
+            told = powers(max(x.error for x in right)) if right else "ends"
+            if right and len(right) < len(found):
+                told = f"{told}, or ends"
+            report.note(f"{key_of(name)}_four_bars_{n}", "LOST" if "LOST" in verdicts else told)
             worst = f" {digits(max(x.error for x in right))}" if right else ""
             row.append(f"{verdicts.count('right')} / {verdicts.count('ended')} / {verdicts.count('LOST')}{worst}")
         rows.append(row)
@@ -201,6 +210,8 @@ def main() -> None:
             found = case.run(how, step=1e-5 if case.key == "seven_body" else None)
             lost += found.verdict == "LOST"
             row.append(f"{found.verdict} {digits(found.error)}")
+            told = {"right": powers(found.error), "ended": "ends", "LOST": "LOST"}[found.verdict]
+            report.note(f"{key_of(name)}_{case.key}", told)
             if name in ("step= alone", "tolerance alone"):
                 report.note(f"{case.key}_{'default' if name == 'step= alone' else 'adaptive'}_error", found.error)
         rows.append(row)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -49,11 +48,10 @@ class Effort:
     single_calls: int
     chains: tuple[int, ...]
     samples: tuple[int, ...]
-    processes: int
 
 
-FULL = Effort(41, 301, (4, 8, 16, 32, 64, 128, 256), (1, 2, 8, 64, 301, 4096, 65536), 5)
-QUICK = Effort(11, 101, (4, 16, 64), (1, 8, 301, 4096), 2)
+FULL = Effort(41, 301, (4, 8, 16, 32, 64, 128, 256), (1, 2, 8, 64, 301, 4096, 65536))
+QUICK = Effort(11, 101, (4, 16, 64), (1, 8, 301, 4096))
 
 
 class Pair:
@@ -279,6 +277,7 @@ def chains(report: Report, effort: Effort) -> None:
         found.append(seconds_of_chain(n, nt, effort.rounds))
         torque, derivative = found[-1]
         report.note(f"chain{n}_torque_us", torque * 1e6)
+        report.note(f"chain{n}_torque_ns_per_joint", torque / n * 1e9)
         report.note(f"chain{n}_derivative_us", derivative * 1e6)
         figures = (torque * 1e6, torque / n * 1e9, derivative * 1e6, derivative / (3 * n * n) * 1e9)
         rows.append([str(n), *map(digits, figures)])
@@ -339,20 +338,6 @@ def threads(report: Report, effort: Effort) -> None:
 
 
 # ------------------------------------------------------------------------------------------- in other processes
-START = """
-import json, time
-begin = time.perf_counter()
-import mechgrad as mg
-from mechgrad.gallery import human, human_motion
-imported = time.perf_counter()
-model, (_, q, v, a) = human(), human_motion()
-mg.inverse_dynamics(model, q[0], v[0], a[0])
-mg.inverse_dynamics_derivatives(model, q[0], v[0], a[0])
-mg.inverse_dynamics(model, q, v, a)
-mg.inverse_dynamics_derivatives(model, q, v, a)
-print(json.dumps({"import": imported - begin, "start": time.perf_counter() - imported}))
-"""
-
 # Peak of the resident memory during the call, less what was resident before it, less the result.
 MILLION = """
 import json
@@ -374,24 +359,6 @@ print(json.dumps({"extra": mib("VmHWM") - before - tau.nbytes / 2**20, "result":
 """
 
 
-def start_up(report: Report, effort: Effort) -> None:
-    """What a new process waits for: torques and derivatives of one state and of a batch."""
-    os.environ["MECHGRAD_QUIET"] = "1"
-    rows = []
-    if effort is FULL:
-        with tempfile.TemporaryDirectory() as empty:
-            cold = other_process(START, MECHGRAD_CACHE_DIR=empty)
-        report.note("cold_start_seconds", cold["start"])
-        rows.append(["first use on a machine", digits(cold["import"]), digits(cold["start"])])
-    other_process(START)
-    warm = [other_process(START) for _ in range(effort.processes)]
-    import_seconds = report.note("import_seconds", float(np.median([w["import"] for w in warm])))
-    warm_seconds = report.note("warm_start_seconds", float(np.median([w["start"] for w in warm])))
-    rows.append(["every later process", digits(import_seconds), digits(warm_seconds)])
-    header = ["", "import mechgrad [s]", "then first results [s]"]
-    report.table("start-up: torques and derivatives, one state and a batch", header, rows)
-
-
 def memory(report: Report) -> None:
     """A million samples need no second copy of themselves."""
     rows = []
@@ -408,7 +375,7 @@ def memory(report: Report) -> None:
 def main() -> None:
     """Run everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, sizes and processes")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and sizes")
     effort = QUICK if parser.parse_args().quick else FULL
     report = Report()
     report.figures["machine"] = machine()
@@ -426,7 +393,6 @@ def main() -> None:
         lambda: chains(report, effort),
         lambda: samples(report, effort),
         lambda: threads(report, effort),
-        lambda: start_up(report, effort),
     ]
     if Path("/proc/self/clear_refs").exists():  # only Linux tells the peak of the resident memory
         sections.append(lambda: memory(report))

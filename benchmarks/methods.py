@@ -70,6 +70,8 @@ def study(report: Report, rounds: int) -> None:
     rows = []
     for name, value in milliseconds.items():
         report.note(f"{key(name).replace(' ', '_')}_ms", value)
+        report.note(f"{key(name).replace(' ', '_')}_us_per_sample", 1e3 * value / nt)
+        report.note(f"{key(name).replace(' ', '_')}_over_spatial", value / milliseconds["spatial"])
         paper = PAPER_DIFFERENCES_MS if name == "adaptive differences" else PAPER_ANALYTIC_MS
         rows.append(
             [
@@ -89,6 +91,29 @@ def study(report: Report, rounds: int) -> None:
     )
 
 
+def torques(report: Report, rounds: int) -> None:
+    """Torques of the human by each method, and both reference points of the semi-recursive terms."""
+    model = human()
+    _, *state = human_motion(301)
+    calls = {m: lambda m=m: mg.inverse_dynamics(model, *state, method=m) for m in METHODS}
+    for point in ("com", "origin"):
+        calls[f"terms about {point}"] = lambda p=point: mg.terms.semi_recursive_terms(model, *state, reference=p)
+
+    def apart() -> None:
+        mg.mass_matrix(model, state[0]).dense()
+        mg.inverse_dynamics(model, *state)
+
+    calls["mass matrix and torques"] = apart
+    times = {name: float(np.median(x)) / 301 for name, x in interleave(calls, 3 * rounds).items()}
+    rows = []
+    for name, seconds in times.items():
+        report.note(f"{key(name).replace(' ', '_')}{'_torques' if name in METHODS else ''}_us", 1e6 * seconds)
+        rows.append([name, digits(1e6 * seconds)])
+    for name in METHODS[1:]:
+        report.note(f"{key(name)}_torques_over_spatial", times[name] / times["spatial"])
+    report.table("human, 301 samples: torques; M and M a + h", ["", "µs/sample"], rows)
+
+
 def growth(report: Report, rounds: int) -> None:
     """Cost of torques and of all sensitivities against the number of joints."""
     sizes = (4, 8, 16, 32, 64)
@@ -103,12 +128,19 @@ def growth(report: Report, rounds: int) -> None:
         for name, x in interleave(calls, rounds).items():
             found.setdefault(name, []).append(float(np.median(x)) / 64)
     small = (4, 6, 8, 10)
-    closed = []
+    closed, recursive = [], []
     for n in small:
         model = chain(n)
         state = np.random.default_rng(n).uniform(-1, 1, (3, 8, n))
-        times = interleave({"closed form": lambda x=model, s=state: closed_form_torques(x, *s)}, rounds)
+        calls = {"closed form": lambda x=model, s=state: closed_form_torques(x, *s)}
+        many = np.random.default_rng(n).uniform(-1, 1, (3, 301, n))
+        calls["spatial"] = lambda x=model, s=many: mg.inverse_dynamics(x, *s)
+        times = interleave(calls, rounds)
         closed.append(float(np.median(times["closed form"])) / 8)
+        recursive.append(float(np.median(times["spatial"])) / 301)
+    for n, seconds in zip(small, closed, strict=True):
+        report.note(f"closed_form_{n}_joints_ms", 1e3 * seconds)
+    report.note("spatial_10_joints_us", 1e6 * recursive[-1])
     rows = []
     for name, seconds in found.items():
         # the upper half of the sizes: below, the fixed cost of a call hides the growth
@@ -136,6 +168,7 @@ def main() -> None:
     report = Report()
     report.figures["machine"] = machine()
     study(report, rounds)
+    torques(report, rounds)
     growth(report, rounds)
     report.finish()
 

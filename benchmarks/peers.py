@@ -15,12 +15,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.integrate import odeint
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from environment import machine
 from support import exudyn_twins as exudyn
 from support import five_bar_reference as five_bar
 from support.chain_reference import chain_data, pinocchio_chain, rk4_step
@@ -135,7 +137,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     options.add_argument("--quick", action="store_true", help="one round each")
     rounds = 1 if options.parse_args().quick else ROUNDS
-    figures: dict[str, float] = {}
+    figures: dict[str, Any] = {"machine": machine()}
     for mechanism in ("five_bar", "slider_crank", "chain43"):
         for way, us in exudyn_us_by_way(mechanism, rounds=rounds).items():
             print(f"Exudyn     {mechanism:13} {way:36} {us:9.1f} µs/step")

@@ -138,7 +138,7 @@ def equilibrium(solution: MotionSolution, samples: int = 401) -> float:
     model = solution.model
     _, q, v, a = solution.motion(samples)
     bar, body = mg.kinematics.body_motion(model, q, v, a).of("bar"), model.body("bar")
-    F_A, M_A = solution.reactions(samples).of("pin_a")
+    M_A, F_A = solution.reactions(samples).of("pin_a")
     u = solution.cut_forces(samples)
     F_B = np.stack([u[:, 0], np.zeros(samples), u[:, 1]], axis=1)
     arm = np.einsum("tij,j->ti", bar.R, body.com)  # from A's end to the centre of mass
@@ -185,7 +185,7 @@ def other_cut(solution: MotionSolution) -> float:
     F_B = np.stack([u[:, 0], np.zeros(samples), u[:, 1]], axis=1)
     at_b = [mg.Load("bar", F_B, point="bar_b"), mg.Load("fore_b", -F_B, point="hand_b")]
     tau = mg.inverse_dynamics(here, q, v, a, loads=at_b)
-    F_A, _ = mg.joint_reactions(here, q, v, a, loads=at_b).of("pin_a")
+    F_A = mg.joint_reactions(here, q, v, a, loads=at_b).of("pin_a").force
     at_a = [mg.Load("bar", F_A, point="bar_a"), mg.Load("fore_a", -F_A, point="hand_a")]
     # the bar's angle is the sum of the angles along either arm
     change = np.eye(5)

@@ -219,7 +219,7 @@ def draw(
         tip = mg.kinematics.marker_motion(ARM, ["tip"], q).position[:, 0]
         above.plot(tip[:, 0], tip[:, 1], label=name)
         side.plot(tip[:, 1], tip[:, 2])
-        force.plot(t, np.linalg.norm(solution.reactions(samples, LOADS).of("shoulder")[0], axis=1))
+        force.plot(t, np.linalg.norm(solution.reactions(samples, LOADS).of("shoulder").force, axis=1))
     for ax, (i, j) in ((above, (0, 1)), (side, (1, 2))):
         ax.add_patch(plt.Circle(BALL[[i, j]], RADIUS, color="0.88", zorder=0))
         ax.plot(*GOAL[[i, j]], "k+", ms=9)

@@ -56,7 +56,7 @@ def residual_at_the_pelvis(step: Gait, solution: MotionSolution) -> float:
     origins = mg.kinematics.marker_motion(step.model, [f"{body}.origin" for body in ground.feet], q).position
     loads = []
     for k, (body, w) in enumerate(ground.feet.items()):
-        loads.append(mg.Load(body, w[:, :3], w[:, 3:] - np.cross(origins[:, k], w[:, :3])))
+        loads.append(mg.Load(body, w.force, w.couple - np.cross(origins[:, k], w.force)))
     tau = mg.inverse_dynamics(step.model, q, v, a, loads=loads)
     np.testing.assert_allclose(tau, solution.torques(samples, ground=step.ground), atol=1e-9 * 760)
     return float(np.max(np.abs(tau[:, :6])) / (step.model.total_mass * 9.81))
@@ -101,7 +101,7 @@ def draw(output: Path, step: Gait, solution: MotionSolution, samples: int) -> No
         both = [np.rad2deg(q[:, names.index(f"{joint}_flexion_{side}")]) for side in ("right", "left")]
         axes[0, 1].plot(percent, cycle(*both), label=joint)
     axes[0, 1].set(title="flexion [deg]", xlabel="gait cycle of the right leg [%]")
-    feet = {side: sum(w for body, w in ground.feet.items() if body.endswith(side)) for side in ("right", "left")}
+    feet = {side: sum(w.force for body, w in ground.feet.items() if body.endswith(side)) for side in ("right", "left")}
     for axis, name in ((2, "vertical"), (0, "fore-aft"), (1, "lateral")):
         sign = -1.0 if axis == 1 else 1.0
         axes[0, 2].plot(percent, cycle(feet["right"][:, axis], sign * feet["left"][:, axis]) / weight, label=name)

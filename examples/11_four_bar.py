@@ -47,7 +47,7 @@ def main(output: Path, samples: int = 181) -> dict[str, float]:
     drive.plot(motion.t, torque)
     drive.set(title="torque of the motor [N m]", xlabel="time [s]")
     for name in "ABCD":
-        hinges.plot(motion.t, np.linalg.norm(carried.of(name)[0], axis=1), label=name)
+        hinges.plot(motion.t, np.linalg.norm(carried.of(name).force, axis=1), label=name)
     hinges.set(title="forces in the hinges [N]", xlabel="time [s]")
     hinges.legend(frameon=False)
     figure.savefig(output / "four_bar.png", dpi=110)

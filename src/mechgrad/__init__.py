@@ -12,7 +12,7 @@ What is it?         Model of Body, joints (Revolute, Prismatic, ..), Point, Vect
 Where is it?        state, assemble, equilibrium -> State; mobility; kinematics.*  poses, velocities, Jacobians
 What acts?          inverse_dynamics, forward_dynamics, mass_matrix, joint_reactions, and .._derivatives; terms.*
 How does it move?   simulate -> Trajectory; kinematic_motion; formulations.*, schemes.*
-What if?            gradient -> Gradient of Integral, AtEnd, AtTime, Tracking of measures.*; motion_sensitivities
+What if?            gradient -> Gradient of objectives.* (Integral, AtEnd, AtTime, Tracking) of measures.*
 What is best?       motion.MotionProblem and all that belongs to it
 Is it right?        certify, certify_model, Gradient.certify -> Certificate
 What went wrong?    MechgradError and its kinds, StepFailed (with the motion so far); errors.*, results.* for type hints
@@ -34,6 +34,7 @@ from mechgrad import formulations as formulations
 from mechgrad import functions as functions
 from mechgrad import kinematics as kinematics
 from mechgrad import measures as measures
+from mechgrad import objectives as objectives
 from mechgrad import results as results
 from mechgrad import schemes as schemes
 from mechgrad import terms as terms
@@ -67,6 +68,7 @@ from mechgrad.model import (
     Vector,
     dh_model,
 )
+from mechgrad.renamed import RENAMED
 from mechgrad.sensitivities import (
     AtEnd,
     AtTime,
@@ -79,9 +81,9 @@ from mechgrad.sensitivities import (
     gradient,
     motion_sensitivities,
 )
+from mechgrad.simulation.guided import kinematic_motion
 from mechgrad.simulation.simulate import simulate
 from mechgrad.simulation.trajectory import StepFailed, Trajectory
-from mechgrad.steps.guided.step import kinematic_motion
 
 if TYPE_CHECKING:
     from mechgrad import gallery as gallery
@@ -112,7 +114,7 @@ __all__ = [  # noqa: RUF022
 
 _NAMESPACES = (
     "constraints", "drawing", "errors", "forces", "formulations", "functions", "gallery", "kinematics", "measures",
-    "motion", "results", "schemes", "terms",
+    "motion", "objectives", "results", "schemes", "terms",
 )  # fmt: skip
 
 
@@ -126,9 +128,12 @@ def __getattr__(name: str) -> ModuleType:
 def _moved(name: str) -> str:
     """Where a name lives that is not at the top."""
     homes = [
-        space for space in _NAMESPACES if name in getattr(importlib.import_module(f"mechgrad.{space}"), "__all__", ())
+        f"{space}.{name}"
+        for space in _NAMESPACES
+        if name in getattr(importlib.import_module(f"mechgrad.{space}"), "__all__", ())
     ]
-    return f"; it is mg.{homes[0]}.{name}" if homes else ""
+    homes += [home for old, home in RENAMED.items() if old.split(".")[1] == name and not homes]
+    return f"; it is mg.{homes[0]}" if homes else ""
 
 
 def __dir__() -> list[str]:

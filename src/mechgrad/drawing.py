@@ -13,11 +13,10 @@ from mechgrad.model.natural import (
     NaturalModel,
     OnLine,
     Perpendicular,
-    UserAngle,
     UserCoordinate,
-    UserDistance,
     model_from_points,
 )
+from mechgrad.renamed import renamed
 
 __all__ = [
     "DHRow",
@@ -27,13 +26,13 @@ __all__ = [
     "NaturalModel",
     "OnLine",
     "Perpendicular",
-    "UserAngle",
     "UserCoordinate",
-    "UserDistance",
     "coordinates_from_points",
     "model_from_points",
     "velocities_from_points",
 ]
+
+__getattr__ = renamed("drawing")
 
 
 def __dir__() -> list[str]:

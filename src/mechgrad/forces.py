@@ -1,4 +1,4 @@
-"""What acts on it: springs, contacts, tyres, motors and laws of your own, and the quantities such laws read.
+"""What acts on it: springs, contacts, tyres, motors and laws of your own (which read `measures`).
 
 >>> import mechgrad as mg
 >>> "Force" in dir(mg.forces)
@@ -7,14 +7,10 @@ True
 
 from mechgrad.model import (
     Bushing,
-    Coordinate,
     Force,
-    Height,
     JointFriction,
     JointSpring,
     Motor,
-    Offset,
-    Separation,
     SphereContact,
     SpringCurve,
     SpringDamper,
@@ -23,17 +19,14 @@ from mechgrad.model import (
     UserForce,
     WheelContact,
 )
+from mechgrad.renamed import renamed
 
 __all__ = [
     "Bushing",
-    "Coordinate",
     "Force",
-    "Height",
     "JointFriction",
     "JointSpring",
     "Motor",
-    "Offset",
-    "Separation",
     "SphereContact",
     "SpringCurve",
     "SpringDamper",
@@ -42,6 +35,8 @@ __all__ = [
     "UserForce",
     "WheelContact",
 ]
+
+__getattr__ = renamed("forces")
 
 
 def __dir__() -> list[str]:

@@ -7,6 +7,9 @@ True
 
 from mechgrad.optimization.motion import *  # noqa: F403
 from mechgrad.optimization.motion import __all__ as __all__
+from mechgrad.renamed import renamed
+
+__getattr__ = renamed("motion")
 
 
 def __dir__() -> list[str]:

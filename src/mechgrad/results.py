@@ -14,7 +14,8 @@ from mechgrad.mechanics.efforts import Efforts
 from mechgrad.mechanics.power import Power
 from mechgrad.model import Joint, Parameter
 from mechgrad.sensitivities import MotionSensitivities
-from mechgrad.steps.guided.step import GuidedMotion
+from mechgrad.simulation.guided import GuidedMotion
+from mechgrad.simulation.recipe import Recipe
 
 __all__ = [
     "Efforts",
@@ -28,6 +29,7 @@ __all__ = [
     "MotionSensitivities",
     "Parameter",
     "Power",
+    "Recipe",
 ]
 
 

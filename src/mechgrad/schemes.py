@@ -5,7 +5,9 @@
 True
 """
 
-from mechgrad.steps.schemes import DOP853, HHT, RK4, GeneralizedAlpha, Newmark, Trapezoidal
+from mechgrad.steps.runge_kutta.dop853 import DOP853
+from mechgrad.steps.runge_kutta.rk4 import RK4, RungeKutta
+from mechgrad.steps.schemes import HHT, GeneralizedAlpha, Newmark, Trapezoidal
 
 __all__ = [
     "DOP853",
@@ -13,6 +15,7 @@ __all__ = [
     "RK4",
     "GeneralizedAlpha",
     "Newmark",
+    "RungeKutta",
     "Trapezoidal",
 ]
 

@@ -36,6 +36,18 @@ def test_there_is_something_to_run() -> None:
     assert all(snippets(page) for page in PAGES if page.name in ("model.md", "parameters.md"))
 
 
+def test_the_index_leads_to_every_page() -> None:
+    targets = re.findall(r"\]\(([^)#\s]+\.md)\)", (ROOT / "docs" / "index.md").read_text())
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    assert pages - set(targets) == set()
+    assert "docs/index.md" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "index.md"], ids=lambda page: page.name)
+def test_newcomers_meet_a_pendulum_first(page: Path) -> None:
+    assert "pendulum" in snippets(page)[0]
+
+
 @pytest.mark.parametrize("page", sorted({*PAGES, *ROOT.glob("*.md")}), ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)\)", page.read_text())

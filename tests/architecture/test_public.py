@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mechgrad
+from mechgrad.renamed import RENAMED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -128,23 +129,17 @@ ROOMS = {
         "NaturalModel",
         "OnLine",
         "Perpendicular",
-        "UserAngle",
         "UserCoordinate",
-        "UserDistance",
         "coordinates_from_points",
         "model_from_points",
         "velocities_from_points",
     ],
     "mechgrad.forces": [
         "Bushing",
-        "Coordinate",
         "Force",
-        "Height",
         "JointFriction",
         "JointSpring",
         "Motor",
-        "Offset",
-        "Separation",
         "SphereContact",
         "SpringCurve",
         "SpringDamper",
@@ -183,25 +178,7 @@ ROOMS = {
         "solve_accelerations",
         "solve_velocities",
     ],
-    "mechgrad.measures": [
-        "Angle",
-        "Distance",
-        "Effort",
-        "JointAcceleration",
-        "JointCoordinate",
-        "JointReaction",
-        "JointVelocity",
-        "KineticEnergy",
-        "Measure",
-        "Multiplier",
-        "Objective",
-        "PointAcceleration",
-        "PointPosition",
-        "PointVelocity",
-        "PotentialEnergy",
-        "Samples",
-        "smooth_abs",
-    ],
+    "mechgrad.objectives": ["AtEnd", "AtTime", "Integral", "Objective", "Samples", "Term", "Tracking", "smooth_abs"],
     "mechgrad.results": [
         "Efforts",
         "Equilibrium",
@@ -214,8 +191,9 @@ ROOMS = {
         "MotionSensitivities",
         "Parameter",
         "Power",
+        "Recipe",
     ],
-    "mechgrad.schemes": ["DOP853", "HHT", "RK4", "GeneralizedAlpha", "Newmark", "Trapezoidal"],
+    "mechgrad.schemes": ["DOP853", "HHT", "RK4", "GeneralizedAlpha", "Newmark", "RungeKutta", "Trapezoidal"],
     "mechgrad.terms": [
         "ConstraintTerms",
         "InverseDynamicsHessian",
@@ -234,6 +212,7 @@ ROOMS = {
     "mechgrad.visualization": ["plot_demo", "plot_sensitivities", "plot_torques"],
 }
 NAMES = [(room, name) for room, names in ROOMS.items() for name in names]
+NAMES += [("mechgrad.measures", name) for name in mechgrad.measures.__all__]  # frozen by tests/measures
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -264,6 +243,18 @@ def test_the_front_door_is_small_and_says_where_the_rest_is() -> None:
         getattr(mechgrad, "Driver")  # noqa: B009
     with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
         mechgrad.nonsense  # noqa: B018
+
+
+def test_names_that_moved_say_where_they_are() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'Separation'; it is mg\.measures\.Distance now"):
+        getattr(mechgrad.forces, "Separation")  # noqa: B009
+    with pytest.raises(AttributeError, match=r"no attribute 'Separation'; it is mg\.measures\.Distance$"):
+        getattr(mechgrad, "Separation")  # noqa: B009
+    for old, new in RENAMED.items():
+        space, name = old.split(".")
+        assert not hasattr(getattr(mechgrad, space), name)
+        home, _, what = new.partition("(")[0].partition(".")
+        assert what in getattr(mechgrad, home).__all__
 
 
 def test_one_version_everywhere() -> None:

@@ -62,7 +62,7 @@ def test_a_problem_is_solved_checked_and_drawn(tmp_path):
         ('kind = "end"', 'kind = "finish"', "integral"),
         ('"A1.mass"', '"A1.mas"', "mass"),
         ("duration = 0.02\n", "", "duration"),
-        ('of = ["2"]', 'of = ["1", "2", "3"]', "JointVelocity of 3 names; it takes name"),
+        ('of = ["2"]', 'of = ["1", "2", "3"]', "JointVelocity of 3 entries; it takes coordinate"),
         ("step = 0.001", "step = ", "problem.toml"),
         ("t = 0.01\n", "", "instant"),
         ('function = "dot(x, x)"', 'function = "(x * x"', "no formula: '(' was never closed at column 1"),

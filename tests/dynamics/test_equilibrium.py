@@ -315,6 +315,6 @@ def test_bad_input():
     for given, error, message in cases:
         with pytest.raises(error, match=message):
             equilibrium(PENDULUM, **given)
-    wrong = mg.forces.UserForce("wrong", [mg.forces.Coordinate("pin")], lambda t, g, gd: g * np.nan)
+    wrong = mg.forces.UserForce("wrong", [mg.measures.JointCoordinate("pin")], lambda t, g, gd: g * np.nan)
     with pytest.raises(mg.InputError, match="generalized force on 'pin' is not finite"):
         equilibrium(mg.Model("wrong", PENDULUM.bodies, PENDULUM.joints, forces=[wrong]))

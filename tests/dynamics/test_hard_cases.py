@@ -268,7 +268,7 @@ def spring_law(t, g, gd):
 
 def with_user_force(law):
     model = five_bar()
-    force = mg.forces.UserForce("own", [mg.forces.Separation("P1", "PB")], law)
+    force = mg.forces.UserForce("own", [mg.measures.Distance("P1", "PB")], law)
     return mg.Model(
         "own", model.bodies, model.joints, model.points, gravity=model.gravity, forces=[force, model.force("S2")]
     )

@@ -231,10 +231,10 @@ def law(t, g, gd):
 
 def test_user_force():
     measures = [
-        mg.forces.Separation("on base", "on other"),
-        mg.forces.Coordinate("hinge"),
-        mg.forces.Height("on other", "on base", "normal"),
-        mg.forces.Offset("on other", "hook", (1, 2, 2)),
+        mg.measures.Distance("on base", "on other"),
+        mg.measures.JointCoordinate("hinge"),
+        mg.measures.Height("on other", "on base", "normal"),
+        mg.measures.Offset("on other", "hook", (1, 2, 2)),
     ]
 
     def equation(s, f):

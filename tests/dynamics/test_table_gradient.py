@@ -390,7 +390,7 @@ def test_all_parameters(name):
     by_parameter = np.einsum("oij,ijp->op", mu, motion_terms(model, q, v, a, lam, t=t, wrt=paths).r_p)
     mine = np.zeros_like(by_parameter)
     for p, path in enumerate(paths):
-        T = System(model._moved({path: model.value(path) + 1j * STEP}), rows=rows, dtype=complex).T
+        T = System(model.stepped({path: model.value(path) + 1j * STEP}), rows=rows, dtype=complex).T
         for table in TABLES:
             change = getattr(T, table).imag / STEP
             mine[:, p] += np.sum(G[table] * change, axis=tuple(range(1, G[table].ndim)))

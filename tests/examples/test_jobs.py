@@ -87,7 +87,7 @@ def test_four_bar_against_newton_and_euler():
     assert np.ptp(wanted[:, 8]) > 10.0
     np.testing.assert_allclose(motion.driving()["motor"], wanted[:, 8], atol=1e-7)
     for j, name in enumerate("ABCD"):
-        np.testing.assert_allclose(carried.of(name)[0][:, :2], wanted[:, 2 * j : 2 * j + 2], atol=1e-7)
+        np.testing.assert_allclose(carried.of(name).force[:, :2], wanted[:, 2 * j : 2 * j + 2], atol=1e-7)
 
 
 def test_stewart_platform_against_the_balance_of_its_plate():

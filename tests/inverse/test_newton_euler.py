@@ -17,7 +17,7 @@ from mechgrad.kernels.lanes import LANES
 KINDS = (*ONE_DOF, "cylindrical", "cardan", "planar", "fixed")
 # both sides round at some 1e-15 of the largest entry, times the depth of the tree
 TOLERANCE = 1e-12
-PARTIALS = [f"{name}_{x}" for name in ("force", "moment") for x in "qva"]
+PARTIALS = [f"{name}_{x}" for name in ("force", "couple") for x in "qva"]
 
 
 def same_as_spatial(model, q, v, a, loads=None):
@@ -40,7 +40,7 @@ def same_as_complex_step(model, q, v, a, loads=None):
 
     def values(q, v, a):
         S = newton_euler_reactions(model, q, v, a, loads=loads)
-        return np.concatenate([newton_euler_torques(model, q, v, a, loads=loads), S.force.ravel(), S.moment.ravel()])
+        return np.concatenate([newton_euler_torques(model, q, v, a, loads=loads), S.force.ravel(), S.couple.ravel()])
 
     wanted = {
         "q": by_q(lambda x: values(x, v, a), model, q),
@@ -48,7 +48,7 @@ def same_as_complex_step(model, q, v, a, loads=None):
         "a": by_x(lambda x: values(q, v, x), a),
     }
     for x, want in wanted.items():
-        dense = getattr(D, f"d{x}").dense(), getattr(R, f"force_{x}"), getattr(R, f"moment_{x}")
+        dense = getattr(D, f"d{x}").dense(), getattr(R, f"force_{x}"), getattr(R, f"couple_{x}")
         n_v, rows = model.n_v, 3 * len(model.joints)
         parts = np.split(want, [n_v, n_v + rows])
         for got, part in zip(dense, parts, strict=True):
@@ -107,7 +107,7 @@ def test_reactions_balance_what_lies_beyond(seed, n):
     model = random_tree(seed, n, KINDS)
     R, force, moment = balance(model, *random_state(model, seed), random_loads(model, seed))
     assert relative_error(R.force, force) < TOLERANCE
-    assert relative_error(R.moment, moment) < TOLERANCE
+    assert relative_error(R.couple, moment) < TOLERANCE
 
 
 @pytest.mark.parametrize("axes", ["world", "body"])
@@ -133,7 +133,7 @@ def test_human_agrees_with_both():
     same_as_complex_step(model, q[37], v[37], a[37], random_loads(model, 2))
     R, force, moment = balance(model, q[37], v[37], a[37], random_loads(model, 3))
     assert relative_error(R.force, force) < TOLERANCE
-    assert relative_error(R.moment, moment) < TOLERANCE
+    assert relative_error(R.couple, moment) < TOLERANCE
 
 
 # ---------------------------------------------------------------------------------------- corrections and where
@@ -167,7 +167,7 @@ def test_loads_leave_the_partials_by_velocity_and_acceleration_alone():
     """E29: external loads add nothing to them, and erase nothing."""
     model, (q, v, a), loads = hinge_slide_hinge()
     bare, loaded = (newton_euler_reactions(model, q, v, a, loads=x, derivatives=True) for x in (None, loads))
-    for name in ("force_v", "moment_v", "force_a", "moment_a"):
+    for name in ("force_v", "couple_v", "force_a", "couple_a"):
         assert np.array_equal(getattr(bare, name), getattr(loaded, name))
         assert np.all(np.max(np.abs(getattr(loaded, name)), axis=(1, 2)) > 1e-3)
 
@@ -206,7 +206,7 @@ def test_generalized_forces_are_the_reactions_along_the_axes():
     q, v, a = random_state(model, 2)
     R = newton_euler_reactions(model, q, v, a)
     axes = [joint.axis for joint in model.joints]  # a hinge's axis has the same components in parent and child
-    np.testing.assert_allclose(np.sum(axes * R.moment, axis=1), newton_euler_torques(model, q, v, a), rtol=1e-13)
+    np.testing.assert_allclose(np.sum(axes * R.couple, axis=1), newton_euler_torques(model, q, v, a), rtol=1e-13)
 
 
 def test_one_state_many_states_and_complex_states_agree():
@@ -217,7 +217,7 @@ def test_one_state_many_states_and_complex_states_agree():
     k = 2 * LANES
     one = newton_euler_reactions(model, q[k], v[k], a[k], loads=loads, derivatives=True)
     stepped = newton_euler_reactions(model, q + 0j, v, a, loads=loads, derivatives=True)
-    for name in ("force", "moment", "point", *PARTIALS):
+    for name in ("force", "couple", "point", *PARTIALS):
         x = getattr(many, name)
         assert x.shape == (len(q), 9, 3) + ((model.n_v,) if name in PARTIALS else ())
         assert relative_error(getattr(one, name), x[k]) < 1e-13
@@ -225,7 +225,7 @@ def test_one_state_many_states_and_complex_states_agree():
         assert relative_error(getattr(stepped, name), x) < 1e-13
     bare = newton_euler_reactions(model, q, v, a, loads=loads)
     assert all(getattr(bare, name) is None for name in PARTIALS)
-    assert np.array_equal(bare.of("j4")[1], many.moment[:, 4])
+    assert np.array_equal(bare.of("j4").couple, many.couple[:, 4])
     with pytest.raises(mg.ModelError, match="unknown joint 'j99'"):
         bare.of("j99")
 
@@ -256,7 +256,7 @@ def test_a_weld_carries_the_weight():
     model = mg.Model("rock", [mg.Body("b", 3.0, (0.2, 0, 0))], [mg.Fixed("weld", "ground", "b", origin=(1, 0, 0))])
     R = newton_euler_reactions(model, [], derivatives=True)
     np.testing.assert_allclose(R.force, [[0, 0, 29.43]])
-    np.testing.assert_allclose(R.moment, [[0, -1.2 * 29.43, 0]])  # about the ground's origin
+    np.testing.assert_allclose(R.couple, [[0, -1.2 * 29.43, 0]])  # about the ground's origin
     np.testing.assert_allclose(R.point, [[-1, 0, 0]])
     assert R.force_q.shape == (1, 3, 0)
     assert newton_euler_torques(model, np.zeros((4, 0))).shape == (4, 0)

@@ -18,7 +18,7 @@ from kinematic_loops import (
 
 import mechgrad as mg
 from mechgrad.errors import AssemblyError, InputError
-from mechgrad.steps.guided.step import kinematic_motion
+from mechgrad.simulation.guided import kinematic_motion
 
 SPEED = 2 * np.pi
 TIMES = np.linspace(0.0, 1.0, 41)

@@ -89,7 +89,7 @@ def test_every_mechanism_through_every_verb(name: str) -> None:
     )  # fmt: skip
     assert under.names == model.joint_names
     assert np.abs(under.force).max() > 0.1 or name == "free_top"
-    for x, y in ((under.force, of.force), (under.moment, of.moment)):
+    for x, y in ((under.force, of.force), (under.couple, of.couple)):
         assert relative_error(x, y) < 1e-9
 
     # many states are as one

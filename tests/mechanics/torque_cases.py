@@ -189,7 +189,7 @@ def sprung_pendulum():
         mg.forces.JointSpring("knee", "elbow", stiffness=7.0, damping=0.4, free=0.3),
         mg.forces.Motor("motor", "shoulder", mg.functions.Polynomial((1.0, 5.0))),
         mg.forces.UserForce(
-            "stiffens", [mg.forces.Coordinate("elbow")], lambda t, g, gd: (1.0 + 20.0 * t) * (g + 0.5 * g**3)
+            "stiffens", [mg.measures.JointCoordinate("elbow")], lambda t, g, gd: (1.0 + 20.0 * t) * (g + 0.5 * g**3)
         ),
     ]
     return mg.Model("sprung", m.bodies, m.joints, points, gravity=m.gravity, forces=forces)

@@ -207,10 +207,10 @@ def cubic_law(t, g, gd):
 USER_FORCE = mg.forces.UserForce(
     "user",
     [
-        mg.forces.Separation("on cart", "on ball"),
-        mg.forces.Coordinate("hinge"),
-        mg.forces.Height("on ball", "spot", "up"),
-        mg.forces.Offset("on arm", "spot", (1, 2, 2)),
+        mg.measures.Distance("on cart", "on ball"),
+        mg.measures.JointCoordinate("hinge"),
+        mg.measures.Height("on ball", "spot", "up"),
+        mg.measures.Offset("on arm", "spot", (1, 2, 2)),
     ],
     cubic_law,
 )

@@ -189,7 +189,7 @@ def test_tables_carry_a_complex_step(path):
         assert np.array_equal(getattr(moved, name), getattr(TABLES, name))
     slope = stacked(moved).imag / H
     h = 1e-5 * max(abs(x), 1.0)
-    up, down = (stacked(compiled(MODEL._moved({path: x + step}))) for step in (h, -h))
+    up, down = (stacked(compiled(MODEL.stepped({path: x + step}))) for step in (h, -h))
     assert_allclose(stacked(moved).real, stacked(TABLES), atol=1e-15)
     # central differences: h^2 times third derivatives of order one, and roundings of 2e5 (the tyre's stiffness)
     assert_allclose(slope, (up - down) / (2 * h), atol=1e-6)

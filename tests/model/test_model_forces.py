@@ -182,8 +182,8 @@ def test_user_force_measures_what_it_says(poses):
     ]
     assert law.kind == rows.USER
     assert_allclose([value(row, poses, q) for row in law.rows], expected)
-    assert mg.forces.UserForce("f", mg.forces.Coordinate("hinge"), cubic_law) == mg.forces.UserForce(
-        "f", [mg.forces.Coordinate("hinge")], cubic_law
+    assert mg.forces.UserForce("f", mg.measures.JointCoordinate("hinge"), cubic_law) == mg.forces.UserForce(
+        "f", [mg.measures.JointCoordinate("hinge")], cubic_law
     )
 
 
@@ -251,15 +251,15 @@ def test_forces_equal_and_print(force):
         (
             lambda: mg.forces.UserForce("f", [], cubic_law),
             ShapeError,
-            "force 'f': measures = () must be a list of Separation",
+            "force 'f': measures = () must be a list of measures",
         ),
         (lambda: mg.forces.UserForce("f", ["hinge"], cubic_law), ShapeError, "measures = ('hinge',)"),
         (
-            lambda: mg.forces.UserForce("f", [mg.forces.Coordinate("hinge")], 3),
+            lambda: mg.forces.UserForce("f", [mg.measures.JointCoordinate("hinge")], 3),
             ShapeError,
             "function = 3 must be a function of",
         ),
-        (lambda: mg.forces.Offset("a", "b", (0, 0, 0)), ZeroAxisError, "direction = (0, 0, 0) has length zero"),
+        (lambda: mg.measures.Offset("a", "b", (0, 0, 0)), ZeroAxisError, "direction = (0, 0, 0) has length zero"),
     ],
 )
 def test_errors_of_numbers(make, error, message):
@@ -290,7 +290,7 @@ def test_a_negative_stiffness_is_a_spring():
         (mg.forces.Tyre("f", "hub", "axle", 1, "on cart", "up", 1), ValueRangeError, "these must be on one body"),
         (
             mg.forces.UserForce(
-                "f", [mg.forces.Coordinate("hinge"), mg.forces.Height("hub", "spot", "upp")], cubic_law
+                "f", [mg.measures.JointCoordinate("hinge"), mg.measures.Height("hub", "spot", "upp")], cubic_law
             ),
             UnknownNameError,
             "force 'f': measures[1]: normal: unknown vector 'upp'. Did you mean 'up'?",

@@ -10,9 +10,11 @@ from loop_models import five_bar
 
 import mechgrad as mg
 from mechgrad import errors
+from mechgrad.inverse.newton_euler import newton_euler_torques
 from mechgrad.kinematics.batch import tree_of
+from mechgrad.measures import Distance
 from mechgrad.model.constraints import Driver, FixedDistance, LinearCombination, Rolling
-from mechgrad.model.forces import Motor, Separation, SpringDamper, UserForce
+from mechgrad.model.forces import Motor, SpringDamper, UserForce
 from mechgrad.model.functions import Spline
 
 POINTS = [mg.Point("P", "b", (0.1, 0.2, 0.3)), mg.Point("Q", "ground", (1, 2, 3))]
@@ -84,7 +86,7 @@ def test_numbers_of_elements_are_no_part_of_the_tree():
     moved = model.with_values({"spring.stiffness": 7.0 + 1e-30j, "drive.function.values.1": 2.0})
     assert np.array_equal(tree_of(moved).atoms_f, near.atoms_f)
     with pytest.raises(mg.InputError, match="more than a tree"):
-        mg.terms.inverse_dynamics_hessian(model, np.full(4, 0.3), None, None, np.ones(4))
+        newton_euler_torques(model, np.full(4, 0.3))
     D = mg.inverse_dynamics_derivatives(
         model.open_tree(), np.full(4, 0.3), wrt=["spring.stiffness", "rod.distance.value", "b.mass"]
     )
@@ -124,7 +126,7 @@ def test_a_wrong_kind_in_a_file_is_reported(tmp_path):
 
 
 def test_code_and_complex_numbers_cannot_be_written():
-    own = UserForce("own", [Separation("P", "Q")], lambda t, g, gd: 3 * g)
+    own = UserForce("own", [Distance("P", "Q")], lambda t, g, gd: 3 * g)
     with pytest.raises(errors.ValueRangeError, match="force 'own': function is a Python function"):
         furnished(forces=[own]).to_dict()
     with pytest.raises(errors.ValueRangeError, match="values is complex"):

@@ -266,4 +266,4 @@ def test_newton_euler_walks_the_tree_of_a_loop_model():
     other = mg.joint_reactions(model, q, v, a, method="newton-euler")
     assert plain.names == other.names == tuple(name for name in model.joint_names if name not in model.cut)
     assert relative_error(other.force, plain.force) < 1e-12
-    assert relative_error(other.moment, plain.moment) < 1e-12
+    assert relative_error(other.couple, plain.couple) < 1e-12

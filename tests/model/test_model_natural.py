@@ -11,10 +11,11 @@ from scipy.spatial.transform import Rotation
 from support.oracles import STEP, relative_error
 
 import mechgrad as mg
+from mechgrad.measures import Angle, Distance
 from mechgrad.model.detection import InPlane, OnLine, Perpendicular
 from mechgrad.model.joints.reversed import Reversed
 from mechgrad.model.natural import NaturalBody, model_from_points
-from mechgrad.model.quantities import UserAngle, UserCoordinate, UserDistance
+from mechgrad.model.quantities import UserCoordinate
 
 # ---- every kind of joint
 
@@ -121,12 +122,12 @@ def test_names_of_shared_points_in_forces_and_constraints():
         mg.constraints.FixedDistance("plain", "P", "Q", 0.4),
         forces=[
             mg.forces.SpringDamper("spring", "P@ground", "Q", 10.0),
-            mg.forces.UserForce("own", [mg.forces.Separation("P@ground", "Q")], lambda t, g, gd: g),
+            mg.forces.UserForce("own", [mg.measures.Distance("P@ground", "Q")], lambda t, g, gd: g),
         ],
     )
     spring, own = drawing.model.forces
     assert (spring.point_a, spring.point_b) == ("P@ground", "Q")
-    assert own.measures == (mg.forces.Separation("P@ground", "Q"),)
+    assert own.measures == (mg.measures.Distance("P@ground", "Q"),)
     assert drawing.model.constraint("rope").point_a == "P@body"
     assert drawing.model.constraint("plain").point_a == "P@ground"
     assert (drawing.marker("P"), drawing.marker("P", "body"), drawing.marker("Q")) == ("P@ground", "P@body", "Q")
@@ -339,14 +340,14 @@ def test_distances_and_angles_that_are_coordinates_are_recognised():
         "O ex ey",
         "P ex ey Q",
         OnLine("P", "O", "ex"),
-        UserDistance("O", "P", "stroke"),
-        UserDistance("O", "Q", "diagonal"),
+        Distance("O", "P", name="stroke"),
+        Distance("O", "Q", name="diagonal"),
     )
     assert drawing.coordinates == {"stroke": "ex"}
     assert drawing.identified["stroke"] == UserCoordinate("ex", 1.0, 0.5)
     assert "stroke = 0.5 + coordinate 'ex'" in drawing.report
     assert "diagonal: measured" in drawing.report
-    assert two_bodies("O P", "P Q", UserDistance("O", "Q", "d")).coordinates == {}
+    assert two_bodies("O P", "P Q", Distance("O", "Q", name="d")).coordinates == {}
     poses = poses_of(drawing.model, [0.3])
     assert value(drawing.rows["stroke"], poses, {"ex": 0.3}) == pytest.approx(0.8, abs=1e-15)
     assert value(drawing.rows["diagonal"], poses) == pytest.approx(np.hypot(np.hypot(0.5, 0.3), 0.1), abs=1e-15)
@@ -355,12 +356,13 @@ def test_distances_and_angles_that_are_coordinates_are_recognised():
 @pytest.mark.parametrize(
     ("quantity", "wanted"),
     [
-        (UserAngle("ex", "bar", "k", "t"), ("pin", 1.0)),
-        (UserAngle("bar", "ex", "k", "t"), ("pin", -1.0)),
-        (UserAngle("bar", "ex", "down", "t"), ("pin", 1.0)),
-        (UserAngle("tilted", "bar", "k", "t"), ("pin", 1.0)),
-        (UserAngle("tilted", "leaning", "k", "t"), None),
-        (UserDistance("O", "Q", "t"), None),
+        (Angle("ex", "bar", "k", name="t"), ("pin", 1.0)),
+        (Angle("bar", "ex", "k", name="t"), ("pin", -1.0)),
+        (Angle("bar", "ex", "down", name="t"), ("pin", 1.0)),
+        (Angle("tilted", "bar", "k", name="t"), ("pin", 1.0)),
+        (Angle("back", "bar", "k", name="t"), ("pin", 1.0)),  # beyond half a turn
+        (Angle("tilted", "leaning", "k", name="t"), None),
+        (Distance("O", "Q", name="t"), None),
     ],
 )
 def test_angles_are_recognised_with_their_sense(quantity, wanted):
@@ -369,10 +371,18 @@ def test_angles_are_recognised_with_their_sense(quantity, wanted):
         "hinge",
         points,
         [
-            NaturalBody("ground", ["pin", "O"], ["k", "ex", "tilted", "down"]),
+            NaturalBody("ground", ["pin", "O"], ["k", "ex", "tilted", "down", "back"]),
             NaturalBody("arm", ["pin", "Q"], ["k", "bar", "leaning"]),
         ],
-        vectors={"k": Z, "ex": X, "tilted": (1, 0, 0.5), "down": -Z, "bar": (-1, -0.5, 0), "leaning": (0, 1, 1)},
+        vectors={
+            "k": Z,
+            "ex": X,
+            "tilted": (1, 0, 0.5),
+            "down": -Z,
+            "back": (1, 0.6, 0),
+            "bar": (-1, -0.5, 0),
+            "leaning": (0, 1, 1),
+        },
         constraints=[quantity],
     )
     assert drawing.coordinates == ({} if wanted is None else {"t": "pin"})
@@ -380,11 +390,17 @@ def test_angles_are_recognised_with_their_sense(quantity, wanted):
         assert drawing.identified["t"].sign == wanted[1]
     q = np.array([0.7])
     measured = value(drawing.rows["t"], poses_of(drawing.model, q), {"pin": q[0]})
-    direct = {"ex": X, "k": Z, "down": -Z, "tilted": np.array([1, 0, 0.5]) / np.sqrt(1.25)}
+    direct = {
+        "ex": X,
+        "k": Z,
+        "down": -Z,
+        "tilted": np.array([1, 0, 0.5]) / np.sqrt(1.25),
+        "back": np.array([1, 0.6, 0]),
+    }
     R = Rotation.from_rotvec(q[0] * Z)
     direct["bar"] = R.apply(np.array([-1, -0.5, 0]) / np.sqrt(1.25))
     direct["leaning"] = R.apply(np.array([0, 1, 1]) / np.sqrt(2))
-    if isinstance(quantity, UserAngle):
+    if isinstance(quantity, Angle):
         u, w, axis = (direct[name] for name in (quantity.vector_a, quantity.vector_b, quantity.axis))
         gap = measured - np.arctan2(axis @ np.cross(u, w), u @ w)
         assert abs(np.remainder(gap + np.pi, 2 * np.pi) - np.pi) < 1e-14
@@ -397,14 +413,14 @@ def test_both_angles_of_a_cardan_joint_are_recognised_and_cut_joints_have_none()
     points = {"C": (0, 0, 0), "D": (0, 0, 1)}
     bodies = [NaturalBody("ground", ["C"], ["a", "c"]), NaturalBody("shaft", ["C", "D"], ["b", "d"])]
     vectors = {"a": X, "b": Y, "c": (0, 1, 1), "d": (1, 0, 1)}
-    asked = [Perpendicular("a", "b"), UserAngle("c", "b", "a", "first"), UserAngle("a", "d", "b", "second")]
+    asked = [Perpendicular("a", "b"), Angle("c", "b", "a", name="first"), Angle("a", "d", "b", name="second")]
     drawing = model_from_points("shaft", points, bodies, vectors=vectors, constraints=asked)
     assert drawing.coordinates == {"first": "C.angle1", "second": "C.angle2"}
     assert drawing.identified["first"].offset == pytest.approx(-np.pi / 4, abs=1e-15)
     bars = [NaturalBody(f"{a}{b}", [a, b], [f"u{b}"]) for a, b in ("AB", "BC", "CD", "DE")]
     vectors = {f"u{b}": np.subtract(FIVE[b], FIVE[a]) for a, b in ("AB", "BC", "CD", "DE")}
     vectors |= {"x": X, "k": Y}
-    ground, asked = NaturalBody("ground", ["A", "E"], ["x", "k"]), [UserAngle("x", f"u{b}", "k", b) for b in "BE"]
+    ground, asked = NaturalBody("ground", ["A", "E"], ["x", "k"]), [Angle("x", f"u{b}", "k", name=b) for b in "BE"]
     for cut, wanted in (("D", {"B": "A", "E": "E"}), ("A", {"E": "E"}), ("E", {"B": "A"})):
         drawing = model_from_points(
             "five", FIVE, [ground, *bars], vectors=vectors, constraints=asked, planar=Y, cut=[cut]

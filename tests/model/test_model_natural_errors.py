@@ -8,10 +8,10 @@ from drawings import X, Y, Z, two_bodies
 
 import mechgrad as mg
 from mechgrad import errors
+from mechgrad.measures import Distance
 from mechgrad.model.detection import InPlane, OnLine, Perpendicular
 from mechgrad.model.drawing import NaturalBody
 from mechgrad.model.natural import model_from_points
-from mechgrad.model.quantities import UserDistance
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,9 @@ from mechgrad.model.quantities import UserDistance
         ("O ex", "P ex", (InPlane("P", "O", "ex"),), errors.ValueRangeError, ("'P' is 0.5 m off the plane",)),
         ("O ex", "O ex", (Perpendicular("ex", "ex"),), errors.ValueRangeError, ("0 degrees instead of 90",)),
         ("O ex ey", "O", (Perpendicular("ex", "ey"),), errors.ValueRangeError, ("one body owns all of it",)),
-        ("O", "Q", (UserDistance("O", "S", "d"),), errors.UnknownNameError, ("point 'S'", "Known: O, Q")),
-        ("O", "P Q", (UserDistance("P", "Q", "d"),), errors.ValueRangeError, ("measures nothing that could move",)),
-        ("O", "P Q", (UserDistance("O", "Q", "d"),) * 2, errors.DuplicateNameError, ("called 'd'",)),
+        ("O", "Q", (Distance("O", "S", name="d"),), errors.UnknownNameError, ("point 'S'", "Known: O, Q")),
+        ("O", "P Q", (Distance("P", "Q", name="d"),), errors.ValueRangeError, ("measures nothing that could move",)),
+        ("O", "P Q", (Distance("O", "Q", name="d"),) * 2, errors.DuplicateNameError, ("called 'd'",)),
     ],
 )
 def test_relations_that_cannot_be_are_reported(ground, moving, relations, error, texts):

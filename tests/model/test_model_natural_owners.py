@@ -31,7 +31,7 @@ def contact(point: str) -> mg.forces.Force:
     [
         (contact("W"), "'tyre'"),
         (mg.forces.SpringDamper("spring", "O", "W", 1e4, free_length=0.3), "'spring'"),
-        (mg.forces.UserForce("law", (mg.forces.Separation("O", "W"),), lambda t, g, gd: -g), "'law'"),
+        (mg.forces.UserForce("law", (mg.measures.Distance("O", "W"),), lambda t, g, gd: -g), "'law'"),
     ],
 )
 def test_points_of_several_bodies_are_refused(force: mg.forces.Force, field: str) -> None:

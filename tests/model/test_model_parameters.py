@@ -229,7 +229,7 @@ def test_no_values_give_an_equal_model():
 def test_changing_numbers_shares_the_topology_instead_of_rebuilding_it():
     model = dh_model("human", [DHRow(a=0.1) for _ in range(43)])
     other = model.with_values({"dh.7.a": 0.2, "link3.mass": 1.0})
-    assert other._layout is model._layout
+    assert other.layout is model.layout
     assert other.joints[0] is model.joints[0]
     assert other.joints[6] is not model.joints[6]
 

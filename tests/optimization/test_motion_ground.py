@@ -111,12 +111,13 @@ def test_nothing_is_left_for_the_global_coordinates():
 
 def test_the_feet_carry_the_wrench_of_the_ground():
     ground = moving().ground_reactions(STEP, 41, [WIND])
-    total = np.concatenate([ground.force, ground.moment], axis=1)
-    np.testing.assert_allclose(sum(ground.feet.values()), total, atol=1e-12 * WEIGHT)
     xi = np.linspace(0, 1, 41)
-    assert np.all(ground.feet["foot_left"][xi < 0.3 - 1e-9] == 0)
-    assert np.all(ground.feet["foot_right"][xi >= 0.6 - 1e-9] == 0)
-    assert np.all(ground.feet["foot_left"][xi >= 0.3 - 1e-9][:, 2] > 0)
+    for part in ("couple", "force"):
+        feet = {body: getattr(wrench, part) for body, wrench in ground.feet.items()}
+        np.testing.assert_allclose(sum(feet.values()), getattr(ground, part), atol=1e-12 * WEIGHT)
+        assert np.all(feet["foot_left"][xi < 0.3 - 1e-9] == 0)
+        assert np.all(feet["foot_right"][xi >= 0.6 - 1e-9] == 0)
+    assert np.all(ground.feet["foot_left"].force[xi >= 0.3 - 1e-9][:, 2] > 0)
 
 
 def bare_wrench(q, v, a, loads):
@@ -153,10 +154,10 @@ def test_one_foot_is_the_literal_two_step_algorithm():
     np.testing.assert_allclose(motion.torques(25, [WIND], stance), expected, atol=1e-9 * WEIGHT)
     ground = motion.ground_reactions(stance, 25, [WIND])
     np.testing.assert_allclose(ground.zmp, Z, atol=1e-12)
-    np.testing.assert_allclose(ground.moment, M, atol=1e-9 * WEIGHT)
+    np.testing.assert_allclose(ground.couple, M, atol=1e-9 * WEIGHT)
     np.testing.assert_array_equal(ground.t, t)
-    moments = mg.joint_reactions(BIPED, q, v, a, loads=[*loads, foot]).moment
-    np.testing.assert_allclose(motion.reactions(25, [WIND], stance).moment, moments, atol=1e-9 * WEIGHT)
+    moments = mg.joint_reactions(BIPED, q, v, a, loads=[*loads, foot]).couple
+    np.testing.assert_allclose(motion.reactions(25, [WIND], stance).couple, moments, atol=1e-9 * WEIGHT)
     assert np.ptp(Z[:, 0]) > 0.05
     assert np.ptp(couple[:, 2]) > 0.5
 
@@ -172,7 +173,7 @@ def test_two_feet_share_by_distance():
     s = d1 / (d1 + d2)
     assert np.min(d1) > 0.02  # the smoothing of 1 mm at the feet changes s by (0.001 / d)^2 / 2 at most
     ground = motion.ground_reactions(both, 25)
-    seen = ground.feet["foot_left"][:, 2] / F[:, 2]
+    seen = ground.feet["foot_left"].force[:, 2] / F[:, 2]
     np.testing.assert_allclose(seen, s, atol=2e-3 * np.max(s))
     assert np.ptp(s) > 0.1
     forces = F * (1 - seen)[:, None], F * seen[:, None]
@@ -181,8 +182,8 @@ def test_two_feet_share_by_distance():
     for body, place, share, force in zip(ground.feet, (RIGHT, LEFT), (1 - seen, seen), forces, strict=True):
         couple = left_over * share[:, None]
         w = ground.feet[body]
-        np.testing.assert_allclose(w[:, :3], force, atol=1e-9 * WEIGHT)
-        np.testing.assert_allclose(w[:, 3:], np.cross(place, force) + couple, atol=1e-9 * WEIGHT)
+        np.testing.assert_allclose(w.force, force, atol=1e-9 * WEIGHT)
+        np.testing.assert_allclose(w.couple, np.cross(place, force) + couple, atol=1e-9 * WEIGHT)
         loads.append(load_at(body, q, force, np.broadcast_to(place, (25, 3)), couple))
     expected = mg.inverse_dynamics(BIPED, q, v, a, loads=loads)
     np.testing.assert_allclose(motion.torques(25, ground=both), expected, atol=1e-9 * WEIGHT)
@@ -193,7 +194,7 @@ def test_joints_transmit_what_the_ground_pushes():
     motion = moving(5)
     _, q, v, a = motion.motion(11)
     stance = [Stance("foot_right", RIGHT)]
-    force, _ = motion.reactions(11, ground=stance).of("knee_right")
+    force = motion.reactions(11, ground=stance).of("knee_right").force
     acceleration = mg.kinematics.marker_motion(BIPED, ["foot_right.com"], q, v, a).acceleration[:, 0]
     expected = 3.0 * (acceleration + UP) - motion.ground_reactions(stance, 11).force
     np.testing.assert_allclose(force, expected, atol=1e-9 * WEIGHT)

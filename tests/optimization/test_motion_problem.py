@@ -166,9 +166,6 @@ def test_solutions_plot(tmp_path):
 
 def test_bad_problems_are_refused_before_they_are_solved():
     model = two_link()
-    ball = mg.Model("ball", [mg.Body("b", 1.0)], [mg.Spherical("s", "ground", "b")])
-    with pytest.raises(mg.InputError, match="s of model 'ball' have Euler parameters"):
-        MotionProblem(ball, Splines(4), 1.0)
     with pytest.raises(mg.InputError, match="duration is -1"):
         MotionProblem(model, Splines(4), -1.0)
     with pytest.raises(mg.InputError, match="need 0 < lower < upper"):

@@ -100,7 +100,7 @@ def forces_given() -> Case:
     """Every kind of force, all of them pushing."""
     model, (q, v) = mechanisms.forced_tree()
     law = mg.forces.UserForce(
-        "law", [mg.forces.Separation("on cart", "on ball"), mg.forces.Coordinate("hinge")],
+        "law", [mg.measures.Distance("on cart", "on ball"), mg.measures.JointCoordinate("hinge")],
         lambda t, g, gd, k, c: np.array([k * g[0] ** 2 + t * gd[1], c * gd[1] ** 3 + g[0]]),
         numbers={"k": 3.0, "c": 0.4},
     )  # fmt: skip
@@ -163,7 +163,7 @@ def springs() -> mg.Model:
         mg.forces.SphereContact("ground contact", "P ball", 0.1, "floor", "up", 4e3, 0.2, 1.5, 0.3, 0.02),
         mg.forces.UserForce(
             "law",
-            [mg.forces.Coordinate("slide")],
+            [mg.measures.JointCoordinate("slide")],
             lambda t, g, gd, k, c: k * g**3 + c * gd + 0.1 * t,
             numbers={"k": 8.0, "c": 0.5},
         ),

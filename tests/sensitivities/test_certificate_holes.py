@@ -21,11 +21,11 @@ import mechgrad as mg
 from mechgrad.dynamics import equilibrium as equilibria
 from mechgrad.model.functions import Spline
 from mechgrad.sensitivities import cases, objectives, parameters
-from mechgrad.sensitivities.starts.assembled import AssembledStart
-from mechgrad.sensitivities.starts.base import Rates
-from mechgrad.sensitivities.starts.rest import StaticEquations
-from mechgrad.steps.newmark import derivative as implicit
-from mechgrad.steps.runge_kutta import derivative as explicit
+from mechgrad.simulation.starts.assembled import AssembledStart
+from mechgrad.simulation.starts.base import Rates
+from mechgrad.simulation.starts.rest import StaticEquations
+from mechgrad.steps.newmark import record as implicit
+from mechgrad.steps.runge_kutta import record as explicit
 
 TIP = mg.AtEnd(mg.measures.PointPosition("tip"))
 
@@ -121,25 +121,25 @@ def assembly_is_dropped_by_the_complex_step_too(patch):
 
 def projections_lose(*fields: str) -> Callable[[pytest.MonkeyPatch], None]:
     def plant(patch):
-        whole = implicit.ImplicitSteps._blocks
+        whole = implicit.NewmarkSteps._blocks
 
-        def blocks(self, steps):
-            found, stages = whole(self, steps)
+        def blocks(self, *arguments):
+            found, stages = whole(self, *arguments)
             return found._replace(**{name: np.zeros_like(getattr(found, name)) for name in fields}), stages
 
-        patch.setattr(implicit.ImplicitSteps, "_blocks", blocks)
+        patch.setattr(implicit.NewmarkSteps, "_blocks", blocks)
 
     return plant
 
 
 def projections_forget_parameters(patch):
-    whole = implicit.ImplicitSteps._parameter_terms
+    whole = implicit.NewmarkSteps._parameter_terms
 
     def terms(self, given, stages, count):
         found = whole(self, given, stages, count)
         return [*found[:3], 0.0 * found[3], *found[4:]]
 
-    patch.setattr(implicit.ImplicitSteps, "_parameter_terms", terms)
+    patch.setattr(implicit.NewmarkSteps, "_parameter_terms", terms)
 
 
 def knots_are_shifted(patch):

@@ -190,7 +190,7 @@ def test_driven_constraints_and_multipliers(name, order):
 def test_balls_turn_the_variations_of_their_coordinates(name):
     """The slider-crank with a ball in its tree. ALI3-P and index 1 need short steps there."""
     model = slider_crank(cut="slide", spring=True)
-    assert len(model._layout.ball_v) == 1
+    assert len(model.layout.ball_v) == 1
     wrt = ["rod.mass", "B.origin.z", "C.child_origin.x", "S1.stiffness", "rod.inertia.yy",
            "start.position.crank axis", "start.velocity.crank axis"]  # fmt: skip
     start = mg.assemble(model, {"crank axis": 0.4}, {"crank axis": 3.0})

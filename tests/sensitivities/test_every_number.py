@@ -21,12 +21,12 @@ import every_number
 
 import mechgrad as mg
 from mechgrad.errors import AssemblyError
+from mechgrad.measures.base import Measure
 from mechgrad.model.constraints import CONSTRAINT_TYPES
 from mechgrad.model.fields import table
 from mechgrad.model.forces import FORCE_TYPES
 from mechgrad.model.functions import FUNCTION_TYPES
 from mechgrad.model.joints import JOINT_TYPES
-from mechgrad.sensitivities.measures import Measure
 from mechgrad.sensitivities.parameters import Parameters
 
 STEPS = 5

@@ -116,7 +116,7 @@ def test_angle_of_a_turning_vector():
     body = mg.Body("b", 1.0, com=(0.2, 0, 0.4), inertia=(0.1, 0.1, 0.1))
     model = mg.Model("mast", [body], [mg.Revolute("pin", "ground", "b", axis=(0, 1, 0))], vectors=vectors)
     motion = mg.simulate(model, [0.3], duration=0.1, step=0.01, scheme="trapezoidal")
-    angle = mg.gradient(motion, mg.AtEnd(mg.measures.Angle("up", "mast", about="n")), ["b.com.x", "mast.direction.x"])
+    angle = mg.gradient(motion, mg.AtEnd(mg.measures.Angle("up", "mast", axis="n")), ["b.com.x", "mast.direction.x"])
     np.testing.assert_allclose(angle.values, motion.q[-1, 0] + np.arctan(0.1), rtol=1e-12)
     assert angle.certify().passed
     assert np.abs(angle.array).min() > 1e-3
@@ -238,6 +238,6 @@ def test_knots_of_splines_at_once():
 def test_steps_that_control_their_error_are_refused():
     """Also where their number would fit the reported instants; the step sequence is not kept."""
     motion = swing(step=None, samples=11)
-    motion = dataclasses.replace(motion, steps=20, rejected=0)
+    motion = dataclasses.replace(motion, record=dataclasses.replace(motion.record, steps=20, rejected=0))
     with pytest.raises(InputError, match="fixed step"):
         mg.gradient(motion, TIP, WRT)

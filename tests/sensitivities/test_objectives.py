@@ -47,7 +47,7 @@ FUNCTIONS = {
     "built-in absolute": lambda v: abs(v),
     "rows of different size": lambda v: np.stack([1e4 * v, np.abs(v)], -1),
     "where": lambda v: np.where(v > 0.0, v**3, 0.1 * v * v),
-    "smooth": lambda v: mg.measures.smooth_abs(v, 0.1),
+    "smooth": lambda v: mg.objectives.smooth_abs(v, 0.1),
     "clipped": lambda v: np.clip(v, -0.5, 2.5) ** 2,
     "put together": lambda v: put_together(v),
 }

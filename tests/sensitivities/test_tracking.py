@@ -41,7 +41,7 @@ def test_residual_against_samples():
 
 
 def test_samples_inside_functions():
-    data = mg.measures.Samples(TIMES, np.sin(3.0 * TIMES), kind="linear")
+    data = mg.objectives.Samples(TIMES, np.sin(3.0 * TIMES), kind="linear")
     np.testing.assert_allclose(data(TIMES), np.sin(3.0 * TIMES), rtol=1e-15)
     np.testing.assert_allclose(data([0.0125]), np.interp(0.0125, TIMES, np.sin(3.0 * TIMES)), rtol=1e-12)
     far = mg.Integral(lambda q, t: np.abs(q - data(t)), mg.measures.JointCoordinate("elbow"))
@@ -86,4 +86,4 @@ def test_bad_data_are_told():
         with pytest.raises(InputError, match=words):
             wrong()
     with pytest.raises(UnknownNameError, match="cubic"):
-        mg.measures.Samples(t, x, kind="quintic")
+        mg.objectives.Samples(t, x, kind="quintic")

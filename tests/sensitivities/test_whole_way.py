@@ -70,7 +70,7 @@ def test_reactions_feel_tau_and_loads():
 
 def sprung(partials=None, law=None):
     law = law or (lambda t, g, gd, k, c: k * g**3 + c * gd * np.cos(t))
-    force = mg.forces.UserForce("law", [mg.forces.Coordinate("e")], law, partials, {"k": 3.0, "c": 0.4})
+    force = mg.forces.UserForce("law", [mg.measures.JointCoordinate("e")], law, partials, {"k": 3.0, "c": 0.4})
     return arm(forces=[force])
 
 
@@ -120,7 +120,7 @@ def test_given_partials_of_laws_that_take_no_complex_numbers():
 def test_bad_numbers_of_laws_are_refused():
     for numbers, error in (({"t": 1.0}, ValueRangeError), ({"a b": 1.0}, ValueRangeError), ([1.0], ShapeError)):
         with pytest.raises(error, match="force 'law'"):
-            mg.forces.UserForce("law", [mg.forces.Coordinate("e")], lambda t, g, gd: g, numbers=numbers)
+            mg.forces.UserForce("law", [mg.measures.JointCoordinate("e")], lambda t, g, gd: g, numbers=numbers)
     model = sprung(lambda t, g, gd, k, c: (np.zeros((1, 1)), np.zeros((1, 1)), {"k": g**3}))
     motion = mg.simulate(model, [0.3, 0.9], **(HOW | {"scheme": "trapezoidal"}))
     for method in ("direct", "adjoint", "complex"):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import mechgrad as mg
 from mechgrad.gallery import five_bar, five_bar_start
+from mechgrad.steps.matrix_r import independent
 
 
 def _bar(name: str, length: float, mass: float) -> mg.Body:
@@ -63,3 +65,9 @@ def six_bar() -> mg.Model:
     joints += [mg.Revolute(f"H{i}", f"bar{i}", f"bar{i + 1}", along[i - 1], axis=axes[i]) for i in range(1, 5)]
     joints += [mg.Revolute("H5", "ground", "bar5", corners[5], child_origin=along[4], axis=axes[5])]
     return mg.Model("six-bar", bodies, joints, [mg.Point("P", "bar3", along[2])], gravity=(0, -9.81, 0))
+
+
+def begin_with(monkeypatch: pytest.MonkeyPatch, coordinate: int) -> None:
+    """Let Matrix R begin with a coordinate of the tree that is as good as others, in symmetric mechanisms such as
+    `six_bar`, but not for long."""
+    monkeypatch.setattr(independent, "_free_coordinates", lambda system, J, freedom: np.array([coordinate]))

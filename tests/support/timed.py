@@ -88,7 +88,7 @@ def arm(p: Numbers = ARM) -> mg.Model:
         mg.forces.SpringCurve("rope", "anchor", "tip", curve, free_length=FREE),
     ]
     if p["tide"]:
-        measures = [mg.forces.Coordinate("elbow"), mg.forces.Separation("anchor", "tip")]
+        measures = [mg.measures.JointCoordinate("elbow"), mg.measures.Distance("anchor", "tip")]
         forces.append(mg.forces.UserForce("tide", measures, lambda t, g, gd: p["tide"] * np.array(tides(t)) * g))
     return mg.Model("arm", [upper, lower], joints, points, gravity=(0, 0, -GRAVITY), forces=forces)
 

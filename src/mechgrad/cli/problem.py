@@ -25,7 +25,7 @@ v = { measure = "JointVelocity", of = ["slew"] }
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,21 +34,21 @@ from mechgrad.cli.models import find_model
 from mechgrad.errors import InputError, MechgradError, unknown_name
 from mechgrad.io.expressions import Expression, check_measure_name
 from mechgrad.io.tables import read_tables
+from mechgrad.model.quantities import measure_from
 
-__all__ = ["MEASURES", "Problem", "read_problem"]
+__all__ = ["Problem", "read_problem"]
 
-MEASURES: Final[Mapping[str, type[mg.measures.Measure]]] = {
-    name: found
-    for name, found in ((name, getattr(mg.measures, name)) for name in mg.measures.__all__)
-    if isinstance(found, type) and issubclass(found, mg.measures.Measure) and found is not mg.measures.Measure
-}
 _NEEDED: Final = ("model", "duration", "wrt", "objectives")
 _NUMBERS: Final = ("step", "t0")
 _WORDS: Final = ("formulation", "scheme", "method")
 _KEYS: Final = (*_NEEDED, *_NUMBERS, "samples", *_WORDS, "start")
 _START: Final = ("at", "rates", "guess", "q", "v")
 _TERM: Final = ("kind", "measure", "of", "measures", "function", "t")
-_KINDS: Final[Mapping[str, type[mg.measures.Objective]]] = {"integral": mg.Integral, "end": mg.AtEnd, "time": mg.AtTime}
+_KINDS: Final[Mapping[str, type[mg.objectives.Objective]]] = {
+    "integral": mg.Integral,
+    "end": mg.AtEnd,
+    "time": mg.AtTime,
+}
 _Functions = Mapping[str, Callable[..., Any]]
 
 
@@ -65,7 +65,7 @@ class Problem:
     duration: float
     start: Mapping[str, Any]
     options: Mapping[str, Any]
-    objectives: Mapping[str, mg.measures.Objective]
+    objectives: Mapping[str, mg.objectives.Objective]
     wrt: list[str]
     method: str
 
@@ -142,7 +142,7 @@ def _start(given: Any) -> dict[str, Any]:
     return found
 
 
-def _objective(where: str, term: Any, functions: _Functions) -> mg.measures.Objective:
+def _objective(where: str, term: Any, functions: _Functions) -> mg.objectives.Objective:
     term = _table(term, where)
     _known(term, _TERM, where)
     kind = term.get("kind", "integral")
@@ -174,20 +174,8 @@ def _only(term: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _measure(where: str, entry: Any) -> mg.measures.Measure:
-    entry = _table(entry, where)
-    _known(entry, ("measure", "of"), where)
-    name = entry.get("measure")
-    if not isinstance(name, str) or name not in MEASURES:
-        raise unknown_name("measure", _short(name), MEASURES, where)
-    given = _words(entry.get("of", []), f"{where}: of")
-    wanted = [f for f in fields(MEASURES[name]) if f.init]
-    least = sum(f.default is MISSING for f in wanted)
-    if not least <= len(given) <= len(wanted):
-        raise InputError(
-            f"{where}: {name} of {len(given)} names; it takes {', '.join(f.name for f in wanted) or 'none'}"
-            + (f", of which {least} are needed." if least < len(wanted) else ".")
-        )
-    return MEASURES[name](*given)
+    measure: mg.measures.Measure = measure_from(_table(entry, where), where)
+    return measure
 
 
 # what values are

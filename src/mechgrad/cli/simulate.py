@@ -95,7 +95,7 @@ def _start(name: str, model: mg.Model, at: Mapping[str, float], rates: Mapping[s
     usual: mg.State | None = None
     if name in GALLERY:
         begun = GALLERY[name].start(model)
-        usual = begun if isinstance(begun, mg.State) else mg.state(model, *begun)
+        usual = mg.state(model, *begun) if isinstance(begun, tuple) else begun
     if usual is not None and not at and not rates:
         return usual
     return mg.assemble(model, at or None, rates or None, guess=None if usual is None else usual.q)

@@ -45,8 +45,7 @@ class ALI3P(Formulation):
     tangent : "exact" or "approximate"
         Newton matrix with all derivatives, or with those of force laws alone.
     reuse : bool or None
-        Keep factors of the Newton matrix while they serve; None: never, since projections need new ones anyhow (40
-        parallelograms: 0.60 ms per step with, 0.55 without).
+        Keep factors of the Newton matrix while they serve; None: never, since projections need new ones anyhow.
 
     Smooth in all parameters. Order 2 with every scheme of the Newmark family.
 
@@ -55,6 +54,8 @@ class ALI3P(Formulation):
     """
 
     name: ClassVar[str] = "ALI3-P"
+    key: ClassVar[str] = "ali3p"
+    adjoint_equations: ClassVar[str] = "ALI3-P"
     penalty: float = 1e9
     scaling: float = 1.0
     projection: str | None = "augmented"

@@ -118,6 +118,16 @@ class Equilibrium:
     tau: Array
     loads: tuple[Load, ...]
 
+    @property
+    def way(self) -> str:
+        """How it was found: "at rest"."""
+        return "at rest"
+
+    @property
+    def bound_to_time(self) -> bool:
+        """Whether forces at its time decided it: they did."""
+        return True
+
     def __repr__(self) -> str:
         stable = {True: "stable", False: "unstable", None: "stability undecided by stiffness"}[self.stable]
         return (

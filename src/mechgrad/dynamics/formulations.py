@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from mechgrad import dynamics
 from mechgrad.dynamics.kernels.solver import Settings
-from mechgrad.errors import InputError
+from mechgrad.errors import InputError, unknown_name
 
 PROJECTED = 1e-10  # share of defects that projections leave, which are of second order in the step
 EXACT_BELOW = 24  # unknowns: smaller Newton matrices are made anew for every step, larger ones kept while they serve
@@ -25,19 +29,36 @@ class Explicit(NamedTuple):
     after: int  # 0 nothing, 1 projection, 2 dependent coordinates are solved for
 
 
+KNOWN: dict[str, type[Formulation]] = {}
+"""Formulations by the names that `simulate` takes; a new one is there as soon as its file is read."""
+
+
 @dataclass(frozen=True)
 class Formulation:
     """A way to write the equations of motion; instances hold its numbers.
 
+    key : the name that `simulate` takes for it with its usual numbers
     for_trees, for_loops : which mechanisms it serves
+    fixed_point : whether implicit steps iterate accelerations to a fixed point
+    recursive : whether accelerations come from recursive elimination
+    independent_coordinates : whether steps act on independent coordinates, which are chosen along the way
     compliant : whether constraints yield, so that no configuration is singular
+    adjoint_equations : which continuous adjoint belongs to it (`sensitivities.continuous`)
     """
 
     name: ClassVar[str]
+    key: ClassVar[str] = ""
     for_trees: ClassVar[bool] = True
     for_loops: ClassVar[bool] = True
     fixed_point: ClassVar[bool] = False
+    recursive: ClassVar[bool] = False
+    independent_coordinates: ClassVar[bool] = False
     compliant: ClassVar[bool] = False
+    adjoint_equations: ClassVar[str] = "first order"
+
+    def __init_subclass__(cls) -> None:
+        if cls.key:
+            KNOWN[cls.key] = cls
 
     def __str__(self) -> str:
         """The call that makes it, without what is left as it is: ALI3P(), MatrixR(independent=('A',))."""
@@ -47,6 +68,10 @@ class Formulation:
     def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings | None:
         """Numbers of an implicit step for a scheme (beta, gamma, alpha_m, alpha_f), or None if there is none."""
         raise TypeError(f"{type(self).__name__} states no implicit step")  # pragma: no cover - every formulation does
+
+    def named_coordinates(self) -> tuple[str, ...] | None:
+        """Independent coordinates that a user named; None where the choice is left to the march."""
+        return None
 
     def explicit(self) -> Explicit | None:
         """How explicit methods integrate it, or None if they cannot."""
@@ -86,3 +111,37 @@ def newton_numbers(tangent: str, reuse: bool | None, size: int) -> dict[str, boo
     if tangent not in ("exact", "approximate"):
         raise InputError(f"tangent is {tangent!r}; choose 'exact' or 'approximate'.")
     return {"exact": tangent == "exact", "reuse": size > EXACT_BELOW if reuse is None else reuse}
+
+
+def as_formulation(given: str | Formulation) -> Formulation:
+    """A formulation from its name, however it is written ("ALI3-P", "matrix_r"), or from itself.
+
+    >>> as_formulation("matrix_r").name
+    'Matrix R'
+    """
+    if isinstance(given, Formulation):
+        return given
+    if not isinstance(given, str):
+        raise InputError(f"formulation is {given!r}; give one of {', '.join(known_formulations())}, or an instance.")
+    known = {_plain(key): cls for key, cls in known_formulations().items()}
+    if _plain(given) not in known:
+        raise unknown_name("formulation", given, KNOWN)
+    return known[_plain(given)]()
+
+
+@cache
+def _read_all() -> None:
+    """Read the files of this folder, each of which may state formulations."""
+    for module in pkgutil.iter_modules(dynamics.__path__):
+        importlib.import_module(f"{dynamics.__name__}.{module.name}")
+
+
+def known_formulations() -> dict[str, type[Formulation]]:
+    """All formulations by the names that `simulate` takes."""
+    _read_all()
+    return KNOWN
+
+
+def _plain(name: str) -> str:
+    """A name without what is written in several ways."""
+    return "".join(c for c in name.lower() if c.isalnum())

@@ -40,6 +40,8 @@ class Index1(Formulation):
     """
 
     name: ClassVar[str] = "index-1"
+    key: ClassVar[str] = "index1"
+    adjoint_equations: ClassVar[str] = "index 1"
     projection: bool = True
     tolerance: float = 1e-10
     max_iterations: int = 50

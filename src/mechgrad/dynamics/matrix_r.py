@@ -42,6 +42,9 @@ class MatrixR(Formulation):
     """
 
     name: ClassVar[str] = "Matrix R"
+    key: ClassVar[str] = "matrix-r"
+    independent_coordinates: ClassVar[bool] = True
+    adjoint_equations: ClassVar[str] = "Matrix R"
     for_trees: ClassVar[bool] = False
     independent: Sequence[str] | None = None
     tolerance: float = 1e-10
@@ -54,6 +57,9 @@ class MatrixR(Formulation):
         newton_numbers(self.tangent, self.reuse, 0)
         if self.independent is not None:
             object.__setattr__(self, "independent", tuple(self.independent))
+
+    def named_coordinates(self) -> tuple[str, ...] | None:
+        return None if self.independent is None else tuple(self.independent)
 
     def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings:
         return implicit_settings(

@@ -29,6 +29,7 @@ class SemiRecursive(Formulation):
     """
 
     name: ClassVar[str] = "semi-recursive"
+    key: ClassVar[str] = "semi-recursive"
     for_loops: ClassVar[bool] = False
     tolerance: float = 1e-10
     max_iterations: int = 50
@@ -66,6 +67,8 @@ class FullyRecursive(Formulation):
     """
 
     name: ClassVar[str] = "fully recursive"
+    key: ClassVar[str] = "fully-recursive"
+    recursive: ClassVar[bool] = True
     for_loops: ClassVar[bool] = False
     fixed_point: ClassVar[bool] = True
     tolerance: float = 1e-13

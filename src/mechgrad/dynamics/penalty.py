@@ -34,6 +34,7 @@ class Penalty(Formulation):
     """
 
     name: ClassVar[str] = "penalty"
+    key: ClassVar[str] = "penalty"
     compliant: ClassVar[bool] = True
     penalty: float = 1e9
     frequency: float = 10.0

@@ -188,7 +188,7 @@ def coordinate_slopes(model: Model, T: Mechanism, states: States) -> tuple[Float
     """Rates and second rates of all rows by q (nt, rows, n_v), along `model.integrate`; T is complex."""
     nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
     rate_q, second_q = np.empty((nt, rows, n)), np.empty((nt, rows, n))
-    plain = dict(zip(model._layout.plain_v.tolist(), model._layout.plain_q.tolist(), strict=True))
+    plain = dict(zip(model.layout.plain_v.tolist(), model.layout.plain_q.tolist(), strict=True))
     here = states.complex()
     for j in range(n):
         if j in plain:
@@ -202,7 +202,7 @@ def coordinate_slopes(model: Model, T: Mechanism, states: States) -> tuple[Float
 
 def velocity_slopes(model: Model, T: Mechanism, states: States, rate_q: FloatArray, holonomic: bool) -> FloatArray:
     """Second rates of all rows by v (nt, rows, n_v); twice the rates by q where all coordinates are plain."""
-    if holonomic and len(model._layout.plain_v) == model.n_v:
+    if holonomic and len(model.layout.plain_v) == model.n_v:
         return 2.0 * rate_q
     nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
     second_v = np.empty((nt, rows, n))

@@ -205,4 +205,4 @@ class _States:
 
 def _stepped(model: Model, path: str) -> Model:
     """The model with an imaginary step along a parameter."""
-    return model._moved({path: model.value(path) + 1j * STEP})
+    return model.stepped({path: model.value(path) + 1j * STEP})

@@ -23,7 +23,9 @@ from mechgrad.errors import InputError, unknown_name
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.state import State
 from mechgrad.model import Body, Floating, Model, Motor, Point, Revolute, Rolling, SphereContact, Spline, Tyre, Vector
+from mechgrad.model.constraints import Constraint
 from mechgrad.model.forces import Force
+from mechgrad.model.joints import Joint
 from mechgrad.typing import ArrayLike
 
 CONTACTS = ("tyres", "rolling")
@@ -31,6 +33,7 @@ WHEELBASE, TRAIL, TILT = 1.02, 0.08, np.pi / 10
 REAR, FRONT = 0.30, 0.35  # radii [m]
 GRAVITY = 9.81
 REAR_LOAD, FRONT_LOAD = 612.84, 309.30  # [N] on the road when upright and at rest
+WHEELS = (("rear", REAR, REAR_LOAD), ("front", FRONT, FRONT_LOAD))
 CROWN, BUMPER = (0.3, 0.0, 3.0), 1.0  # centre and radius [m] of the sphere that ends a fall
 
 
@@ -74,21 +77,8 @@ def bicycle(
         raise unknown_name("contact", contact, CONTACTS)
     if knots < 2 or not duration > 0:
         raise InputError(f"knots is {knots}, duration {duration} s; a spline needs 2 knots and a positive duration.")
-    steering_at = _on_axis(FRONT)
-    fork_inertia = _inertia(0.05892, 0.06, 0.00708, 0.00756)
-    bodies = [
-        Body("frame", 85.0, com=(0.3, 0, 0.9), inertia=_inertia(9.2, 11.0, 2.8, -2.4)),
-        Body("fork", 4.0, com=(0.9 - steering_at, 0, 0.7 - FRONT), inertia=fork_inertia),
-        Body("rear", 2.0, inertia=(0.0603, 0.12, 0.0603)),
-        Body("front", 3.0, inertia=(0.1405, 0.28, 0.1405)),
-    ]
+    bodies, joints = _parts()
     y = (0.0, 1.0, 0.0)
-    joints = [
-        Floating("root", "ground", "frame"),
-        Revolute("steering", "frame", "fork", (steering_at, 0, FRONT), axis=(-np.sin(TILT), 0, np.cos(TILT))),
-        Revolute("rear axle", "frame", "rear", (0, 0, REAR), axis=y),
-        Revolute("front axle", "fork", "front", (WHEELBASE - steering_at, 0, 0), axis=y),
-    ]
     points = [Point("rear hub", "rear"), Point("front hub", "front"), Point("crown", "frame", CROWN)]
     vectors = [
         Vector("up", "ground", (0, 0, 1)),
@@ -98,36 +88,60 @@ def bicycle(
         Vector("front axis", "front", y),
     ]
     times = np.linspace(0.0, duration, knots)
-    forces: list[Force] = [
+    motors: list[Force] = [
         Motor(name, hinge, Spline(times, _values(name, values, knots)))
         for name, hinge, values in (("drive", "rear axle", drive), ("steer", "steering", steer))
     ]
-    wheels = (("rear", REAR, REAR_LOAD), ("front", FRONT, FRONT_LOAD))
-    rolling = []
-    if contact == "rolling":
-        rolling = [
-            Rolling(
-                f"{name} wheel", f"{name} hub", radius, "up", kind="wheel", axis=f"{name} axis", contact=True,
-                plane_point="ground.origin",
-            )
-            for name, radius, _ in wheels
-        ]  # fmt: skip
-    else:
-        # the tyre's damping grows with its depth: this is the wanted one at the depth of rest
-        forces += [
-            Tyre(
-                f"{name} tyre", f"{name} hub", f"{name} axis", radius, "ground.origin", "up", stiffness=stiffness,
-                damping=damping / load, critical_slip=0.15, critical_angle=0.15,
-            )
-            for name, radius, load in wheels
-        ]  # fmt: skip
-        forces.append(
-            SphereContact("fall", "crown", BUMPER, "ground.origin", "up", stiffness=6e4, damping=0.2, exponent=1.0)
-        )
+    rolls = contact == "rolling"
     return Model(
-        f"bicycle ({contact})", bodies, joints, points, vectors, gravity=(0, 0, -GRAVITY), constraints=rolling,
-        forces=forces,
+        f"bicycle ({contact})", bodies, joints, points, vectors, gravity=(0, 0, -GRAVITY),
+        constraints=_rolling() if rolls else [], forces=motors if rolls else [*motors, *_tyres(stiffness, damping)],
     )  # fmt: skip
+
+
+def _parts() -> tuple[list[Body], list[Joint]]:
+    """Bodies and joints."""
+    steering_at = _on_axis(FRONT)
+    fork_inertia = _inertia(0.05892, 0.06, 0.00708, 0.00756)
+    bodies = [
+        Body("frame", 85.0, com=(0.3, 0, 0.9), inertia=_inertia(9.2, 11.0, 2.8, -2.4)),
+        Body("fork", 4.0, com=(0.9 - steering_at, 0, 0.7 - FRONT), inertia=fork_inertia),
+        Body("rear", 2.0, inertia=(0.0603, 0.12, 0.0603)),
+        Body("front", 3.0, inertia=(0.1405, 0.28, 0.1405)),
+    ]
+    y = (0.0, 1.0, 0.0)
+    joints: list[Joint] = [
+        Floating("root", "ground", "frame"),
+        Revolute("steering", "frame", "fork", (steering_at, 0, FRONT), axis=(-np.sin(TILT), 0, np.cos(TILT))),
+        Revolute("rear axle", "frame", "rear", (0, 0, REAR), axis=y),
+        Revolute("front axle", "fork", "front", (WHEELBASE - steering_at, 0, 0), axis=y),
+    ]
+    return bodies, joints
+
+
+def _rolling() -> list[Constraint]:
+    """Wheels that keep to the road and do not slip."""
+    return [
+        Rolling(
+            f"{name} wheel", f"{name} hub", radius, "up", kind="wheel", axis=f"{name} axis", contact=True,
+            plane_point="ground.origin",
+        )
+        for name, radius, _ in WHEELS
+    ]  # fmt: skip
+
+
+def _tyres(stiffness: float, damping: float) -> list[Force]:
+    """Tyres, and the sphere that ends a fall; a tyre's damping grows with its depth: this is that at the depth of
+    rest."""
+    tyres: list[Force] = [
+        Tyre(
+            f"{name} tyre", f"{name} hub", f"{name} axis", radius, "ground.origin", "up", stiffness=stiffness,
+            damping=damping / load, critical_slip=0.15, critical_angle=0.15,
+        )
+        for name, radius, load in WHEELS
+    ]  # fmt: skip
+    fall = SphereContact("fall", "crown", BUMPER, "ground.origin", "up", stiffness=6e4, damping=0.2, exponent=1.0)
+    return [*tyres, fall]
 
 
 def bicycle_start(model: Model, speed: float = 4.6, lean: float = 0.0) -> State:

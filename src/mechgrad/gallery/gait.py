@@ -26,7 +26,7 @@ from mechgrad.kinematics.markers import marker_motion
 from mechgrad.model import Model
 from mechgrad.optimization.motion import (
     Contact,
-    Distance,
+    DistanceLimits,
     GroundFriction,
     JerkSquares,
     JointLimits,
@@ -205,6 +205,7 @@ def gait(
         Stance("foot_right", ((HEEL + BALL) / 2, right, 0), TOE_OFF, HEEL_OFF),
         Stance("toes_right", ((BALL + TOE) / 2, right, 0), HEEL_OFF, 1.0),
     )
+    supports = _supports(length, left, right)
     problem = MotionProblem(model, Splines(segments), length / speed)
     problem.minimize(TorqueSquares(EFFORT, torque, list(actuated), per_segment=per_segment, ground=ground))
     problem.minimize(JerkSquares(SMOOTHNESS))
@@ -215,14 +216,20 @@ def gait(
     # 3 ground contact
     problem.subject_to(*_contacts(length, left, right, knot), *_above(knot))
     # 4 balance
-    supports = _supports(length, left, right)
     for during, polygon in supports:
         problem.subject_to(ZeroMomentPoint(polygon, ground, MARGIN, per_segment=per_segment, during=during))
     problem.subject_to(GroundFriction(ground, 0.8, 0.1, per_segment=per_segment))
+    _swing(problem, length)
+    return Gait(problem, ground, actuated, torque, length, (left, right), supports)
+
+
+def _swing(problem: MotionProblem, length: float) -> None:
+    """What arms and legs do between their contacts, and symmetry."""
+    model = problem.model
     # 5 arms and legs, 6 the wrists keep away from the hips
     for one, other in (("left", "right"), ("right", "left")):
         arm, leg = (f"shoulder_{one}", f"wrist_{one}"), (f"hip_{other}", f"ankle_{other}")
-        problem.subject_to(SwingTogether(arm, leg, (1, 0, 0)), Distance(f"wrist_{one}", f"hip_{one}", 0.12))
+        problem.subject_to(SwingTogether(arm, leg, (1, 0, 0)), DistanceLimits(f"wrist_{one}", f"hip_{one}", 0.12))
     # 7 symmetry
     partner, sign = walker_mirror(model)
     offset = np.zeros(model.n_v)
@@ -231,7 +238,6 @@ def gait(
     # 8 clearance of the swinging foot; 9, the places of the feet, is in the contacts
     knee = np.deg2rad((55.0, 65.0))
     problem.subject_to(JointLimits(knee[0], knee[1], ["knee_flexion_left"], during=(MID_SWING, MID_SWING)))
-    return Gait(problem, ground, actuated, torque, length, (left, right), supports)
 
 
 def _contacts(length: float, left: float, right: float, knot: float) -> list[Contact]:

@@ -57,9 +57,11 @@ def semi_recursive_terms(
     *,
     reference: Reference = "com",
 ) -> SemiRecursiveTerms:
-    """Mass matrix and M a + h of a tree, accumulated about chosen reference points.
+    """Mass matrix and M a + h of the bodies of any mechanism, accumulated about chosen reference points.
 
         M = sum_i R_i^T M_i R_i,      M a + h = sum_i R_i^T (M_i V_i' - Q_i)         V_i = R_i v
+
+    Bodies and tree coordinates alone: force elements and constraints are no part of it (`motion_terms` has all).
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ a_x = -M^-1 r_x  and  a_tau = M^-1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
 
@@ -22,7 +22,7 @@ import numpy as np
 from mechgrad.errors import InputError, SingularMassMatrixError
 from mechgrad.inverse.kernels import articulated as _articulated
 from mechgrad.inverse.kernels import mass as _mass
-from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex, loads_of
+from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex, loads_of
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
@@ -85,35 +85,16 @@ def mass_matrix(model: Model, q: ArrayLike, *, out: Packed | None = None, thread
 
 
 def forward_dynamics(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike | None = None,
-    tau: ArrayLike | None = None,
-    *,
-    loads: Sequence[Load] | None = None,
-    method: Method = "auto",
-    out: Array | None = None,
-    threads: int = 1,
-) -> Array:
-    """Accelerations of a tree under given generalized forces, gravity and external loads;
-    `mechanics.accelerations` takes every mechanism.
+    model: Model, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *,
+    loads: Sequence[Load] | None = None, method: Method = "auto", out: Array | None = None, threads: int = 1,
+) -> Array:  # fmt: skip
+    """Accelerations of a tree under given generalized forces, gravity and external loads; `mechanics.accelerations`
+    takes every mechanism, and says what the arguments are.
 
         a = M(q)^-1 (tau + sum J^T load - h(q, v))
 
-    Parameters
-    ----------
-    q : (n_q,) or (nt, n_q)
-    v, tau : (n_v,) or (nt, n_v), optional
-        Velocities and generalized forces; zeros if left out.
-    loads, out, threads
-        As in `inverse_dynamics`.
-    method : "auto", "factor" or "recursive"
-        Factors of the mass matrix, or elimination body by body, whose time grows with n_v and not faster. Both give
-        the same numbers to rounding; "auto" is elimination.
-
-    Returns
-    -------
-    a : (n_v,) or (nt, n_v)
+    method : "factor" takes factors of the mass matrix, "recursive" eliminates body by body, whose time grows with n_v
+    and not faster. Both give the same numbers to rounding; "auto" is elimination.
 
     Raises
     ------
@@ -143,28 +124,34 @@ def forward_dynamics(
     # times or more), for the human 1.3 times, and for a single state of any tree. In batches of trees with shorter
     # branches factors win by 5 to 15 % with 8 lanes and lose by 20 to 50 % with 4. Not worth an exception; one
     # way for all also keeps batches equal to single states.
-    recursive = method != "factor"
-    if not recursive:
-        require_memory(
-            8.0 * (tree.n_v + tree.structure.n_pairs),
-            f"the factors of a mass matrix of {tree.n_v} velocities",
-            'method="recursive" needs none.',
-        )
-    kernel, atoms_f = batch.pick(RECURSIVE if recursive else ACCELERATIONS), batch.atoms_f
+    way = _by_factors if method == "factor" else _by_elimination
+    batch.sweep(way(model, batch, table, a), threads)
+    return a[0] if batch.single else a
+
+
+def _by_elimination(model: Model, batch: Batch, table: LoadTable, a: Array) -> Callable[[slice], int]:
+    """What takes a block of samples and writes its accelerations, body by body."""
+    tree, kernel, atoms_f = batch.tree, batch.pick(RECURSIVE), batch.atoms_f
 
     def eliminate(part: slice) -> int:
         row, column, ratio = kernel(
             tree.atoms_i, atoms_f, *batch.rows(part), table.indices, table.rows(part), a[part]
         )  # fmt: skip
         if column:
-            raise _vanishing_pivot(
-                model,
-                column - 1,
-                f"{ratio:.1e} of the inertia beyond it about the origin",
-                part.start + row,
-                batch.single,
-            )
+            what = f"{ratio:.1e} of the inertia beyond it about the origin"
+            raise _vanishing_pivot(model, column - 1, what, part.start + row, batch.single)
         return int(row)
+
+    return eliminate
+
+
+def _by_factors(model: Model, batch: Batch, table: LoadTable, a: Array) -> Callable[[slice], int]:
+    """What takes a block of samples and writes its accelerations, by factors of the mass matrix."""
+    tree, kernel, atoms_f = batch.tree, batch.pick(ACCELERATIONS), batch.atoms_f
+    require_memory(
+        8.0 * (tree.n_v + tree.structure.n_pairs), f"the factors of a mass matrix of {tree.n_v} velocities",
+        'method="recursive" needs none.',
+    )  # fmt: skip
 
     def factor(part: slice) -> int:
         row, singular = kernel(
@@ -175,8 +162,7 @@ def forward_dynamics(
             raise singular_mass_matrix(model, batch.arrays[0], part.start + row, batch.single)
         return int(row)
 
-    batch.sweep(eliminate if recursive else factor, threads)
-    return a[0] if batch.single else a
+    return factor
 
 
 @final

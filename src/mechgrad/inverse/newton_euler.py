@@ -31,7 +31,7 @@ from mechgrad.kinematics.open_trees import require_tree
 from mechgrad.model.joints import FIXED, PRISMATIC
 from mechgrad.model.pattern import Pattern
 from mechgrad.model.tree import Tree, six
-from mechgrad.typing import Array, ArrayLike
+from mechgrad.typing import Array, ArrayLike, Wrench
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -44,11 +44,11 @@ DERIVATIVES = Kernels(_partials.derivatives_one, _partials.derivatives_lanes, _p
 @final
 @dataclass(frozen=True, eq=False)
 class LinkReactions:
-    """Internal forces and moments of all joints, and how they change with the motion.
+    """Couples and forces in all joints, and how they change with the motion.
 
     A joint is its last link, that of the child body, held by the link before it: the parent body, or the last but one
-    where a joint has several links. Force and moment are what that link exerts on the child body, drive included, in
-    the axes of the child body; the moment is taken about `point`, the origin of the holding link.
+    where a joint has several links. Couple and force are what that link exerts on the child body, drive included, in
+    the axes of the child body; the couple is the moment about `point`, the origin of the holding link.
 
     Shapes are (nt, joints, 3) for vectors and (nt, joints, 3, n_v) for derivatives, without nt for a single state.
 
@@ -56,32 +56,32 @@ class LinkReactions:
     ----------
     names : tuple of str
         The joints, in the order of the second axis.
-    force, moment : arrays
-        [N], [N m].
+    couple, force : arrays
+        [N m], [N].
     point : array
-        Where the moment is taken, from the child body's origin in its axes [m]. About another point r the moment is
-        `moment + cross(point - r, force)`.
-    force_q, force_v, force_a, moment_q, moment_v, moment_a : arrays or None
+        About which the couple is taken, from the child body's origin in its axes [m]. About another point r it is
+        `couple + cross(point - r, force)`.
+    couple_q, couple_v, couple_a, force_q, force_v, force_a : arrays or None
         Partials by q, v, a; None unless asked for. Columns of joints that share no path to the ground are exact zeros.
     """
 
     names: tuple[str, ...]
+    couple: Array
     force: Array
-    moment: Array
     point: Array
+    couple_q: Array | None = None
+    couple_v: Array | None = None
+    couple_a: Array | None = None
     force_q: Array | None = None
     force_v: Array | None = None
     force_a: Array | None = None
-    moment_q: Array | None = None
-    moment_v: Array | None = None
-    moment_a: Array | None = None
 
-    def of(self, joint: str) -> tuple[Array, Array]:
-        """Force and moment of one joint."""
+    def of(self, joint: str) -> Wrench:
+        """Couple and force of one joint: `.couple` and `.force`, (3,) or (nt, 3) each."""
         if joint not in self.names:
             raise unknown_name("joint", joint, self.names)
         k = self.names.index(joint)
-        return self.force[..., k, :], self.moment[..., k, :]
+        return Wrench(self.couple[..., k, :], self.force[..., k, :])
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +267,7 @@ def newton_euler_reactions(
     loads: Sequence[Load] | None = None,
     derivatives: bool = False,
 ) -> LinkReactions:
-    """Internal force and moment of every joint, as the holding link exerts them on the child body.
+    """Couple and force in every joint, as the holding link exerts them on the child body.
 
     Parameters
     ----------
@@ -287,18 +287,18 @@ def newton_euler_reactions(
     >>> from mechgrad import Body, Model, Revolute
     >>> pendulum = Model("pendulum", [Body("bob", 2, (1, 0, 0))], [Revolute("pin", "ground", "bob", axis=(0, 1, 0))])
     >>> carried = newton_euler_reactions(pendulum, [0.0])
-    >>> carried.force, carried.moment
-    (array([[ 0.  ,  0.  , 19.62]]), array([[  0.  , -19.62,   0.  ]]))
+    >>> carried.couple, carried.force
+    (array([[  0.  , -19.62,   0.  ]]), array([[ 0.  ,  0.  , 19.62]]))
     """
     require_tree(model)
     call = _Call(model, q, v, a, loads)
     batch, n_joints = call.batch, len(model.tree_joints)
     wrenches, packed = call.derivatives(n_joints)[4:] if derivatives else (call.torques(n_joints)[1], None)
     wrenches = wrenches.reshape(batch.nt, n_joints, WRENCH)
-    values = [wrenches[..., FORCE : FORCE + 3].copy(), wrenches[..., MOMENT : MOMENT + 3].copy(), _points(call)]
+    values = [wrenches[..., MOMENT : MOMENT + 3].copy(), wrenches[..., FORCE : FORCE + 3].copy(), _points(call)]
     if packed is not None:
         packed = packed.reshape(batch.nt, len(call.tables.entries), _partials.WRENCHES)
-        for part in (FORCE, MOMENT):
+        for part in (MOMENT, FORCE):
             for by in (_partials.BY_Q, _partials.BY_V, _partials.BY_A):
                 dense: Array = np.zeros((batch.nt, n_joints * 3 * call.n_v), batch.dtype)
                 dense[:, call.tables.entries] = packed[..., by + part : by + part + 3]

@@ -1,9 +1,9 @@
 """Wrenches as generalized forces: six frozen coordinates where a wrench passes.
 
-Three slides and three hinges through one point, held at q = v = a = 0, move nothing; their generalized forces are the
-force and the moment that pass through them:
+Three hinges and three slides through one point, held at q = v = a = 0, move nothing; their generalized forces are the
+couple and the force that pass through them:
 
-    M a + h = tau + sum J^T load,      tau[probe] = (f_x, f_y, f_z, m_x, m_y, m_z)
+    M a + h = tau + sum J^T load,      tau[probe] = (m_x, m_y, m_z, f_x, f_y, f_z)
 
 Inverse dynamics of the *probed* model thus gives the wrench next to the drives, `inverse_dynamics_derivatives` its
 derivatives by q, v, a and parameters, and `inverse_dynamics_hessian` the second ones.
@@ -35,8 +35,8 @@ from mechgrad.model.model import Model
 from mechgrad.typing import Array, ArrayField, ArrayLike, IntArray, Number
 
 GROUND = "ground"
-LABELS = ("fx", "fy", "fz", "mx", "my", "mz")
-KINDS = (PRISMATIC,) * 3 + (REVOLUTE,) * 3
+LABELS = ("mx", "my", "mz", "fx", "fy", "fz")
+KINDS = (REVOLUTE,) * 3 + (PRISMATIC,) * 3
 
 # Atoms act along their own z: frames with z along x, y, z, and the turns from each to the next. All are permutations,
 # so that a probe adds no rounding; the last frame is the unit matrix.
@@ -45,7 +45,7 @@ _TURNS = [_FRAMES[k - 1].T @ _FRAMES[k] for k in range(3)]
 
 
 def _probe_atoms(E: Array) -> tuple[Atom, ...]:
-    """Slides and hinges along the axes E (columns), at the origin of the frame before; behind them the axes are E."""
+    """Hinges and slides along the axes E (columns), at the origin of the frame before; behind them the axes are E."""
     frames = (E @ _FRAMES[0], *_TURNS[1:], *_TURNS)
     return tuple(Atom(kind, frame, np.zeros(3)) for kind, frame in zip(KINDS, frames, strict=True))
 
@@ -152,7 +152,7 @@ class Probed:
     q_columns : (n_q,) int
         The same for coordinates.
     probes : dict
-        "ground" or a joint's name -> six columns: force x, y, z, moment x, y, z.
+        "ground" or a joint's name -> six columns: couple x, y, z, force x, y, z.
     """
 
     model: Model
@@ -197,7 +197,7 @@ def probed(model: Model, joints: Sequence[str] = (), ground: bool = False) -> Pr
         For each, what the parent exerts on the child, as `joint_reactions(..., axes="child")` reports it: about the
         joint's point on the child, in the child's axes. All joint kinds.
     ground : bool
-        What the ground exerts on the whole model: force, and moment about the world's origin, in world axes
+        What the ground exerts on the whole model: couple (moment about the world's origin) and force, in world axes
 
             W = sum over bodies of inertia and weight - loads
 
@@ -213,15 +213,15 @@ def probed(model: Model, joints: Sequence[str] = (), ground: bool = False) -> Pr
     >>> tau[P.columns]
     array([19.62])
     >>> tau[P.probes["ground"]].round(9) + 0.0
-    array([ 0.  ,  0.  , 19.62,  0.  , 19.62,  0.  ])
+    array([ 0.  , 19.62,  0.  ,  0.  ,  0.  , 19.62])
     >>> P.model.v_names[P.probes["pin"][0]]
-    'pin.probe.fx'
+    'pin.probe.mx'
     """
     chosen = _checked(model, joints, ground)
     bodies, parts = list(model.bodies), list[Joint]()
     root = GROUND
     if ground:
-        taken = {item.name for group in model._groups.values() for item in group}
+        taken = {item.name for group in model.groups.values() for item in group}
         name, root = _free("ground.probe", taken), _free("ground.probe.body", taken)
         bodies.append(_Nothing(root))
         parts.append(_GroundProbe(name, GROUND, root))
@@ -235,6 +235,7 @@ def probed(model: Model, joints: Sequence[str] = (), ground: bool = False) -> Pr
         model.name, bodies, parts, model.points, model.vectors, model.gravity, model.variables, model.constraints,
         model.forces, model.cut,
     )  # fmt: skip
+    new = new.open_tree() if model.is_open else new
     # by name: a joint that the tree runs through backwards has its probe in front
     at, q_at = ({name: k for k, name in enumerate(names)} for names in (new.v_names, new.q_names))
     probes = {GROUND: _numbers(range(len(LABELS)))} if ground else {}

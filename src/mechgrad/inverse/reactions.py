@@ -1,9 +1,11 @@
-"""Forces and moments that joints transmit, for all joint kinds, with derivatives by q, v, a and parameters.
+"""Couples and forces that joints transmit, for all joint kinds, with derivatives by q, v, a and parameters.
 
-The parent exerts on the child, at the joint's point on the child, the force f and the moment m that everything
+The parent exerts on the child, at the joint's point on the child, the couple m and the force f that everything
 beyond the joint needs to move as it does (actuator forces included):
 
     f = sum over bodies beyond (m_b (a_b - g) - loads),    m = their moment about the joint's point
+
+The six numbers stand as (couple, force), as in all spatial vectors.
 
 The joint's point is its `child_origin`. A row of a Denavit-Hartenberg table is a hinge at the origin of the parent's
 frame (standard convention; at x = a in the modified one), or a slide whose point travels with the child, before the
@@ -22,7 +24,9 @@ import numpy as np
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.kernels import reactions as _kernels
 from mechgrad.inverse.kernels.reactions import REACTION
+from mechgrad.inverse.kernels.wrenches import FORCE, MOMENT
 from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex
+from mechgrad.inverse.newton_euler import newton_euler_reactions
 from mechgrad.inverse.spatial import columns_for
 from mechgrad.kinematics.batch import Batch, Kernels, tree_of
 from mechgrad.kinematics.bodies import body_motion
@@ -40,7 +44,7 @@ from mechgrad.model.columns import (
 )
 from mechgrad.model.pattern import Packed, Pattern
 from mechgrad.model.tree import C_ATOM, LAST_COLUMN, PARENT, Tree
-from mechgrad.typing import Array, ArrayLike
+from mechgrad.typing import Array, ArrayLike, Wrench
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -57,28 +61,28 @@ class JointReactions:
     Attributes
     ----------
     names : the joints
+    couple : (joints, 3) or (nt, joints, 3) [N m], the moment about the joint's point on the child
     force : (joints, 3) or (nt, joints, 3) [N]
-    moment : (joints, 3) or (nt, joints, 3) [N m], about the joint's point on the child
     axes : "world", "parent" or "child"
     """
 
     names: tuple[str, ...]
+    couple: Array
     force: Array
-    moment: Array
     axes: str
 
-    def of(self, joint: str) -> tuple[Array, Array]:
-        """Force and moment of one joint."""
+    def of(self, joint: str) -> Wrench:
+        """Couple and force of one joint: `.couple` and `.force`, (3,) or (nt, 3) each."""
         if joint not in self.names:
             raise unknown_name("joint", joint, self.names)
         k = self.names.index(joint)
-        return self.force[..., k, :], self.moment[..., k, :]
+        return Wrench(self.couple[..., k, :], self.force[..., k, :])
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ReactionDerivatives:
-    """Reactions and their derivatives. Row 6 k + i of a matrix: component i of (force, moment) of joint k.
+    """Reactions and their derivatives. Row 6 k + i of a matrix: component i of (couple, force) of joint k.
 
     Attributes
     ----------
@@ -96,17 +100,20 @@ class ReactionDerivatives:
     dp: Packed
     parameters: tuple[str, ...]
 
-    def of(self, joint: str, by: str) -> Array:
-        """Derivatives of one joint's (force, moment): `by` is "q", "v", "a" (..., 6, n_v) or a parameter path (...,
-        6)."""
+    def of(self, joint: str, by: str) -> Wrench:
+        """Derivatives of one joint's couple and force: `by` is "q", "v", "a", `.couple` and `.force` are then (...,
+        3, n_v), or a parameter path (..., 3)."""
         names = self.reactions.names
         if joint not in names:
             raise unknown_name("joint", joint, names)
-        rows = slice(REACTION * names.index(joint), REACTION * (names.index(joint) + 1))
+        first = REACTION * names.index(joint)
+        couple, force = (slice(first + part, first + part + 3) for part in (MOMENT, FORCE))
         if by in ("q", "v", "a"):
             packed: Packed = getattr(self, f"d{by}")
-            return packed.dense()[..., rows, :]
-        return self.dp.dense()[..., rows, column_index(self.parameters, by)]
+            dense = packed.dense()
+            return Wrench(dense[..., couple, :], dense[..., force, :])
+        column = self.dp.dense()[..., column_index(self.parameters, by)]
+        return Wrench(column[..., couple], column[..., force])
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +157,7 @@ def joint_reactions(
     method: str = "spatial",
     threads: int = 1,
 ) -> JointReactions:
-    """Force and moment at each joint of a tree for a given motion; `mechanics.reactions` takes every mechanism.
+    """Couple and force at each joint of a tree for a given motion; `mechanics.reactions` takes every mechanism.
 
     Parameters
     ----------
@@ -209,8 +216,6 @@ def _by_newton_euler(
     threads: int,
 ) -> JointReactions:
     """Reactions in link frames, moved to the joint's point on the child and into the axes asked for."""
-    from mechgrad.inverse.newton_euler import newton_euler_reactions  # it builds on modules of this folder
-
     if method != "newton-euler":
         raise InputError(f"method is {method!r}; choose 'spatial' or 'newton-euler'.")
     if threads != 1:
@@ -218,7 +223,7 @@ def _by_newton_euler(
     tree = tree_of(model)
     names = _table(model, tree, joints, axes, tree.dtype).names
     links, motion = newton_euler_reactions(model, q, v, a, loads=loads), body_motion(model, q)
-    forces, moments = [], []
+    couples, forces = [], []
     for name in names:
         joint = model.tree_joint(name)
         k = links.names.index(name)
@@ -227,20 +232,20 @@ def _by_newton_euler(
         # both points in child axes: theirs as given, ours where the last atom of the joint is
         arm = links.point[..., k, :] + tail_R.T @ tail_r
         force = links.force[..., k, :]
-        moment = links.moment[..., k, :] + np.cross(arm, force)
+        couple = links.couple[..., k, :] + np.cross(arm, force)
         turn = {"world": R, "child": np.eye(3)}.get(axes)
         if turn is None:
             parent = np.eye(3) if joint.parent == "ground" else np.swapaxes(motion.of(joint.parent).R, -1, -2)
             turn = parent @ R
+        couples.append((turn @ couple[..., None])[..., 0])
         forces.append((turn @ force[..., None])[..., 0])
-        moments.append((turn @ moment[..., None])[..., 0])
-    return JointReactions(names, np.stack(forces, axis=-2), np.stack(moments, axis=-2), axes)
+    return JointReactions(names, np.stack(couples, axis=-2), np.stack(forces, axis=-2), axes)
 
 
 def _shaped(table: _Table, out: Array, batch: Batch, axes: str) -> JointReactions:
-    x = out.reshape(batch.nt, len(table.names), 2, 3)
+    x = out.reshape(batch.nt, len(table.names), REACTION)
     x = x[0] if batch.single else x
-    return JointReactions(table.names, x[..., 0, :], x[..., 1, :], axes)
+    return JointReactions(table.names, x[..., MOMENT : MOMENT + 3], x[..., FORCE : FORCE + 3], axes)
 
 
 def joint_reactions_derivatives(
@@ -255,17 +260,13 @@ def joint_reactions_derivatives(
     axes: str = "world",
     threads: int = 1,
 ) -> ReactionDerivatives:
-    """Reactions of a tree and their exact derivatives by q, v, a and by parameters (`wrt` as in
-    `inverse_dynamics_derivatives`). Gradients of those in closed loops: `JointReaction`, along motions or at rest.
+    """Reactions of a tree and their exact derivatives; `mechanics.reaction_derivatives` takes every mechanism.
 
-    Returns
-    -------
-    ReactionDerivatives
-        Packed by a fixed pattern; `D.of("knee", "q")` is dense (..., 6, n_v), `D.of("knee", "shank.mass")` is (...,
-        6). Joints are those of `model.tree_joints`: one that the tree passes backwards has its child for a parent here.
+    Parameters are those of `joint_reactions`, and `wrt` as in `inverse_dynamics_derivatives`. Joints are those of
+    `model.tree_joints`: one that the tree passes backwards has its child for a parent here.
 
-    >>> joint_reactions_derivatives(model, [0.0], wrt=["bob.mass"]).of("pin", "bob.mass")
-    array([0.  , 0.  , 9.81, 0.  , 0.  , 0.  ])
+    >>> joint_reactions_derivatives(model, [0.0], wrt=["bob.mass"]).of("pin", "bob.mass").force
+    array([0.  , 0.  , 9.81])
     """
     require_tree(model)
     batch = Batch(

@@ -157,7 +157,7 @@ def inverse_dynamics_hessian(
         raise InputError("second derivatives by parameters are not defined for complex numbers; give real ones.")
     arrays = _run(batch, table, pattern.nnz)
     if parameters:
-        by_p = _by_parameters(_Stepper(model, loads or (), table.paths), batch, parameters)
+        by_p = _by_parameters(Stepper(model, loads or (), table.paths), batch, parameters)
     else:
         by_p = [batch.empty(model.n_v, 0)] * 3 + [batch.empty(0, 0)]
     q_, v_, a_, *blocks = (x[0] if batch.single else x for x in arrays)
@@ -166,7 +166,7 @@ def inverse_dynamics_hessian(
     return InverseDynamicsHessian(q_, v_, a_, qq, qv, vv, qa, qp, vp, ap, pp, parameters)
 
 
-class _Stepper:
+class Stepper:
     """A model and its loads with one number moved; numbers that variables drive are moved without them."""
 
     def __init__(self, model: Model, loads: Sequence[Load], load_paths: Sequence[str]) -> None:
@@ -176,7 +176,7 @@ class _Stepper:
     def by(self, path: str, step: Number) -> tuple[Model, list[Load]]:
         """Model and loads after a step."""
         if path not in self.load:
-            return self.model._moved({path: self.model.value(path) + step}), list(self.loads)
+            return self.model.stepped({path: self.model.value(path) + step}), list(self.loads)
         k, field, axis = self._field(path)
         loads = list(self.loads)
         new: dict[str, Any] = {field: self._vector(k, field) + step * np.eye(3)[axis]}
@@ -189,16 +189,26 @@ class _Stepper:
             k, field, _ = self._field(path)
             return _power_of_two(max(1.0, np.max(np.abs(self._vector(k, field))))), _OF_QUADRATICS
         model = self.model
-        slot, value = resolve(model._layout, model._groups, path), abs(model.value(path))
+        slot, value = resolve(model.layout, model.groups, path), abs(model.value(path))
         if slot.group not in ("joints", "variables") or (slot.kind, slot.unit) in _LENGTHS:
             return _power_of_two(max(1.0, value)), _OF_QUADRATICS
-        item = model._groups[slot.group][slot.position]
+        return self.smooth_difference(path)
+
+    def smooth_difference(self, path: str) -> tuple[float, tuple[tuple[int, float], ...]]:
+        """Step and formula for a derivative by any number of the model that acts smoothly."""
+        model = self.model
+        slot, value = resolve(model.layout, model.groups, path), abs(model.value(path))
+        item: Any = model.groups[slot.group][slot.position] if slot.group in model.groups else model
         if slot.group == "variables":
             scale = max(value, 0.01 * item.scale)
         elif slot.unit == "rad":
             scale = 1.0
-        elif table_of(type(item)).specs[slot.field].nonzero:  # axes and quaternions, of any length
-            scale = np.linalg.norm(getattr(item, slot.field))
+        elif (
+            slot.group == "joints" and table_of(type(item)).specs[slot.field].nonzero
+        ):  # axes, quaternions of any length
+            scale = float(np.linalg.norm(getattr(item, slot.field)))
+        elif slot.group in ("constraints", "forces"):
+            scale = value or 1.0  # such as a slip speed, within which a law bends
         else:
             scale = max(1.0, value)
         return _power_of_two(scale) / 2**_STEP_BITS, _SIXTH_ORDER
@@ -217,7 +227,7 @@ def _power_of_two(x: float) -> float:
     return float(2.0 ** np.floor(np.log2(x)))
 
 
-def _by_parameters(stepper: _Stepper, batch: Batch, paths: tuple[str, ...]) -> list[Array]:
+def _by_parameters(stepper: Stepper, batch: Batch, paths: tuple[str, ...]) -> list[Array]:
     """L_qp, L_vp, L_ap and L_pp of all samples."""
     q, v, a, y = batch.arrays
     n_p = len(paths)

@@ -9,7 +9,7 @@ Equations stand with the kernels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
@@ -50,38 +50,14 @@ def inverse_dynamics(
     a: ArrayLike | None = None,
     *,
     loads: Sequence[Load] | None = None,
-    method: str = "spatial",
     out: Array | None = None,
     threads: int = 1,
 ) -> Array:
-    """Generalized forces that produce a motion under gravity and external loads.
+    """Generalized forces that produce a motion of a tree under gravity and external loads; `mechanics.torques` takes
+    every mechanism, and says what the arguments are.
 
         tau = M(q) a + h(q, v) - sum J^T load
 
-    Parameters
-    ----------
-    model : Model
-    q : (n_q,) or (nt, n_q)
-        Coordinates, in the order of `model.q_names` [rad, m].
-    v, a : (n_v,) or (nt, n_v), optional
-        Velocities and accelerations; zeros if left out.
-    loads : list of Load, optional
-        Forces and couples of the environment on any number of bodies.
-    method : "spatial", "lagrange" or "newton-euler"
-        The fast recursion, or one of the two of the literature (hinges and slides only, without `out` and `threads`).
-    out : (n_v,) or (nt, n_v), optional
-        Where to write the result.
-    threads : int
-        Share blocks of samples among threads; 0 takes all cores. One thread is best below some thousand samples.
-
-    Returns
-    -------
-    tau : (n_v,) or (nt, n_v)
-        What the actuators must exert, positive when it increases the coordinate [N m, N]. Complex if an input is
-        complex: a complex step through this function is exact.
-
-    Examples
-    --------
     A 2 kg bob on a 1 m rod, held horizontally:
 
     >>> bob = Body("bob", mass=2, com=(0, 0, -1))
@@ -90,14 +66,20 @@ def inverse_dynamics(
     array([19.62])
     """
     require_tree(model)
-    if method != "spatial":
-        return _other_method(method, out is not None or threads != 1)[0](model, q, v, a, loads=loads)
+    return torques_of_tree(model, q, v, a, loads, out, threads)
+
+
+def torques_of_tree(
+    model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None, loads: Sequence[Load] | None,
+    out: Array | None, threads: int,
+) -> Array:  # fmt: skip
+    """`inverse_dynamics` of a model that is known to be a tree."""
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)),
         also_complex=loads_are_complex(loads),
     )  # fmt: skip
     tree = batch.tree
-    note_idle_gravity(model, tree)
+    note_idle_gravity(model, tree, above=2)  # users call this through `mechanics`
     table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
     if out is None:
         tau = batch.empty(tree.n_v)
@@ -188,7 +170,6 @@ def inverse_dynamics_derivatives(
     *,
     wrt: str | Sequence[str] = (),
     loads: Sequence[Load] | None = None,
-    method: str = "spatial",
     out: InverseDynamicsDerivatives | None = None,
     threads: int = 1,
 ) -> InverseDynamicsDerivatives:
@@ -196,8 +177,8 @@ def inverse_dynamics_derivatives(
 
     Parameters
     ----------
-    model, q, v, a, loads, method, threads
-        As in `inverse_dynamics`; the methods of the literature give no columns for `wrt`.
+    model, q, v, a, loads, threads
+        As in `inverse_dynamics`.
     wrt : path or list of paths
         Parameters, e.g. "thigh.mass", "dh.24.a", "knee.axis.x", "gravity.z", "load.0.force.z", a design variable,
         or a pattern such as "*.mass".
@@ -217,27 +198,15 @@ def inverse_dynamics_derivatives(
     array([[19.62]])
     """
     require_tree(model)
-    if method != "spatial":
-        extras = out is not None or threads != 1 or len(wrt) > 0
-        return _other_method(method, extras)[1](model, q, v, a, loads=loads)
     batch = Batch(
         model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)),
         also_complex=loads_are_complex(loads),
     )  # fmt: skip
     tree = batch.tree
-    note_idle_gravity(model, tree)
+    note_idle_gravity(model, tree, above=2)  # users call this through `mechanics`
     table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
     columns = columns_for(model, tree, wrt, table)
-    shapes = (tree.n_v, tree.pattern.nnz, tree.pattern.nnz, tree.pattern.nnz, columns.pattern.nnz)
-    if out is None:
-        arrays = batch.empties(shapes)
-    else:
-        if not isinstance(out, InverseDynamicsDerivatives) or out.parameters != columns.paths:
-            raise InputError("out must be an earlier result of inverse_dynamics_derivatives with the same wrt.")
-        arrays = [
-            check_out(x, (n,) if batch.single else (batch.nt, n), batch.dtype).reshape(batch.nt, n)
-            for x, n in zip(out._values, shapes, strict=True)
-        ]
+    arrays = _outputs(batch, columns, out)
     kernel, tables, pairs, terms = batch.pick(DERIVATIVES), batch.tables, tree.pairs, columns.tables
 
     def call(part: slice) -> int:
@@ -253,13 +222,24 @@ def inverse_dynamics_derivatives(
     return InverseDynamicsDerivatives(arrays, tree.pattern, columns.pattern, columns.paths)
 
 
+def _outputs(batch: Batch, columns: ParameterColumns, out: InverseDynamicsDerivatives | None) -> list[Array]:
+    """tau and the packed derivatives, (nt, entries) each: new arrays, or those of an earlier result."""
+    nnz = batch.tree.pattern.nnz
+    shapes = (batch.tree.n_v, nnz, nnz, nnz, columns.pattern.nnz)
+    if out is None:
+        return batch.empties(shapes)
+    if not isinstance(out, InverseDynamicsDerivatives) or out.parameters != columns.paths:
+        raise InputError("out must be an earlier result of inverse_dynamics_derivatives with the same wrt.")
+    return [
+        check_out(x, (n,) if batch.single else (batch.nt, n), batch.dtype).reshape(batch.nt, n)
+        for x, n in zip(out._values, shapes, strict=True)
+    ]
+
+
 def columns_for(model: Model, tree: Tree, wrt: str | Sequence[str], table: LoadTable) -> ParameterColumns:
     """Parameter columns for `wrt`, made once per model, list of paths and structure of the loads."""
     key = ("columns", wrt if isinstance(wrt, str) else tuple(wrt), table.structure)
-    columns: ParameterColumns | None = model._cache.get(key)
-    if columns is None:
-        columns = model._cache[key] = _make_columns(model, tree, wrt, table)
-    return columns
+    return model.cached(key, lambda m: _make_columns(m, tree, wrt, table))
 
 
 def _make_columns(model: Model, tree: Tree, wrt: str | Sequence[str], table: LoadTable) -> ParameterColumns:
@@ -277,19 +257,3 @@ def _make_columns(model: Model, tree: Tree, wrt: str | Sequence[str], table: Loa
             ]
         )
     return parameter_columns(tree, paths, terms)
-
-
-def _other_method(method: str, extras: bool) -> tuple[Callable[..., Array], Callable[..., InverseDynamicsDerivatives]]:
-    """Torques and derivatives by another method; it builds on this module, so it is imported late."""
-    from mechgrad.inverse.lagrange import lagrange_derivatives, lagrange_torques
-    from mechgrad.inverse.newton_euler import newton_euler_derivatives, newton_euler_torques
-
-    known = {
-        "lagrange": (lagrange_torques, lagrange_derivatives),
-        "newton-euler": (newton_euler_torques, newton_euler_derivatives),
-    }
-    if method not in known:
-        raise InputError(f"method is {method!r}; choose one of 'spatial', {', '.join(map(repr, known))}.")
-    if extras:
-        raise InputError(f"method {method!r} takes no wrt, out or threads; use method='spatial' for those.")
-    return known[method]

@@ -1,11 +1,13 @@
 """Motions to and from files: numbers in walk.npz, the model beside them in walk.toml.
 
     format, version        "mechgrad motion", 1
-    control_points         (n_points, n), coordinates first, then forces in cut joints
+    control_points         (n_points, n), coordinates first, then forces in cut joints, multipliers of constraints, time
     coordinates            names of the model's coordinates, to notice another model
     duration, lengths      T [s]; lengths of the segments [s], if they were free
     segments, degree, knots
     cuts                   (cuts, 3) strings: point_a, point_b, axes
+    driven                 names of the actuators, if not all coordinates have one
+    reference              (n_q,) attitudes about which balls turn, if there are any
     x, objective, status, reason, iterations, solver     of the search, if there was one
 
 The archive holds numbers and strings only and is read without pickle: a file from elsewhere cannot run code.
@@ -65,8 +67,9 @@ def save_motion(solution: MotionSolution, path: str | Path) -> None:
         "knots": solution.splines.knots,
         "cuts": np.array([(cut.point_a, cut.point_b, cut.axes) for cut in solution.cuts], str).reshape(-1, 3),
     }
-    if solution.lengths is not None:
-        content["lengths"] = solution.lengths
+    for key in ("lengths", "driven", "reference"):
+        if getattr(solution, key) is not None:
+            content[key] = np.array(getattr(solution, key))
     if solution.result is not None:
         content |= {key: getattr(solution.result, key) for key in _SEARCH}
     if not _holds(model, solution.model):
@@ -91,6 +94,8 @@ def load_motion(path: str | Path) -> MotionSolution:
     >>> walk = load_motion("walk.npz")  # doctest: +SKIP
     """
     from mechgrad.optimization.motion import CutForce, MotionSolution, Splines
+    from mechgrad.optimization.motion.closing import setting_of
+    from mechgrad.optimization.motion.measures.times import depends_on_time
 
     numbers, model_file = _files(path)
     content = _read(numbers)
@@ -107,6 +112,8 @@ def load_motion(path: str | Path) -> MotionSolution:
         points = np.array(content["control_points"], float)
         lengths = np.array(content["lengths"], float) if "lengths" in content else None
         named = tuple(map(str, content["coordinates"]))
+        driven = tuple(map(str, content["driven"])) if "driven" in content else None
+        reference = np.array(content["reference"], float) if "reference" in content else None
     except (KeyError, TypeError, ValueError) as error:
         raise _other(numbers, f"it cannot be understood: {error}") from error
     if named != model.v_names:
@@ -114,14 +121,18 @@ def load_motion(path: str | Path) -> MotionSolution:
             f"{numbers}: a motion of {', '.join(named)}; the model {model.name!r} in {model_file.name} has the "
             f"coordinates {', '.join(model.v_names)}. The two files do not belong together."
         )
-    expected = splines.n_points, len(named) + sum(len(cut.axes) for cut in cuts)
-    if points.shape != expected or not np.all(np.isfinite(points)):
+    setting = setting_of(model, splines, cuts, driven, reference, duration, duration)
+    expected = splines.n_points, setting.width
+    timed = splines.n_points, setting.width + 1  # the profile of time, where laws asked for it
+    if (points.shape != expected and not (points.shape == timed and depends_on_time(model))) or not np.all(
+        np.isfinite(points)
+    ):
         raise _other(numbers, f"control_points has shape {points.shape}; finite numbers {expected} are needed")
     if not 0 < duration < np.inf:
         raise _other(numbers, f"the duration is {duration} s")
     if lengths is not None and (lengths.shape != (splines.segments,) or not np.all(lengths > 0)):
         raise _other(numbers, f"lengths has shape {lengths.shape}; {splines.segments} positive numbers are needed")
-    return MotionSolution(model, splines, points, duration, None, cuts, lengths)
+    return MotionSolution(model, splines, points, duration, None, cuts, lengths, None, driven, reference)
 
 
 def _files(path: str | Path) -> tuple[Path, Path]:

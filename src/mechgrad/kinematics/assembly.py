@@ -61,8 +61,7 @@ def assemble(
         Where the search starts, `model.neutral()` if left out; coordinates in `at` start with their value. Of
         several ways to put the mechanism together it decides which one is found. Euler parameters may have any length
         but zero, and are given length one.
-    t : float
-        [s], for drivers.
+    t : time [s], for drivers
     tolerance : float
         Largest miss of a row [m or 1], for lengths up to a metre; it grows with them.
 
@@ -86,7 +85,7 @@ def assemble(
     held = find_values(model, at)
     values = [finite_number(value, f"at[{name!r}]") for name, (_, value) in held.items()]
     start = model.neutral() if guess is None else checked_state(model, "guess", guess, model.n_q)
-    start = unit(model._layout, start)
+    start = unit(model.layout, start)
     equations = Equations.of(model, (quantity for quantity, _ in held.values()), start, *values)
     target: Array = np.array(values, equations.dtype)
     attempt = find_positions(equations, target, start, t, tolerance, STARTS)

@@ -39,8 +39,7 @@ class Kernels(NamedTuple):
 
 def tree_of(model: Model) -> Tree:
     """The compiled tree of a model, made once."""
-    tree: Tree | None = model._cache.get("tree")
-    return tree if tree is not None else model.cached("tree", compile_tree)
+    return model.cached("tree", compile_tree)
 
 
 class Batch:

@@ -4,6 +4,7 @@
     "P2.x", ("P2", "x")  a world coordinate of a point: of the model, "body.origin" or "body.com"
     "axis1.x"            a world component of a vector of the model, with the length it has there
     "root.wx"            for rates only: any velocity (`model.v_names`)
+    Distance("P1", "P2") a measure that is one row (`mechgrad.measures`); its name, or 'Distance(P1, P2)', names it
 
 Held quantities stand beside the constraints as further equations, at position, velocity and acceleration level.
 """
@@ -20,14 +21,27 @@ from mechgrad.errors import InputError, unknown_name
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, mechanism_of, row_report
 from mechgrad.model.attached import check_reference, places
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_HOLONOMIC, N_ROWS, R_FUNCTION, Mechanism
-from mechgrad.model.rows import DOT, POINT, Place, Row, point, vector
+from mechgrad.model.rows import DOT, LINEAR, POINT, Place, Row, RowMeasure, point, vector
 from mechgrad.typing import Array, ArrayLike, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
-Name: TypeAlias = str | tuple[str, str]
+Name: TypeAlias = str | tuple[str, str] | RowMeasure
 """How a held quantity is called, see the module's text."""
+
+
+@final
+class MeasureName(str):
+    """The name of a measure that is held; it remembers the measure, so that it can be held again."""
+
+    __slots__ = ("measure",)
+    measure: RowMeasure
+
+    def __new__(cls, measure: RowMeasure) -> MeasureName:
+        name = super().__new__(cls, measure.label)
+        name.measure = measure
+        return name
 
 
 @final
@@ -37,7 +51,7 @@ class Quantity:
 
     name : its name as one string; a plain coordinate has that of `model.q_names`
     q_at, v_at : where it sits in q and v, -1 if nowhere
-    row : what a point or vector is measured by
+    row : what a point, a vector or a measure is measured by
     """
 
     name: str
@@ -52,10 +66,20 @@ def find_quantity(model: Model, name: Name, *, rate: bool = False) -> Quantity:
     >>> find_quantity(double_pendulum(), ("tip", "x")).name
     'tip.x'
     """
+    measure = name.measure if isinstance(name, MeasureName) else name
+    if isinstance(measure, RowMeasure):
+        measure.check_model(model, measure.label)
+        row = measure.row(places(model))
+        if row.kind == LINEAR and len(row.coordinates) == 1:
+            return find_quantity(model, row.coordinates[0][0], rate=rate)
+        return Quantity(MeasureName(measure), row=row)
     text = ".".join(map(str, name)) if isinstance(name, tuple) else name
     if not isinstance(text, str):
-        raise InputError(f"{name!r} does not name a quantity; give a string, or (name of a point, 'x', 'y' or 'z').")
-    layout = model._layout
+        raise InputError(
+            f"{name!r} does not name a quantity; give a string, (name of a point, 'x', 'y' or 'z'), or a "
+            "measure such as mg.measures.Distance('P1', 'P2')."
+        )
+    layout = model.layout
     plain = dict(zip(layout.plain_v.tolist(), layout.plain_q.tolist(), strict=True))
     for j, i in plain.items():
         if text == model.q_names[i] or (rate and text == model.v_names[j]):
@@ -74,6 +98,11 @@ def find_quantity(model: Model, name: Name, *, rate: bool = False) -> Quantity:
     known = [*coordinates, *(model.v_names if rate else ())]
     known += [f"{m}.{axis}" for m in _markers(model) for axis in "xyz"]
     raise unknown_name("quantity", text, known, f"model {model.name!r}")
+
+
+def _key(quantity: Quantity) -> Any:
+    """What tells a quantity from all others, whatever it is called."""
+    return quantity.name.measure if isinstance(quantity.name, MeasureName) else quantity.name
 
 
 def _markers(model: Model) -> list[str]:
@@ -166,7 +195,7 @@ class Equations:
         if fixed_in_time:
             fixed = elements_of(model).rows_i[kept, R_FUNCTION] < 0
             kept, names = kept[fixed], tuple(name for name, stays in zip(names, fixed, strict=True) if stays)
-        key = ("held", tuple(quantity.name for quantity in held), dtype, fixed_in_time)
+        key = ("held", tuple(map(_key, held)), dtype, fixed_in_time)
         T = model.cached(key, lambda m: mechanism_of(m, rows=kept, free=free, dtype=dtype))
         return cls(
             model, T, held, (*names, *(h.name for h in held)), int(T.ints[N_HOLONOMIC]), int(T.ints[N_CONSTRAINTS])

@@ -174,18 +174,42 @@ def _record(
 ) -> Mechanism:
     if free:
         elements = compile_elements(model, tree, free)
-    m, end = elements.n_constraints, elements.n_rows
+    m = elements.n_constraints
     rows = np.concatenate([kept, np.arange(m, len(elements.rows_i))]).astype(np.int64)
     laws_i = elements.laws_i.copy()
     laws_i[:, L_FIRST] -= m - len(kept)
     for k, address in enumerate(users):
         laws_i[elements.laws_i[:, L_USER] == k, L_USER] = address
+    ints, real = _packed(model, tree, elements, kept, rows, laws_i, tau, about_com, pairs)
     loads_i, loads_f = loads or (_NO_LOADS_I, _NO_LOADS_F)
 
     def numbers(x: Array) -> Array:
         x = x.real if dtype is float else x
         return _fixed(np.ascontiguousarray(x, dtype))
 
+    return Mechanism(
+        atoms_i=_fixed(tree.atoms_i),
+        atoms_f=numbers(tree.atoms_f),
+        columns_i=_fixed(tree.columns_i),
+        pairs=_fixed(tree.pairs) if pairs else _NO_PAIRS,
+        pattern_rows=_fixed(np.ascontiguousarray(tree.pattern.rows, np.int64)) if pairs else _NO_PATTERN,
+        pattern_cols=_fixed(np.ascontiguousarray(tree.pattern.cols, np.int64)) if pairs else _NO_PATTERN,
+        chain_start=_fixed(tree.chain_start),
+        markers_i=_fixed(elements.markers_i),
+        markers_f=numbers(elements.markers_f),
+        loads_i=_fixed(np.ascontiguousarray(loads_i, np.int64)),
+        loads_f=numbers(loads_f),
+        ints=_fixed(ints),
+        numbers=numbers(real),
+    )
+
+
+def _packed(
+    model: Model, tree: Tree, elements: Elements, kept: IntArray, rows: IntArray, laws_i: IntArray, tau: Array | None,
+    about_com: bool, pairs: bool,
+) -> tuple[IntArray, Array]:  # fmt: skip
+    """Everything of rows and laws in one array of integers, with a header that says where, and one of numbers."""
+    m, end = elements.n_constraints, elements.n_rows
     header = np.zeros(HEADER, np.int64)
     header[[N_Q, N_V, N_ATOMS, N_MARKERS]] = tree.n_q, tree.n_v, tree.n_atoms, len(elements.markers_i)
     header[[N_HOLONOMIC, N_CONSTRAINTS]] = np.searchsorted(kept, elements.n_holonomic), len(kept)
@@ -211,21 +235,8 @@ def _record(
     }
     header[list(integers)] = HEADER + np.cumsum([0, *(x.size for x in integers.values())])[:-1]
     header[list(real)] = np.cumsum([0, *(x.size for x in real.values())])[:-1]
-    return Mechanism(
-        atoms_i=_fixed(tree.atoms_i),
-        atoms_f=numbers(tree.atoms_f),
-        columns_i=_fixed(tree.columns_i),
-        pairs=_fixed(tree.pairs) if pairs else _NO_PAIRS,
-        pattern_rows=_fixed(np.ascontiguousarray(tree.pattern.rows, np.int64)) if pairs else _NO_PATTERN,
-        pattern_cols=_fixed(np.ascontiguousarray(tree.pattern.cols, np.int64)) if pairs else _NO_PATTERN,
-        chain_start=_fixed(tree.chain_start),
-        markers_i=_fixed(elements.markers_i),
-        markers_f=numbers(elements.markers_f),
-        loads_i=_fixed(np.ascontiguousarray(loads_i, np.int64)),
-        loads_f=numbers(loads_f),
-        ints=_fixed(np.concatenate([header, *(x.ravel() for x in integers.values())]).astype(np.int64)),
-        numbers=numbers(np.concatenate([x.ravel() for x in real.values()])),
-    )
+    ints = np.concatenate([header, *(x.ravel() for x in integers.values())]).astype(np.int64)
+    return ints, np.concatenate([x.ravel() for x in real.values()])
 
 
 def _fixed(x: Array) -> Array:

@@ -174,7 +174,7 @@ def null_space(A: Array) -> FloatArray:
 
 def independent_quantities(model: Model, q: Array, N: FloatArray, t: float = 0.0) -> list[str]:
     """Names of quantities that fix the velocities N u: plain coordinates first, then coordinates of points."""
-    layout = model._layout
+    layout = model.layout
     plain = [find_quantity(model, model.q_names[i]) for i in layout.plain_q]
     names, left = _chosen(plain, N[layout.plain_v], N.shape[1])
     if left.shape[1]:

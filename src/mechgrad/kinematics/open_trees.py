@@ -22,7 +22,7 @@ def require_tree(model: Model) -> None:
         raise InputError(
             f"model {model.name!r} is more than a tree of bodies: {extra[0]}"
             + (f" and {len(extra) - 1} more" if len(extra) > 1 else "")
-            + ". This function knows trees only. mg.inverse_dynamics, mg.forward_dynamics, mg.joint_reactions, "
-            "mg.simulate and mg.gradient take all of it; model.open_tree() is the tree alone, without closures, "
-            "constraints and force elements."
+            + ". The recursion behind this function is one of trees of bodies (so are the methods of the literature). "
+            "mg.inverse_dynamics, mg.forward_dynamics, mg.joint_reactions and all of mg.terms take all of it with "
+            "method='spatial'; model.open_tree() is the tree alone, without closures, constraints and force elements."
         )

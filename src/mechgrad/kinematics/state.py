@@ -48,6 +48,16 @@ class State:
     velocity_error: float
     given: bool = False
 
+    @property
+    def way(self) -> str:
+        """How it was found: "given" or "assembled"."""
+        return "given" if self.given else "assembled"
+
+    @property
+    def bound_to_time(self) -> bool:
+        """Whether forces at its time decided it: never, geometry did."""
+        return False
+
     def __repr__(self) -> str:
         what = held_in_words(self.held, self.held_rates)
         if self.given:

@@ -22,6 +22,7 @@ from mechgrad.inverse.forward import forward_dynamics as tree_accelerations
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex, loads_of, loads_vary
 from mechgrad.kinematics.batch import Batch, check_out, tree_of
 from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.memory import require_memory
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
 
@@ -62,18 +63,10 @@ def forward_dynamics(
 
 
 def forward_dynamics(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike | None = None,
-    tau: ArrayLike | None = None,
-    *,
-    t: ArrayLike = 0.0,
-    loads: Sequence[Load] | None = None,
-    method: Method = "auto",
-    return_multipliers: bool = False,
-    out: Array | None = None,
-    threads: int = 1,
-) -> Array | tuple[Array, Array]:
+    model: Model, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, t: ArrayLike = 0.0,
+    loads: Sequence[Load] | None = None, method: Method = "auto", return_multipliers: bool = False,
+    out: Array | None = None, threads: int = 1,
+) -> Array | tuple[Array, Array]:  # fmt: skip
     """Accelerations of any mechanism under gravity, its force elements, generalized forces and external loads.
 
         M a + h + Gamma^T lam = tau + force elements + sum J^T load,       second rate of every constraint = 0
@@ -114,9 +107,8 @@ def forward_dynamics(
 
     >>> forward_dynamics(model, [np.pi / 2])       # released from the horizontal: -g / l
     array([-9.81])
-    >>> a, lam = forward_dynamics(model, [0.5], return_multipliers=True)
-    >>> a.shape, lam.shape
-    ((1,), (0,))
+    >>> forward_dynamics(model, [0.5], return_multipliers=True)[1].shape
+    (0,)
     """
     note_idle_gravity(model, tree_of(model))  # here, since a warning names the line that called this function
     if not has_elements(model):
@@ -163,6 +155,11 @@ def _solved(
     one_by_one = batch.nt > 1 and (tau_varies or loads_vary(loads))
     first = loads_of(loads, slice(0, 1)) if one_by_one else loads
     system = System(model, tau[0], first, dtype=complex if batch.dtype is complex else None, rows=rows)
+    require_memory(
+        (16.0 if batch.dtype is complex else 8.0) * batch.nt * (model.n_v + system.n_constraints) * (1 + one_by_one),
+        f"accelerations of {model.n_v} coordinates and {system.n_constraints} multipliers for {batch.nt} samples",
+        "Take fewer samples at a time.",
+    )  # fmt: skip
     if method == "factor" or (method == "recursive" and system.n_constraints):
         raise InputError(
             f"method is {method!r}; model {model.name!r} has "

@@ -80,7 +80,7 @@ def choose(model: Model, R: FloatArray, names: Sequence[str] | None, among: IntA
             )
         return columns
     best: tuple[float, tuple[int, ...]] = (-1.0, ())
-    plain = np.asarray(model._layout.plain_v, np.int64)
+    plain = np.asarray(model.layout.plain_v, np.int64)
     for candidates in (plain, np.arange(model.n_v)) if among is None else (among,):
         if len(candidates) < f:
             continue

@@ -12,6 +12,7 @@ from mechgrad.errors import InputError
 from mechgrad.inverse.forward import mass_matrix as tree_inertia
 from mechgrad.kinematics.batch import Batch
 from mechgrad.kinematics.held import Equations, find_quantity
+from mechgrad.memory import require_memory
 from mechgrad.model.pattern import Packed, Pattern
 from mechgrad.typing import Array, ArrayLike
 
@@ -59,6 +60,10 @@ def mass_matrix(
         raise InputError(f"independent is the string {independent!r}; give a list of names: [{independent!r}].")
     batch = Batch(model, (("q", q, model.n_q),))
     names = tuple(independent)
+    require_memory(
+        24.0 * batch.nt * model.n_v**2, f"mass matrices of {model.n_v} velocities for {batch.nt} samples",
+        "Take fewer samples at a time.",
+    )  # fmt: skip
     M = tree_inertia(model, batch.arrays[0], threads=threads).dense().reshape(batch.nt, model.n_v, model.n_v)
     equations = Equations.of(model, (find_quantity(model, name, rate=True) for name in names), batch.arrays[0])
     R = np.stack([_allowed(equations, x, names) for x in batch.arrays[0]])

@@ -19,6 +19,7 @@ from mechgrad.inverse.spatial import inverse_dynamics as tree_torques
 from mechgrad.kinematics.batch import Batch
 from mechgrad.kinematics.held import find_quantity
 from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows
+from mechgrad.memory import require_memory
 from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -80,6 +81,26 @@ def system_of(model: Model, dtype: type | None) -> System:
     if elements_of(model).user:
         return System(model, dtype=dtype)
     return model.cached(("system", dtype), lambda m: System(m, dtype=dtype))
+
+
+def room_of(model: Model, nt: int) -> float:
+    """Bytes that balancing nt states takes: rows with Jacobians, their rates and decompositions, and what is solved.
+
+    >>> 1e6 < room_of(five_bar(), 1000) < 1e7
+    True
+    """
+    rows, n = len(elements_of(model).rows_i), model.n_v
+    return float(8.0 * nt * (6 * n + 5 * rows * (n + 1) + 3 * (rows + n) * min(rows, n) + 12 * len(model.bodies)))
+
+
+def require_room(states: States) -> None:
+    """Raise unless there is memory to balance so many states."""
+    nt = len(states.q)
+    require_memory(
+        room_of(states.model, nt) * (2.0 if states.dtype is complex else 1.0),
+        f"the balance of {'a single state' if nt == 1 else f'{nt} states'} of model {states.model.name!r}",
+        "Take fewer states at a time.",
+    )
 
 
 def unbalanced(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.dynamics.terms import constraint_terms, motion_terms
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load, compile_loads, named_point
+from mechgrad.inverse.methods import SPATIAL, other_method
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives as tree_derivatives
 from mechgrad.kinematics.batch import tree_of
@@ -33,11 +34,11 @@ from mechgrad.mechanics.balance import Freedoms
 from mechgrad.mechanics.following import Motions
 from mechgrad.mechanics.named import states_of
 from mechgrad.mechanics.states import TOLERANCE, States, unbalanced
-from mechgrad.mechanics.torques import Balanced, Given, balanced
+from mechgrad.mechanics.torques import Balanced, Given, balanced, is_named, refuse_guess
 from mechgrad.model.columns import STEP, column_index, expand_paths
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.pattern import Pattern
-from mechgrad.typing import Array, ArrayLike, FloatArray
+from mechgrad.typing import ArrayLike, FloatArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -98,22 +99,11 @@ class ConstrainedDerivatives:
 
 
 def inverse_dynamics_derivatives(
-    model: Model,
-    q: Given,
-    v: Given | None = None,
-    a: Given | None = None,
-    *,
-    wrt: str | Sequence[str] = (),
-    loads: Sequence[Load] | None = None,
-    driven: Sequence[str] | None = None,
-    independent: Sequence[str] | None = None,
-    t: ArrayLike = 0.0,
-    guess: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    method: str = "spatial",
-    out: InverseDynamicsDerivatives | None = None,
-    threads: int = 1,
-) -> Any:
+    model: Model, q: Given, v: Given | None = None, a: Given | None = None, *, wrt: str | Sequence[str] = (),
+    loads: Sequence[Load] | None = None, driven: Sequence[str] | None = None, independent: Sequence[str] | None = None,
+    t: ArrayLike = 0.0, guess: ArrayLike | None = None, tolerance: float = TOLERANCE, method: str = SPATIAL,
+    out: InverseDynamicsDerivatives | None = None, threads: int = 1,
+) -> Any:  # fmt: skip
     """Generalized forces of any mechanism and their exact derivatives by its motion and by any numbers of the model and
     the loads.
 
@@ -139,8 +129,6 @@ def inverse_dynamics_derivatives(
         Of a mechanism with constraints: `D.dz`, `D.dzd`, `D.dzdd`, `D.dp`, dense, by independent coordinates, their
         rates, their second rates and parameters; all other coordinates follow.
 
-    Examples
-    --------
     >>> D = inverse_dynamics_derivatives(model, [0.0], wrt=["bob.mass"])
     >>> D.dq.dense()                      # m g l
     array([[19.62]])
@@ -149,43 +137,60 @@ def inverse_dynamics_derivatives(
     ((4, 2), array([0., 0., 0., 0.]))
     """
     note_idle_gravity(model, tree_of(model))
-    named = not isinstance(q, np.ndarray) and isinstance(q, Mapping)
-    if not named and driven is None and not has_elements(model):
+    if driven is None and not is_named(q) and not has_elements(model):
         if guess is not None or independent is not None:
             raise InputError("guess and independent are for mechanisms with constraints; this model is a tree.")
-        return tree_derivatives(model, q, v, a, wrt=wrt, loads=loads, method=method, out=out, threads=threads)  # type: ignore[arg-type]
-    if method != "spatial":
+        if method == SPATIAL:
+            return tree_derivatives(model, q, v, a, wrt=wrt, loads=loads, out=out, threads=threads)  # type: ignore[arg-type]
+        extras = out is not None or threads != 1 or len(wrt) > 0
+        return other_method(method, extras).derivatives(model, q, v, a, loads=loads)
+    if method != SPATIAL:
         require_tree(model)
         raise InputError(f"method {method!r} knows no driven or named coordinates; use method='spatial'.")
     if out is not None:
         raise InputError("out serves trees without constraints and force elements; leave it out here.")
-    if guess is not None and not named:
-        raise InputError("guess is for coordinates by name, q={'A': 0.3, ...}; arrays q are taken as they are.")
-    states = states_of(model, q, v, a, t, loads, guess)
+    found, paths = real_balance(model, (q, v, a), t, wrt, loads, driven, guess, tolerance, threads)
+    terms = Terms(found, loads, paths)
+    if not found.system.n_constraints:
+        refuse_independent(model, independent)
+        return _of_tree(found, terms, paths)
+    return _along_constraints(found, terms, paths, independent_names(model, q, independent))
+
+
+def real_balance(
+    model: Model, motion: tuple[Given, Given | None, Given | None], t: ArrayLike, wrt: str | Sequence[str],
+    loads: Sequence[Load] | None, driven: Sequence[str] | None, guess: ArrayLike | None, tolerance: float,
+    threads: int = 1,
+) -> tuple[Balanced, tuple[str, ...]]:  # fmt: skip
+    """What balances a user's states, which must be real, and the paths that `wrt` names."""
+    if not is_named(motion[0]):
+        refuse_guess(guess)
+    states = states_of(model, *motion, t, loads, guess)
     if states.dtype is complex:
         raise InputError("derivatives of a model or motion with complex numbers are not defined; give real ones.")
     if not len(states.q):
         raise InputError("q holds no states; give one at least.")
-    found = balanced(model, states, loads, driven, tolerance, threads)
-    paths = _paths(model, wrt, loads, len(states.q))
-    terms = _Terms(found, loads, paths)
-    if not found.system.n_constraints:
-        if independent is not None:
-            raise InputError(f"model {model.name!r} has no constraints: all of its coordinates are independent.")
-        return _of_tree(found, terms, paths)
-    if named and independent is None and all(name in model.q_names for name in q):  # type: ignore[operator,union-attr]
-        independent = [*q]  # type: ignore[misc]
-    return _along_constraints(found, terms, paths, independent)
+    table = compile_loads(model, tree_of(model), loads, len(states.q), float)
+    return balanced(model, states, loads, driven, tolerance, threads), expand_paths(model, wrt, table.paths)
 
 
-def _paths(model: Model, wrt: str | Sequence[str], loads: Sequence[Load] | None, nt: int) -> tuple[str, ...]:
-    table = compile_loads(model, tree_of(model), loads, nt, float)
-    return expand_paths(model, wrt, table.paths)
+def refuse_independent(model: Model, independent: Sequence[str] | None) -> None:
+    """Raise where independent coordinates are named and nothing depends on them."""
+    if independent is not None:
+        raise InputError(f"model {model.name!r} has no constraints: all of its coordinates are independent.")
 
 
-class _Terms:
+def independent_names(model: Model, q: Given, independent: Sequence[str] | None) -> Sequence[str] | None:
+    """What to differentiate by: as given, or what q names where these are coordinates."""
+    if independent is None and isinstance(q, Mapping) and all(name in model.q_names for name in q):
+        return [*q]
+    return independent
+
+
+class Terms:
     """Partials of r + Gamma^T lam, lam held: by q, v, a (nt, n, n) and by parameters (nt, n, n_p); partials of the rows
-    by parameters (nt, m, n_p), and those of Gamma mu, mu held: by q (nt, m, n) and parameters."""
+    by parameters (nt, m, n_p), and those of Gamma mu and of Gamma u, mu and u = Gamma^+ lam held: by q (nt, m, n) and
+    parameters."""
 
     def __init__(self, found: Balanced, loads: Sequence[Load] | None, paths: tuple[str, ...]) -> None:
         states, system, lam, mu = found.states, found.system, found.lam, found.mu
@@ -194,27 +199,30 @@ class _Terms:
         self.q, self.v, self.a = motion.r_q, motion.r_v, motion.M
         if loads:
             # what loads do alone: without gravity, at rest
-            tree = model.open_tree()._moved({f"gravity.{axis}": 0.0 for axis in "xyz"})
+            tree = model.open_tree().stepped({f"gravity.{axis}": 0.0 for axis in "xyz"})
             self.q = self.q + tree_derivatives(tree, q, loads=loads).dq.dense()
         m = system.n_constraints
         nt, n, count = len(q), model.n_v, len(paths)
-        self.turned_q = system.constraints(q, mu, None, t).J_rate - system.constraints(q, None, None, t).J_rate
-        self.p, self.turned_p = np.zeros((nt, n, count)), np.zeros((nt, m, count))
+        u = np.einsum("tnm,tm->tn", found.balance.freedoms.inverse, lam)
+        still = system.constraints(q, None, None, t).J_rate
+        self.turned_q, self.shortest_q = (system.constraints(q, x, None, t).J_rate - still for x in (mu, u))
+        self.p, self.turned_p, self.shortest_p = (np.zeros((nt, size, count)) for size in (n, m, m))
         self.rows_p = (np.zeros((nt, m, count)), np.zeros((nt, m, count)), np.zeros((nt, m, count)))
         load_paths = compile_loads(model, tree_of(model), loads, nt, float).paths
         twin = States(model, q + 0j, v + 0j, a + 0j, t, states.single)
         for k, path in enumerate(paths):
-            moved, pushed = _stepped(model, loads or (), load_paths, path)
+            moved, pushed = stepped(model, loads or (), load_paths, path)
             other = System(moved, rows=system.rows, dtype=complex)
             r, rows = unbalanced(twin, other, pushed)
             turned = rows.J[:, :m].imag / STEP
             self.p[:, :, k] = r.imag / STEP + np.einsum("tmn,tm->tn", turned, lam)
             self.turned_p[:, :, k] = np.einsum("tmn,tn->tm", turned, mu)
+            self.shortest_p[:, :, k] = np.einsum("tmn,tn->tm", turned, u)
             for part, x in zip(self.rows_p, (rows.values, rows.rates, rows.seconds), strict=True):
                 part[:, :, k] = x[:, :m].imag / STEP
 
 
-def _stepped(model: Model, loads: Sequence[Load], load_paths: Sequence[str], path: str) -> tuple[Model, list[Load]]:
+def stepped(model: Model, loads: Sequence[Load], load_paths: Sequence[str], path: str) -> tuple[Model, list[Load]]:
     """Model and loads with an imaginary step along one number."""
     new = list(loads)
     if path in load_paths:
@@ -225,7 +233,7 @@ def _stepped(model: Model, loads: Sequence[Load], load_paths: Sequence[str], pat
         change: dict[str, Any] = {field: vector + 1j * STEP * np.eye(3)["xyz".index(axis)]}
         new[k] = replace(new[k], **change)
         return model, new
-    moved = model._moved({path: model.value(path) + 1j * STEP})
+    moved = model.stepped({path: model.value(path) + 1j * STEP})
     try:
         row_report(moved)
     except AssemblyError as error:
@@ -233,7 +241,7 @@ def _stepped(model: Model, loads: Sequence[Load], load_paths: Sequence[str], pat
     return moved, new
 
 
-def _of_tree(found: Balanced, terms: _Terms, paths: tuple[str, ...]) -> InverseDynamicsDerivatives:
+def _of_tree(found: Balanced, terms: Terms, paths: tuple[str, ...]) -> InverseDynamicsDerivatives:
     """Of a tree with force elements: every coordinate may feel every other."""
     n, states = found.states.model.n_v, found.states
 
@@ -245,10 +253,29 @@ def _of_tree(found: Balanced, terms: _Terms, paths: tuple[str, ...]) -> InverseD
     return InverseDynamicsDerivatives([states.shaped(x) for x in values], full(n), full(len(paths)), paths)
 
 
-def _along_constraints(
-    found: Balanced, terms: _Terms, paths: tuple[str, ...], independent: Sequence[str] | None
-) -> ConstrainedDerivatives:
-    """By independent coordinates, their rates and second rates, and parameters."""
+class Change(NamedTuple):
+    """How q, v, a, lam and tau change with some numbers, (nt, .., k) each."""
+
+    q: FloatArray
+    v: FloatArray
+    a: FloatArray
+    lam: FloatArray
+    tau: FloatArray
+
+
+class Along(NamedTuple):
+    """Independent coordinates, those of them with independent rates, and changes with them, with their rates, second
+    rates and parameters."""
+
+    independent: tuple[str, ...]
+    independent_rates: tuple[str, ...]
+    changes: tuple[Change, Change, Change, Change]
+
+
+def along_constraints(
+    found: Balanced, terms: Terms, paths: tuple[str, ...], independent: Sequence[str] | None
+) -> Along:  # fmt: skip
+    """How motion, multipliers and torques follow independent coordinates z, z', z'' and parameters."""
     states, system, balance = found.states, found.system, found.balance
     model = states.model
     velocities = balance.freedoms
@@ -264,22 +291,39 @@ def _along_constraints(
     rows = constraint_terms(model, states.q, states.v, states.a, t=states.t)
     along = Motions(model, rows, positions, velocities, independent, terms.rows_p, paths)
     zero = np.zeros_like
-    changes = (
+    directions = (
         (along.q_z, along.v_z, along.a_z),
         (zero(along.v_zd), along.v_zd, along.a_zd),
         (zero(along.a_zdd), zero(along.a_zdd), along.a_zdd),
         (along.q_p, along.v_p, along.a_p),
     )
-    blocks: list[Array] = []
-    for k, (dq, dv, da) in enumerate(changes):
-        b = terms.q @ dq + terms.v @ dv + terms.a @ da
-        c = -(terms.turned_q @ dq)
-        if k == 3:
-            b, c = b + terms.p, c - terms.turned_p
-        blocks.append(states.shaped(balance.acting(balance.solve(b, c)[0])))
-    names = tuple(model.v_names[j] for j in along.z)
-    rates = tuple(model.v_names[j] for j in along.z_rate)
-    dz, dzd, dzdd, dp = blocks
+    z, zd, zdd, p = (_followed(found, terms, *d, by_p=k == 3) for k, d in enumerate(directions))
+    names, rates = (tuple(model.v_names[j] for j in columns) for columns in (along.z, along.z_rate))
+    return Along(names, rates, (z, zd, zdd, p))
+
+
+def _followed(
+    found: Balanced, terms: Terms, dq: FloatArray, dv: FloatArray, da: FloatArray, by_p: bool
+) -> Change:  # fmt: skip
+    """Multipliers and torques along changes of the motion."""
+    balance = found.balance
+    b = terms.q @ dq + terms.v @ dv + terms.a @ da
+    c = -(terms.turned_q @ dq)
+    turned = terms.shortest_q @ dq
+    if by_p:
+        b, c, turned = b + terms.p, c - terms.turned_p, turned + terms.shortest_p
+    dmu, dlam = balance.solve(b, c)
+    # the shortest lam stays in the range of Gamma, which turns where rows depend on each other
+    dlam = dlam + turned - balance.gamma @ (balance.freedoms.inverse @ turned)
+    return Change(dq, dv, da, dlam, balance.acting(dmu))
+
+
+def _along_constraints(
+    found: Balanced, terms: Terms, paths: tuple[str, ...], independent: Sequence[str] | None
+) -> ConstrainedDerivatives:
+    """By independent coordinates, their rates and second rates, and parameters."""
+    shaped, along = found.states.shaped, along_constraints(found, terms, paths, independent)
+    dz, dzd, dzdd, dp = (shaped(change.tau) for change in along.changes)
     return ConstrainedDerivatives(
-        states.shaped(found.tau), states.shaped(found.lam), dz, dzd, dzdd, dp, names, rates, paths
+        shaped(found.tau), shaped(found.lam), dz, dzd, dzdd, dp, along.independent, along.independent_rates, paths
     )

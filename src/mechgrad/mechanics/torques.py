@@ -10,13 +10,22 @@ import numpy as np
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.spatial import inverse_dynamics as tree_torques
+from mechgrad.inverse.methods import SPATIAL, other_method
+from mechgrad.inverse.spatial import torques_of_tree
 from mechgrad.kinematics.batch import check_out, tree_of
 from mechgrad.kinematics.mechanism import RowValues
 from mechgrad.kinematics.open_trees import has_elements, require_tree
 from mechgrad.mechanics.balance import Balance
 from mechgrad.mechanics.named import states_of
-from mechgrad.mechanics.states import TOLERANCE, States, check_constraints, columns_of, system_of, unbalanced
+from mechgrad.mechanics.states import (
+    TOLERANCE,
+    States,
+    check_constraints,
+    columns_of,
+    require_room,
+    system_of,
+    unbalanced,
+)
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.typing import Array, ArrayLike
 
@@ -29,58 +38,28 @@ Given = ArrayLike | Mapping[Any, Any]
 
 @overload
 def inverse_dynamics(
-    model: Model,
-    q: Given,
-    v: Given | None = None,
-    a: Given | None = None,
-    *,
-    loads: Sequence[Load] | None = None,
-    driven: Sequence[str] | None = None,
-    t: ArrayLike = 0.0,
-    guess: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    return_multipliers: Literal[False] = False,
-    method: str = "spatial",
-    out: Array | None = None,
-    threads: int = 1,
-) -> Array: ...
+    model: Model, q: Given, v: Given | None = None, a: Given | None = None, *, loads: Sequence[Load] | None = None,
+    driven: Sequence[str] | None = None, t: ArrayLike = 0.0, guess: ArrayLike | None = None,
+    tolerance: float = TOLERANCE, return_multipliers: Literal[False] = False, method: str = "spatial",
+    out: Array | None = None, threads: int = 1,
+) -> Array: ...  # fmt: skip
 
 
 @overload
 def inverse_dynamics(
-    model: Model,
-    q: Given,
-    v: Given | None = None,
-    a: Given | None = None,
-    *,
-    loads: Sequence[Load] | None = None,
-    driven: Sequence[str] | None = None,
-    t: ArrayLike = 0.0,
-    guess: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    return_multipliers: Literal[True],
-    method: str = "spatial",
-    out: Array | None = None,
-    threads: int = 1,
-) -> tuple[Array, Array]: ...
+    model: Model, q: Given, v: Given | None = None, a: Given | None = None, *, loads: Sequence[Load] | None = None,
+    driven: Sequence[str] | None = None, t: ArrayLike = 0.0, guess: ArrayLike | None = None,
+    tolerance: float = TOLERANCE, return_multipliers: Literal[True], method: str = "spatial",
+    out: Array | None = None, threads: int = 1,
+) -> tuple[Array, Array]: ...  # fmt: skip
 
 
 def inverse_dynamics(
-    model: Model,
-    q: Given,
-    v: Given | None = None,
-    a: Given | None = None,
-    *,
-    loads: Sequence[Load] | None = None,
-    driven: Sequence[str] | None = None,
-    t: ArrayLike = 0.0,
-    guess: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    return_multipliers: bool = False,
-    method: str = "spatial",
-    out: Array | None = None,
-    threads: int = 1,
-) -> Array | tuple[Array, Array]:
+    model: Model, q: Given, v: Given | None = None, a: Given | None = None, *, loads: Sequence[Load] | None = None,
+    driven: Sequence[str] | None = None, t: ArrayLike = 0.0, guess: ArrayLike | None = None,
+    tolerance: float = TOLERANCE, return_multipliers: bool = False, method: str = "spatial",
+    out: Array | None = None, threads: int = 1,
+) -> Array | tuple[Array, Array]:  # fmt: skip
     """Generalized forces that produce a motion of any mechanism, under gravity, force elements and external loads.
 
         trees           tau = M a + h - Q - sum J^T load
@@ -88,89 +67,77 @@ def inverse_dynamics(
 
     Parameters
     ----------
-    model : Model
     q : (n_q,) or (nt, n_q)
         Coordinates, in the order of `model.q_names` [rad, m]. Or some by name, {"A": 0.3, ...}, each a number or
-        (nt,): what they leave open is assembled, instant by instant, and must be decided by them. Names are those of
-        `assemble`.
+        (nt,): what they leave open is assembled, instant by instant, and must be decided by them.
     v, a : (n_v,) or (nt, n_v), optional
-        Velocities and accelerations, zeros if left out; they have to meet the constraints. Or rates and second rates of
-        what q names; those not named are zero.
-    loads : list of Load, optional
-        Forces and couples of the environment on any number of bodies.
+        Velocities and accelerations, zeros if left out; they have to meet the constraints, or an AssemblyError says
+        where they do not. Or rates and second rates of what q names; those not named are zero.
+    loads : list of Load; t : time [s], one or one per state, for drivers and motors
     driven : list of names, optional
-        Coordinates with actuators (`model.v_names`, or joints for all of theirs); all of them if left out. If there are
-        more than the mechanism has freedoms, the sum of tau^2 is the smallest possible (N m and N count alike).
-    t : time [s], one or one per state, for drivers and motors
-    guess : (n_q,), optional
-        Where assembly starts if q names coordinates; it decides how the mechanism is put together.
-    tolerance : float
-        What states may miss their constraints by, relative to the terms of a row, at least 1.
-    return_multipliers : bool
-        Return (tau, lam).
+        Coordinates with actuators (`model.v_names`, or joints for all of theirs); all of them if left out. With more
+        than the mechanism has freedoms, the sum of tau^2 is the smallest possible (N m and N count alike).
+    guess : (n_q,); tolerance : float
+        Where assembly starts if q names coordinates; what states may miss constraints by, relative to terms of a row.
+    return_multipliers : return (tau, lam);  out : where to write tau
     method : "spatial", "lagrange" or "newton-euler"
-        The fast recursion, or one of the two of the literature (trees of hinges and slides only, without force
-        elements, `out` and `threads`).
-    out : (n_v,) or (nt, n_v), optional
-        Where to write tau.
-    threads : int
-        Share blocks of samples among threads; 0 takes all cores. One thread is best below some thousand samples.
+        The fast recursion, or one of the two of the literature (trees of hinges and slides only, without elements).
+    threads : share many samples among threads; 0 takes all cores
 
     Returns
     -------
-    tau : (n_v,) or (nt, n_v)
-        What the actuators must exert, positive when it increases the coordinate, 0 where none is [N m, N]. Complex if
-        an input is complex: a complex step through this function is exact. If q, v, a are arrays, they are held.
-    lam : (m,) or (nt, m), with `return_multipliers`
-        Multipliers of the constraint rows, those of `constraint_terms(model, q).names`; the shortest where rows depend
-        on each other [N, N m].
+    tau : (n_v,) or (nt, n_v) [N m, N]
+        What the actuators must exert, positive when it increases the coordinate, 0 where none is. Complex if an input
+        is complex: a complex step through this function is exact.
+    lam : (m,) or (nt, m)
+        Multipliers of the rows of `mg.terms.constraint_terms(model, q).names`; the shortest where they are redundant.
 
-    Raises
-    ------
-    AssemblyError
-        If a state misses a constraint, its rate or second rate.
-    InputError
-        If some freedom is driven by nothing.
+    A 2 kg bob on a 1 m rod, held horizontally; the five-bar linkage at rest, held at A and at the joint after it:
 
-    Examples
-    --------
-    A 2 kg bob on a 1 m rod, held horizontally, and with a spring of 5 N m/rad in its pin:
-
-    >>> bob = Body("bob", mass=2, com=(0, 0, -1))
-    >>> pin = Revolute("pin", "ground", "bob", axis=(0, 1, 0))
+    >>> bob, pin = Body("bob", mass=2, com=(0, 0, -1)), Revolute("pin", "ground", "bob", axis=(0, 1, 0))
     >>> inverse_dynamics(Model("pendulum", [bob], [pin]), [np.pi / 2])
     array([19.62])
-    >>> sprung = Model("sprung", [bob], [pin], forces=[mg.forces.JointSpring("spring", "pin", 5.0)])
-    >>> inverse_dynamics(sprung, [np.pi / 2]).round(4)
-    array([27.474])
-
-    The five-bar linkage at rest, held at A and at the joint after it:
-
     >>> inverse_dynamics(five_bar(), five_bar_start(), driven=["A", "1"]).round(6)
     array([12.2625, 36.7875,  0.    ,  0.    ])
     """
-    note_idle_gravity(model, tree_of(model))
-    named = not isinstance(q, np.ndarray) and isinstance(q, Mapping)
-    if not (named or return_multipliers) and driven is None and not has_elements(model):
-        _refuse_guess(guess)
-        return tree_torques(model, q, v, a, loads=loads, method=method, out=out, threads=threads)  # type: ignore[arg-type]
-    if method != "spatial":
-        require_tree(model)
-        raise InputError(f"method {method!r} knows no driven, named coordinates or multipliers; use method='spatial'.")
-    if not named:
-        _refuse_guess(guess)
-    found = balanced(model, states_of(model, q, v, a, t, loads, guess), loads, driven, tolerance, threads)
-    states = found.states
-    tau = states.shaped(found.tau)
+    # torques of a tree: no more than these few looks stand between a user and the kernel
+    if driven is None and guess is None and not (return_multipliers or has_elements(model) or is_named(q)):
+        if method == SPATIAL:
+            return torques_of_tree(model, q, v, a, loads, out, threads)  # type: ignore[arg-type]
+        note_idle_gravity(model, tree_of(model))
+        tau: Array = other_method(method, out is not None or threads != 1).torques(model, q, v, a, loads=loads)
+        return tau
+    note_idle_gravity(model, tree_of(model))  # here, since a warning names the line that called this function
+    found = _checked_balance(model, (q, v, a), t, loads, driven, guess, tolerance, method, threads)
+    tau = found.states.shaped(found.tau)
     if out is not None:
         check_out(out, tau.shape, complex if np.iscomplexobj(tau) else float)[...] = tau
         tau = out
-    return (tau, states.shaped(found.lam)) if return_multipliers else tau
+    return (tau, found.states.shaped(found.lam)) if return_multipliers else tau
 
 
-def _refuse_guess(guess: ArrayLike | None) -> None:
+def is_named(q: Given) -> bool:
+    """Whether coordinates are given by name."""
+    return type(q) is not np.ndarray and isinstance(q, Mapping)
+
+
+def refuse_guess(guess: ArrayLike | None) -> None:
+    """Raise where a guess is given beside arrays."""
     if guess is not None:
         raise InputError("guess is for coordinates by name, q={'A': 0.3, ...}; arrays q are taken as they are.")
+
+
+def _checked_balance(
+    model: Model, motion: tuple[Given, Given | None, Given | None], t: ArrayLike, loads: Sequence[Load] | None,
+    driven: Sequence[str] | None, guess: ArrayLike | None, tolerance: float, method: str, threads: int,
+) -> Balanced:  # fmt: skip
+    """Torques and multipliers of a user's motion, which only the fast method knows."""
+    if not is_named(motion[0]):
+        refuse_guess(guess)
+    if method != SPATIAL:
+        require_tree(model)
+        raise InputError(f"method {method!r} knows no driven, named coordinates or multipliers; use method='spatial'.")
+    return balanced(model, states_of(model, *motion, t, loads, guess), loads, driven, tolerance, threads)
 
 
 class Balanced(NamedTuple):
@@ -196,6 +163,7 @@ def balanced(
 ) -> Balanced:
     """Torques and multipliers at states; raise where these miss constraints or some freedom is not driven."""
     columns = columns_of(model, driven, "driven")
+    require_room(states)
     system = system_of(model, states.dtype)
     r, rows = unbalanced(states, system, loads, threads)
     miss = check_constraints(states, system, rows, tolerance)

@@ -13,7 +13,7 @@ from mechgrad.errors import ShapeError, ValueRangeError, unknown_name
 from mechgrad.model.fields import brief, check_name, check_nonzero, freeze_numbers, same, short_repr, where
 from mechgrad.model.frames import axis_frame, unit
 from mechgrad.model.functions import freeze_functions
-from mechgrad.model.rows import Place, point, vector
+from mechgrad.model.rows import Place, RowMeasure, point, vector
 from mechgrad.typing import Number
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ class Attached(ABC):
             if "refers" not in f.metadata or (value is None and f.default is None):
                 continue
             for name in value if isinstance(value, tuple) else (value,):
+                if isinstance(name, RowMeasure):
+                    name.check_model(model, f"{where(self)}: {f.name}")
+                    continue
                 check_reference(model, place_of, f.metadata["refers"], name, f"{where(self)}: {f.name}")
 
     def __eq__(self, other: object) -> bool:

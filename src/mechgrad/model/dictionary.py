@@ -16,6 +16,8 @@ from mechgrad.model.forces import FORCE_TYPES
 from mechgrad.model.functions import Constant, Function
 from mechgrad.model.joints import JOINT_TYPES
 from mechgrad.model.markers import Point, Vector
+from mechgrad.model.quantities import measure_to_dict
+from mechgrad.model.rows import RowMeasure
 from mechgrad.model.variables import DesignVariable
 
 if TYPE_CHECKING:
@@ -73,6 +75,8 @@ def _item_to_dict(item: Any) -> dict[str, Any]:
 def _plain(value: Any, what: str) -> Any:
     if isinstance(value, Function):
         return _plain(value.value, what) if isinstance(value, Constant) else _item_to_dict(value)
+    if isinstance(value, RowMeasure):
+        return measure_to_dict(value, what)
     if callable(value):
         raise ValueRangeError(
             f"{what} is a Python function, which a file cannot hold. Write the model without its owner and add that "

@@ -190,6 +190,17 @@ class Model:
         return sum((body.mass for body in self.bodies), 0.0)
 
     @property
+    def layout(self) -> Layout:
+        """Names, the tree, and where each coordinate sits in q and v: what models share that differ in numbers only."""
+        return self._layout
+
+    @property
+    def groups(self) -> dict[str, tuple[Any, ...]]:
+        """Everything that has a name, by kind: "bodies", "joints", "points", "vectors", "constraints", "forces",
+        "variables"."""
+        return self._groups
+
+    @property
     def parents(self) -> IntArray:
         """1-based number of the parent joint of each of `tree_joints`; 0 is the ground."""
         return self._layout.parents
@@ -212,7 +223,7 @@ class Model:
     def open_tree(self) -> Model:
         """The same model seen as a tree: its closures, constraints and forces are there but do nothing.
 
-        For functions that know trees only, such as `inverse_dynamics_hessian`; `is_open` tells such a model.
+        For what a tree would do without them; `is_open` tells such a model.
         """
         return self if self.is_open else self._copy({"is_open": True})
 
@@ -291,7 +302,7 @@ class Model:
         """
         return self._copy(changed_fields(self, values, check))
 
-    def _moved(self, values: Mapping[str, Number]) -> Model:
+    def stepped(self, values: Mapping[str, Number]) -> Model:
         """`with_values` without checks, for derivatives: a number that a variable drives moves without the variable."""
         if any(path in self._layout.driven for path in values):
             return self._copy(assigned(self._layout, self._groups, self.gravity, values, check=False))
@@ -303,7 +314,7 @@ class Model:
         vars(new).update(fields, _cache={}, _near=self._cache.get("tree", self._near))
         return new
 
-    def _afresh(self) -> Model:
+    def afresh(self) -> Model:
         """The same model without anything remembered, to compute all of it again."""
         new = self._copy({})
         vars(new).update(_shared={}, _near=None)
@@ -316,9 +327,10 @@ class Model:
 
     def cached(self, key: Hashable, make: Callable[[Model], T]) -> T:
         """The result of make(model), computed once for this model. `with_values` starts with an empty cache."""
-        if key not in self._cache:
-            self._cache[key] = make(self)
-        result: T = self._cache[key]
+        try:
+            result: T = self._cache[key]
+        except KeyError:
+            result = self._cache[key] = make(self)
         return result
 
     def shared(self, key: Hashable, make: Callable[[Model], T]) -> T:

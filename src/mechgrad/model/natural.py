@@ -7,26 +7,26 @@ distances and angles that the user names are recognised among the coordinates (`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar, final
 
 import numpy as np
 
 from mechgrad.errors import DisconnectedError, DuplicateNameError, ValueRangeError, unknown_name
+from mechgrad.model.body import Body
 from mechgrad.model.constraints import Constraint, DotProduct, PointInPlane, PointOnLine, SameVector
 from mechgrad.model.detection import Detected, Found, InPlane, OnLine, Perpendicular, Relation, Scene, detect, sides
 from mechgrad.model.drawing import NaturalBody, body_of, draw, frame_of
 from mechgrad.model.fields import where
 from mechgrad.model.forces.base import Force
-from mechgrad.model.forces.measures import Measure
 from mechgrad.model.frames import axis_frame, norm, unit
 from mechgrad.model.joints import Cardan, Floating, Joint, Planar
 from mechgrad.model.joints.base import Pose
 from mechgrad.model.markers import Point, Vector
 from mechgrad.model.model import Model
-from mechgrad.model.quantities import Quantity, UserAngle, UserCoordinate, UserDistance, check_quantity, measured
-from mechgrad.model.rows import Place, Row
+from mechgrad.model.quantities import UserCoordinate, check_quantity, measured
+from mechgrad.model.rows import DrawnMeasure, Place, Row, RowMeasure
 from mechgrad.model.rows import point as point_place
 from mechgrad.model.rows import vector as vector_place
 from mechgrad.model.spanning import span
@@ -39,9 +39,7 @@ __all__ = [
     "NaturalModel",
     "OnLine",
     "Perpendicular",
-    "UserAngle",
     "UserCoordinate",
-    "UserDistance",
     "model_from_points",
 ]
 
@@ -62,9 +60,9 @@ class NaturalModel:
     markers : dict
         (name in the drawing, body) -> name of the model's point or vector.
     identified : dict
-        Names of user's distances and angles that are coordinates -> `UserCoordinate`: g = offset + sign q.
+        Names of measures that are coordinates -> `UserCoordinate`: g = offset + sign q.
     rows : dict
-        Names of all user's distances [m] and angles [rad] -> the row that measures it.
+        Names of all measures -> the row that measures it.
 
     >>> drawing = model_from_points("pendulum", {"O": (0, 0, 0), "P": (0, 0, -1)}, [
     ...     NaturalBody("ground", ["O"], ["y"]), NaturalBody("bob", ["O", "P"], ["y"], mass=2, com="P")],
@@ -83,7 +81,7 @@ class NaturalModel:
 
     @property
     def coordinates(self) -> dict[str, str]:
-        """Names of user's distances and angles that are coordinates -> names of the coordinates."""
+        """Names of measures that are coordinates -> names of the coordinates."""
         return {name: found.coordinate for name, found in self.identified.items()}
 
     def marker(self, name: str, body: str | None = None) -> str:
@@ -97,33 +95,23 @@ class NaturalModel:
 
 
 def model_from_points(
-    name: str,
-    points: Mapping[str, ArrayLike],
-    bodies: Iterable[NaturalBody],
-    *,
-    vectors: Mapping[str, ArrayLike] | None = None,
-    constraints: Iterable[Relation | Quantity | Constraint] = (),
-    gravity: ArrayLike | None = None,
-    forces: Iterable[Force] = (),
-    variables: Iterable[DesignVariable] = (),
-    cut: Iterable[str] | None = None,
-    planar: bool | ArrayLike = False,
-    free: Iterable[str] | None = None,
-) -> NaturalModel:
+    name: str, points: Mapping[str, ArrayLike], bodies: Iterable[NaturalBody], *,
+    vectors: Mapping[str, ArrayLike] | None = None, constraints: Iterable[Relation | DrawnMeasure | Constraint] = (),
+    gravity: ArrayLike | None = None, forces: Iterable[Force] = (), variables: Iterable[DesignVariable] = (),
+    cut: Iterable[str] | None = None, planar: bool | ArrayLike = False, free: Iterable[str] | None = None,
+) -> NaturalModel:  # fmt: skip
     """A model from points and vectors of a mechanism in its initial position, where q = 0.
 
     Parameters
     ----------
-    points, vectors : mappings
-        Names -> world coordinates [m] and directions of any non-zero length [1], all in the drawing.
+    points, vectors : names -> world coordinates [m] and directions of any non-zero length, all in the drawing
     bodies : NaturalBody
         Names they share make joints: see the table of `mechgrad.model.detection`. A joint is called after the point or
         vector (or the `name` of the relation) that makes it: "B", or "B: crank-rod" where there are several.
     constraints : any mix of
-        Perpendicular, OnLine, InPlane: make joints, or else constraints. UserDistance, UserAngle: measured, and
-        recognised if they are coordinates. Constraints of a model.
-    gravity : (3,) array
-        [m/s^2]. Left out: 9.81 along -z; along -y if that is across the plane of a planar mechanism.
+        Perpendicular, OnLine, InPlane: make joints, or else constraints. mg.measures.Distance, Angle, Height, Offset:
+        measured, and recognised if they are coordinates. Constraints of a model.
+    gravity : (3,) [m/s^2]; left out: 9.81 along -z, or along -y if that is across the plane of a planar mechanism
     forces, variables, cut : as in `Model`
         A point or vector of one body is a marker of that name; of several bodies, "B@crank" and "B@rod". Forces say on
         which of them they act, and take shared vectors of the body whose point is named before. In constraints plain
@@ -136,8 +124,6 @@ def model_from_points(
         group, or else those named here; [] says that there are none.
 
     >>> bar = model_from_points("bar", {"A": (0, 0, 0), "B": (1, 0, 0)}, [NaturalBody("bar", ["A", "B"], mass=1)])
-    >>> bar.model.q_names[:4], bar.model.joint_names
-    (('free: bar.x', 'free: bar.y', 'free: bar.z', 'free: bar.e0'), ('free: bar',))
     >>> print(bar.report)
     bar: 1 body, 1 joint
       free: bar: Floating, ground - bar; no joint leads to the ground
@@ -153,43 +139,71 @@ def model_from_points(
     moving = [body_of(scene, part, frames[part.name]) for part in parts if part.name != "ground"]
     made = [*detected.joints, *_free_joints(scene, detected, frames, free)]
     names = _joint_names(made)
+    joints, now_cut = _along_the_tree(made, names, moving, frames, cut)
+    markers = _marker_names(scene)
+    held = _left_over(scene, detected, markers)
+    first = {word: markers[word, scene.owners(word)[0]] for word in (*scene.points, *scene.vectors)}
+    model = Model(
+        name, moving, joints, *_markers(scene, markers, frames),
+        _default_gravity(scene.normal) if gravity is None else gravity, variables,
+        [*held, *(_renamed(item, first) for item in others)], [_force(item, scene, markers) for item in forces],
+        cut=now_cut,
+    )  # fmt: skip
+    results = {quantity.label: measured(model, quantity, _places(scene, frames)) for quantity in quantities}
+    report = _report(model, dict(zip(names, made, strict=True)), held, results)
+    identified = {word: found for word, (_, found) in results.items() if found is not None}
+    rows = {word: row for word, (row, _) in results.items()}
+    return NaturalModel(model, report, markers, identified, rows)
+
+
+def _left_over(scene: Scene, detected: Detected, markers: Mapping[tuple[str, str], str]) -> list[Constraint]:
+    """What made no joint, as constraints."""
+    held: list[Constraint] = [_constraint(scene, relation, markers) for relation in detected.unused]
+    return held + [SameVector(f"{w}: {a}-{b}", markers[w, a], markers[w, b]) for w, a, b in detected.loose]
+
+
+def _along_the_tree(
+    made: Sequence[Found], names: Sequence[str], moving: Sequence[Body], frames: Mapping[str, Pose],
+    cut: Iterable[str] | None,
+) -> tuple[list[Joint], list[str]]:  # fmt: skip
+    """Joints along the tree, so that none has to be walked through backwards, then those that are cut; their names."""
     built = [_joint(found, called, frames) for found, called in zip(made, names, strict=True)]
     spanning = span(moving, built, cut)
-    # along the tree, so that no joint has to be walked through backwards
     joints = [
         _joint(made[k].swapped(), names[k], frames) if backwards else built[k]
         for k, backwards in zip(spanning.order, spanning.backwards, strict=True)
     ]
-    joints += [built[k] for k in spanning.cut]
-    markers = {
+    return [*joints, *(built[k] for k in spanning.cut)], [names[k] for k in spanning.cut]
+
+
+def _marker_names(scene: Scene) -> dict[tuple[str, str], str]:
+    """(name in the drawing, body) -> name of the marker: its own, or with the body's where several own it."""
+    return {
         (word, body): word if len(scene.owners(word)) == 1 else f"{word}@{body}"
         for body, words in scene.owned.items()
         for word in words
     }
-    first = {word: markers[word, scene.owners(word)[0]] for word in (*scene.points, *scene.vectors)}
-    held: list[Constraint] = [_constraint(scene, relation, markers) for relation in detected.unused]
-    held += [SameVector(f"{w}: {a}-{b}", markers[w, a], markers[w, b]) for w, a, b in detected.loose]
-    model = Model(
-        name,
-        moving,
-        joints,
-        [Point(markers[at], at[1], _local(scene, *at, frames)) for at in markers if at[0] in scene.points],
-        [Vector(markers[at], at[1], _local(scene, *at, frames)) for at in markers if at[0] in scene.vectors],
-        _default_gravity(scene.normal) if gravity is None else gravity,
-        variables,
-        [*held, *(_renamed(item, first) for item in others)],
-        [_force(item, scene, markers) for item in forces],
-        cut=[names[k] for k in spanning.cut],
+
+
+def _markers(
+    scene: Scene, markers: Mapping[tuple[str, str], str], frames: Mapping[str, Pose]
+) -> tuple[list[Point], list[Vector]]:
+    """Points and vectors of the model, in the axes of their bodies."""
+    places = {at: _local(scene, *at, frames) for at in markers}
+    return (
+        [Point(markers[at], at[1], x) for at, x in places.items() if at[0] in scene.points],
+        [Vector(markers[at], at[1], x) for at, x in places.items() if at[0] in scene.vectors],
     )
+
+
+def _places(scene: Scene, frames: Mapping[str, Pose]) -> Callable[[str], list[Place]]:
+    """What tells where a point or vector of the drawing is on each of its owners."""
 
     def places(word: str) -> list[Place]:
         place = point_place if word in scene.points else vector_place
         return [place(body, _local(scene, word, body, frames)) for body in scene.owners(word)]
 
-    results = {quantity.name: measured(model, quantity, places) for quantity in quantities}
-    report = _report(model, dict(zip(names, made, strict=True)), held, results)
-    identified = {word: found for word, (_, found) in results.items() if found is not None}
-    return NaturalModel(model, report, markers, identified, {word: row for word, (row, _) in results.items()})
+    return places
 
 
 def _default_gravity(normal: Array | None) -> Array:
@@ -199,17 +213,17 @@ def _default_gravity(normal: Array | None) -> Array:
 
 
 def _sorted(
-    items: Iterable[Relation | Quantity | Constraint],
-) -> tuple[list[Relation], list[Quantity], list[Constraint]]:
+    items: Iterable[Relation | DrawnMeasure | Constraint],
+) -> tuple[list[Relation], list[DrawnMeasure], list[Constraint]]:
     relations: list[Relation] = []
-    quantities: list[Quantity] = []
+    quantities: list[DrawnMeasure] = []
     constraints: list[Constraint] = []
     for item in items:
         if isinstance(item, Perpendicular | OnLine | InPlane):
             relations.append(item)
-        elif isinstance(item, UserDistance | UserAngle):
-            if any(other.name == item.name for other in quantities):
-                raise DuplicateNameError(f"two distances or angles are called {item.name!r}. Rename one.")
+        elif isinstance(item, DrawnMeasure):
+            if any(other.label == item.label for other in quantities):
+                raise DuplicateNameError(f"two measures are called {item.label!r}. Give one another name.")
             quantities.append(item)
         else:
             constraints.append(item)
@@ -318,11 +332,13 @@ def _constraint(scene: Scene, relation: Relation, markers: Mapping[tuple[str, st
 
 def _renamed(item: T, names: Mapping[str, str]) -> T:
     """A constraint with the model's names for points and vectors of the drawing."""
-    changes = {
-        f.name: names[getattr(item, f.name)]
-        for f in (fields(item) if is_dataclass(item) else ())  # the model refuses what is none
-        if f.metadata.get("refers") in ("point", "vector") and getattr(item, f.name) in names
-    }
+    changes: dict[str, Any] = {}
+    for f in fields(item) if is_dataclass(item) else ():  # type: ignore[arg-type]  # the model refuses what is none
+        value = getattr(item, f.name)
+        if isinstance(value, RowMeasure):
+            changes[f.name] = _renamed(value, names)
+        elif f.metadata.get("refers") in ("point", "vector") and value in names:
+            changes[f.name] = names[value]
     return replace(item, **changes) if changes else item  # type: ignore[type-var]
 
 
@@ -339,7 +355,7 @@ def _force(item: T, scene: Scene, markers: Mapping[tuple[str, str], str], what: 
     for f in fields(item) if is_dataclass(item) else ():  # type: ignore[arg-type]
         value = getattr(item, f.name)
         noun = f.metadata.get("refers")
-        if isinstance(value, tuple) and value and all(isinstance(part, Measure) for part in value):
+        if isinstance(value, tuple) and value and all(isinstance(part, RowMeasure) for part in value):
             changes[f.name] = tuple(_force(part, scene, markers, what) for part in value)
         elif not isinstance(value, str):
             continue  # the model refuses what is no name

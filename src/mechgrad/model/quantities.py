@@ -1,4 +1,4 @@
-"""Distances and angles that a user names, recognised among the coordinates of joints.
+"""Measures as files state them, and those of a drawing, recognised among the coordinates of joints.
 
 A distance or an angle between two bodies *is* a coordinate of the joint between them if it follows it everywhere:
 
@@ -10,58 +10,24 @@ which is tried at a few positions of the joint. What is no coordinate stays a me
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from dataclasses import MISSING, fields
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mechgrad.errors import ValueRangeError, unknown_name
-from mechgrad.model.frames import cross, norm, rotation_z
+from mechgrad.errors import ShapeError, ValueRangeError, unknown_name
+from mechgrad.model.frames import rotation_z
 from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE, Joint, Pose, chained
-from mechgrad.model.model import Model
-from mechgrad.model.rows import ANGLE, DISTANCE, LINEAR, Place, Row
+from mechgrad.model.rows import ANGLE, DISTANCE, LINEAR, MEASURE_TYPES, DrawnMeasure, Place, Row, RowMeasure
 from mechgrad.typing import Array, Number
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
 
 # Positions at which a quantity is compared with a coordinate (fractions of the largest step), and how well they agree.
 _TRIALS = np.array([[0.31, 0.87, 0.53], [0.74, 0.29, 0.91], [0.59, 0.62, 0.17]])
 _AGREEMENT = 1e-9
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class UserDistance:
-    """The distance of two points, under a name: g = |x_a - x_b| [m].
-
-    Where it is the coordinate of a slide it is counted with its sign, on from the drawing's side of zero.
-
-    >>> UserDistance("cylinder end", "piston", "stroke").name
-    'stroke'
-    """
-
-    point_a: str
-    point_b: str
-    name: str
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class UserAngle:
-    """The angle from one vector to another about an axis, under a name [rad].
-
-        g = atan2(w . (u_a x u_b), u_a . u_b)
-
-    >>> UserAngle("x of frame", "arm of crank", "axis", "crank angle").name
-    'crank angle'
-    """
-
-    vector_a: str
-    vector_b: str
-    axis: str
-    name: str
-
-
-Quantity = UserDistance | UserAngle
-"""What a user may name and measure."""
 
 
 class UserCoordinate(NamedTuple):
@@ -77,38 +43,63 @@ class UserCoordinate(NamedTuple):
     offset: Number
 
 
-def check_quantity(quantity: Quantity, points: Mapping[str, Any], vectors: Mapping[str, Any]) -> None:
+def measure_to_dict(measure: RowMeasure, what: str) -> dict[str, Any]:
+    """A measure as a file states it: {"measure": "Distance", "of": ["P1", "P2"]}, and its name if it has one."""
+    name = type(measure).__name__
+    if MEASURE_TYPES.get(name) is not type(measure):
+        raise ValueRangeError(f"{what} is {measure!r}, a measure of your own, which a file cannot hold.")
+    given = [(f, getattr(measure, f.name)) for f in fields(measure)]  # type: ignore[arg-type]
+    of = [list(value) if isinstance(value, tuple) else value for f, value in given if not f.kw_only]
+    return {"measure": name, "of": of} | {f.name: value for f, value in given if f.kw_only and value}
+
+
+def measure_from(entry: Mapping[str, Any], what: str) -> Any:
+    """The measure that an entry of a file states, see `measure_to_dict`."""
+    for key in entry:
+        if key not in ("measure", "of", "name"):
+            raise unknown_name("key", str(key), ("measure", "of", "name"), what)
+    name, of = entry.get("measure"), entry.get("of", [])
+    if not isinstance(name, str) or name not in MEASURE_TYPES:
+        raise unknown_name("measure", f"{name!s:.60}", MEASURE_TYPES, what)
+    of = [of] if isinstance(of, str) else of
+    for x in of if isinstance(of, list) else ():
+        if not (isinstance(x, str) and x) and not (isinstance(x, list) and all(isinstance(c, int | float) for c in x)):
+            raise ShapeError(f"{what}: of = {of!r:.60} must be a list of names in quotes, or of directions [x, y, z].")
+    wanted = [f for f in fields(MEASURE_TYPES[name]) if f.init and not f.kw_only]
+    least = sum(f.default is MISSING for f in wanted)
+    if not isinstance(of, list) or not least <= len(of) <= len(wanted):
+        count = f"{len(of)} entries" if isinstance(of, list) else f"{of!r}"
+        raise ShapeError(
+            f"{what}: {name} of {count}; it takes {', '.join(f.name for f in wanted) or 'none'}"
+            + (f", of which {least} are needed." if least < len(wanted) else ".")
+        )
+    return MEASURE_TYPES[name](*of, **({"name": entry["name"]} if "name" in entry else {}))
+
+
+def check_quantity(quantity: DrawnMeasure, points: Mapping[str, Any], vectors: Mapping[str, Any]) -> None:
     """Raise unless the drawing has what is measured."""
-    known, fields, noun = (
-        (points, ("point_a", "point_b"), "point")
-        if isinstance(quantity, UserDistance)
-        else (vectors, ("vector_a", "vector_b", "axis"), "vector")
-    )
-    for field in fields:
-        if getattr(quantity, field) not in known:
-            raise unknown_name(noun, getattr(quantity, field), known, repr(quantity))
+    for f in fields(quantity):  # type: ignore[arg-type]
+        noun = f.metadata.get("refers")
+        if noun in ("point", "vector"):
+            known = points if noun == "point" else vectors
+            if getattr(quantity, f.name) not in known:
+                raise unknown_name(noun, getattr(quantity, f.name), known, repr(quantity))
 
 
 def measured(
-    model: Model, quantity: Quantity, places: Callable[[str], Sequence[Place]]
+    model: Model, quantity: DrawnMeasure, places: Callable[[str], Sequence[Place]]
 ) -> tuple[Row, UserCoordinate | None]:
     """The row that measures a quantity, and the coordinate that it is, if there is one.
 
     `places` lists where a name of the drawing sits, once for each body that owns it.
     """
-    choices: list[tuple[Place, ...]]
-    if isinstance(quantity, UserDistance):
-        choices = [(a, b) for a in places(quantity.point_a) for b in places(quantity.point_b) if a.body != b.body]
-        kind, label = DISTANCE, "distance"
-    else:
-        choices = [
-            (a, b, w)
-            for a in places(quantity.vector_a)
-            for b in places(quantity.vector_b)
-            for w in places(quantity.axis)
-            if a.body != b.body and w.body in (a.body, b.body)
-        ]
-        kind, label = ANGLE, "angle"
+    names = quantity.markers
+    every = (dict(zip(names, choice, strict=True)) for choice in product(*(places(name) for name in names)))
+    choices = [
+        choice
+        for choice in every
+        if choice[names[0]].body != choice[names[1]].body and len({place.body for place in choice.values()}) == 2
+    ]
     if not choices:
         raise ValueRangeError(
             f"{quantity!r} measures nothing that could move: its ends are on one body, or its axis is on neither of "
@@ -116,32 +107,34 @@ def measured(
         )
     for joint in (model.joint(joint.name) for joint in model.tree_joints):
         for choice in choices:
-            if {choice[0].body, choice[1].body} == {joint.parent, joint.child}:
-                found = _identified(joint, choice)
+            if {place.body for place in choice.values()} == {joint.parent, joint.child}:
+                found = _identified(joint, quantity, choice)
                 if found is not None:
                     terms = ((found.coordinate, found.sign),)
+                    label = quantity.row(choice.__getitem__).label
                     return Row(LINEAR, (), -found.offset, coordinates=terms, label=label), found
-    return Row(kind, choices[0], label=label), None
+    return quantity.row(choices[0].__getitem__), None
 
 
-def _identified(joint: Joint, places: Sequence[Place]) -> UserCoordinate | None:
+def _identified(joint: Joint, quantity: DrawnMeasure, choice: Mapping[str, Place]) -> UserCoordinate | None:
     if BALL in joint.kinds:
         return None
+    kind = quantity.row(choice.__getitem__).kind
 
     def value(q: Array) -> Any:
         on = {joint.parent: (np.eye(3), np.zeros(3)), joint.child: _pose(joint, q)}
-        x = [on[p.body][0] @ p.local + (on[p.body][1] if p.is_point else 0.0) for p in places]
-        return norm(x[0] - x[1]) if len(x) == 2 else _angle(x[2] @ cross(x[0], x[1]), x[0] @ x[1])
+        x = [on[p.body][0] @ p.local + (on[p.body][1] if p.is_point else 0.0) for p in choice.values()]
+        return quantity.function(*(part[None] for part in x))[0]
 
     start = value(np.zeros(joint.n_q))
     # a distance is followed on its own side of zero only
-    largest = 0.5 * start.real if len(places) == 2 and start.real > _AGREEMENT else 0.5
+    largest = 0.5 * start.real if kind == DISTANCE and start.real > _AGREEMENT else 0.5
     trials = [largest * trial[: joint.n_q] for trial in _TRIALS]
-    changes = [_wrapped(value(q).real - start.real) if len(places) == 3 else value(q).real - start.real for q in trials]
+    changes = [_wrapped(value(q).real - start.real) if kind == ANGLE else value(q).real - start.real for q in trials]
     for k, label in enumerate(joint.q_labels):
         for sign in (1.0, -1.0):
             misses = [change - sign * q[k] for change, q in zip(changes, trials, strict=True)]
-            if max(map(abs, misses)) < _AGREEMENT * max(1.0, start.real):
+            if max(map(abs, misses)) < _AGREEMENT * max(1.0, abs(start.real)):
                 return UserCoordinate(f"{joint.name}.{label}" if label else joint.name, sign, start)
     return None
 
@@ -157,13 +150,6 @@ def _pose(joint: Joint, q: Array) -> Pose:
         elif kind == PRISMATIC:
             pose = chained(pose, (np.eye(3), np.array([0.0, 0.0, next(numbers)])))
     return chained(pose, joint.tail())
-
-
-def _angle(sine: Any, cosine: Any) -> Any:
-    """atan2, complex-safe: the real angle is taken off first, the rest is small and analytic."""
-    base = np.arctan2(sine.real, cosine.real)
-    c, s = np.cos(base), np.sin(base)
-    return base + np.arctan((sine * c - cosine * s) / (cosine * c + sine * s))
 
 
 def _wrapped(angle: float) -> float:

@@ -38,10 +38,14 @@ the mechanism feels Q = -sum Gamma^T F.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+from mechgrad.typing import Array
 
 if TYPE_CHECKING:
     from mechgrad.model.functions import Function
+    from mechgrad.model.model import Model
 
 # kinds of rows
 POINT, DOT, PLANE, DISTANCE, LINEAR, ANGLE, SKEW, CIRCLE, SLIP, ROLL_ALONG, ROLL_ACROSS, ADVANCE = range(12)
@@ -69,6 +73,40 @@ class Row(NamedTuple):
     coordinates: tuple[tuple[str, Any], ...] = ()  # (name of a coordinate, factor)
     function: Function | None = None
     label: str = ""  # what messages call it, e.g. "point x" or "axis 1"
+
+
+@runtime_checkable
+class RowMeasure(Protocol):
+    """A measure that is one row: force laws read it and push against it, drivers move it, `assemble` holds it.
+
+    `mechgrad.measures` has them: Distance, Angle, JointCoordinate, Height, Offset.
+    """
+
+    @property
+    def label(self) -> str:
+        """What messages, starts and reports call it."""
+
+    def row(self, where: Callable[[str], Place]) -> Row:
+        """The row that it is; `where` says where a marker is."""
+
+    def check_model(self, model: Model, what: str) -> None:
+        """Raise unless the model has every marker and coordinate that is named here."""
+
+
+@runtime_checkable
+class DrawnMeasure(RowMeasure, Protocol):
+    """A measure that is one row and a function of points and vectors alone."""
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """Their names."""
+
+    def function(self, *x: Array) -> Array:
+        """(nt,) of their positions, (nt, 3) each."""
+
+
+MEASURE_TYPES: dict[str, type] = {}
+"""Measures by name, for files: they enter themselves."""
 
 
 class Law(NamedTuple):

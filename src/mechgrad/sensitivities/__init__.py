@@ -2,31 +2,12 @@
 
 from mechgrad.sensitivities.certificate import Certificate, Worst, certify
 from mechgrad.sensitivities.gradient import Gradient, MotionSensitivities, gradient, motion_sensitivities
-from mechgrad.sensitivities.measures import (
-    Angle,
-    Distance,
-    Effort,
-    JointAcceleration,
-    JointCoordinate,
-    JointReaction,
-    JointVelocity,
-    KineticEnergy,
-    Measure,
-    Multiplier,
-    PointAcceleration,
-    PointPosition,
-    PointVelocity,
-    PotentialEnergy,
-)
 from mechgrad.sensitivities.model_certificate import ModelCertificate
 from mechgrad.sensitivities.model_check import certify_model
 from mechgrad.sensitivities.objectives import AtEnd, AtTime, Integral, Objective, smooth_abs
 from mechgrad.sensitivities.tracking import Samples, Tracking
 
 __all__ = [
-    "Angle", "AtEnd", "AtTime", "Certificate", "Distance", "Effort", "Gradient", "Integral", "JointAcceleration",
-    "JointCoordinate", "JointReaction", "JointVelocity", "KineticEnergy", "Measure", "ModelCertificate",
-    "MotionSensitivities", "Multiplier", "Objective", "PointAcceleration", "PointPosition", "PointVelocity",
-    "PotentialEnergy", "Samples", "Tracking", "Worst", "certify", "certify_model", "gradient", "motion_sensitivities",
-    "smooth_abs",
+    "AtEnd", "AtTime", "Certificate", "Gradient", "Integral", "ModelCertificate", "MotionSensitivities", "Objective",
+    "Samples", "Tracking", "Worst", "certify", "certify_model", "gradient", "motion_sensitivities", "smooth_abs",
 ]  # fmt: skip

@@ -11,7 +11,6 @@ import numpy as np
 
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.runge_kutta.step import switching
-from mechgrad.steps.schemes import DOP853
 
 # errors of derivatives beside the tolerance, relative to the largest: what was measured on bodies that bounce on
 # spheres, wheels and tyres with friction (docs/gradients.md), rounded up. One in forty was beyond: no bound.
@@ -28,10 +27,10 @@ def expected_accuracy(motion: Trajectory) -> float | None:
     >>> round(expected_accuracy(mg.simulate(model, [0.5], duration=1.0, rtol=1e-8, atol=1e-8)), 12)
     1e-06
     """
-    if not isinstance(motion.scheme, DOP853):
+    if not motion.scheme.chooses_steps:
         return None
-    job = motion.trace.job
-    return float(max(job.rtol, job.atol) * (SMOOTH + PER_SWITCH * len(motion.events)))
+    recipe = motion.recipe
+    return float(max(recipe.rtol, recipe.atol) * (SMOOTH + PER_SWITCH * len(motion.events)))
 
 
 def accuracy_note(motion: Trajectory) -> str:
@@ -40,16 +39,16 @@ def accuracy_note(motion: Trajectory) -> str:
     >>> accuracy_note(mg.simulate(model, [0.5], duration=1.0, rtol=1e-8, atol=1e-8))
     'Exact for the steps as taken (rtol = 1e-08, atol = 1e-08); of the motion itself to about 1e-06.'
     """
-    job, expected = motion.trace.job, expected_accuracy(motion)
+    recipe, expected = motion.recipe, expected_accuracy(motion)
     if expected is None:
-        text = f"Exact for the steps as taken, of {job.step:g} s" if job.step else "Exact for the steps as taken"
+        text = f"Exact for the steps as taken, of {recipe.step:g} s" if recipe.step else "Exact for the steps as taken"
         if switching(motion.system.T):
             return (
                 f"{text}; contacts switch within steps, which leaves an error of the order of the step: halve it to "
                 "see how much, or take DOP853, whose steps end at switches."
             )
         return f"{text}."
-    text = f"Exact for the steps as taken (rtol = {job.rtol:g}, atol = {job.atol:g}); "
+    text = f"Exact for the steps as taken (rtol = {recipe.rtol:g}, atol = {recipe.atol:g}); "
     if count := len(motion.events):
         named = ", ".join(f"{t:.6g}" for t in np.asarray(motion.events)[:NAMED]) + (", ..." if count > NAMED else "")
         text += f"{count} switch{'es' if count > 1 else ''} of contacts located, at {named} s; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,28 +13,22 @@ from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.states import StateSlopes
 from mechgrad.errors import InputError
 from mechgrad.kinematics.state import State
+from mechgrad.measures.base import StateSamples
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.accuracy import accuracy_note, expected_accuracy
 from mechgrad.sensitivities.continuous import continuous_gradient
-from mechgrad.sensitivities.measures import StateSamples
-from mechgrad.sensitivities.objectives import Integral, Objective
+from mechgrad.sensitivities.guided import GuidedSubject, check_measures, repeated_guided
+from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.repeat import refined, repeated, samples_of
+from mechgrad.sensitivities.repeat import method_that_made, refined, repeated, samples_of
 from mechgrad.sensitivities.static import AssembledCase, StaticCase, collected, repeated_state
-from mechgrad.sensitivities.steps import Steps, steps_of
+from mechgrad.sensitivities.table_gradient import TableGradient
 from mechgrad.sensitivities.tearing import check_idle_rows
+from mechgrad.simulation.guided import GuidedMotion
 from mechgrad.simulation.trajectory import Trajectory
-from mechgrad.steps.guided.derivative import (
-    GuidedCase,
-    GuidedSteps,
-    guided_gradient,
-    guided_sensitivities,
-    repeated_guided,
-)
-from mechgrad.steps.guided.step import GuidedMotion
-from mechgrad.steps.newmark.derivative import ImplicitSteps
-from mechgrad.steps.rank import check_rank_of_motion
-from mechgrad.steps.weights import TableGradient
+from mechgrad.steps.base import Steps
+from mechgrad.steps.guided.record import GuidedSteps
+from mechgrad.steps.rank import check_rank_of_march
 from mechgrad.typing import Array, FloatArray
 
 Subject: TypeAlias = Trajectory | GuidedMotion | Equilibrium | State
@@ -112,21 +107,49 @@ class Case(ABC):
             raise InputError(f"{method!r} needs a motion that forces decide; use 'adjoint' or 'direct'.")
 
 
+@singledispatch
 def case_of(subject: Any) -> Case:
-    """The case of whatever `gradient` is given."""
-    kinds: tuple[tuple[type, Any], ...] = (
-        (Trajectory, MotionCase), (GuidedMotion, _Guided), (Equilibrium, _Rest), (State, _Assembled),
-    )  # fmt: skip
-    for kind, case in kinds:
-        if isinstance(subject, kind):
-            return case(subject)  # type: ignore[no-any-return]
+    """The case of whatever `gradient` is given; every kind of subject registers its own."""
     raise InputError(
         f"{type(subject).__name__} cannot be differentiated; give what simulate, kinematic_motion, equilibrium or "
         "assemble returned."
     )
 
 
-class MotionCase(Case):
+class _OfSteps(Case):
+    """A motion whose states follow each other by steps that can be differentiated."""
+
+    @abstractmethod
+    def steps(self, terms: Sequence[Objective], threads: int) -> Steps:
+        """The steps between the states that objectives see."""
+
+    @abstractmethod
+    def start_slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+        """dq/dp and dv/dp of the first state, (np, n_v) each."""
+
+    @abstractmethod
+    def check_backwards(self, steps: Steps, parameters: Parameters) -> None:
+        """Raise for parameters that an adjoint sweep would not notice that it cannot follow."""
+
+    def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
+        by_states, explicit = collected(terms, self.samples(terms), parameters)
+        steps = self.steps(terms, threads)
+        dq, dv = self.start_slopes(parameters)
+        if method == "direct":
+            slopes = steps.direct(parameters, dq, dv)
+            total = (np.tensordot(g, x, ([0, 2], [0, 2])) for g, x in zip(by_states, slopes, strict=True))
+            return np.asarray(explicit + sum(total))
+        self.check_backwards(steps, parameters)
+        tables = TableGradient(steps.system, len(explicit), parameters)
+        yq, yv = steps.adjoint(by_states, tables.add)
+        return np.asarray(explicit + yq @ dq.T + yv @ dv.T + tables.by_parameters())
+
+    def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
+        return self.steps((), threads).direct(parameters, *self.start_slopes(parameters))
+
+
+@case_of.register(Trajectory)
+class MotionCase(_OfSteps):
     """A motion by `simulate`."""
 
     def __init__(self, motion: Trajectory) -> None:
@@ -136,7 +159,7 @@ class MotionCase(Case):
     def seen(self, terms: Sequence[Objective]) -> Trajectory:
         """The motion at the instants that objectives see. Integrals see every step, whatever was stored; a function
         that knows the reported instants only, such as a difference to data at these, is asked there, with a note."""
-        if not any(isinstance(term, Integral) for objective in terms for _, term in objective.terms()):
+        if not any(term.over_time for objective in terms for _, term in objective.terms()):
             return self.motion
         if self._seen is None:
             self._seen = refined(self.motion, INTEGRAL_INSTANTS)
@@ -150,7 +173,7 @@ class MotionCase(Case):
                     self._seen = self.motion
                     self.note = (
                         f"Integrals see the {len(self.motion.t)} reported instants only, since a function knows no "
-                        "others (data as an array? mg.measures.Samples interpolates them)."
+                        "others (data as an array? mg.objectives.Samples interpolates them)."
                     )
         return self._seen
 
@@ -174,30 +197,32 @@ class MotionCase(Case):
 
     def check_method(self, method: str) -> None:
         if method not in ("direct", "adjoint"):
-            check_rank_of_motion(self.motion)
+            self._check_rank(self.motion)
 
-    def steps(self, motion: Trajectory, threads: int) -> Steps:
-        """The derivative of its steps; implicit ones notice themselves where constraints lose their rank."""
-        steps = steps_of(motion, threads)
-        if not isinstance(steps, ImplicitSteps):
-            check_rank_of_motion(motion)
+    def _check_rank(self, motion: Trajectory) -> None:
+        check_rank_of_march(motion.record, method_that_made(motion).states(motion.record))
+
+    def steps(self, terms: Sequence[Objective], threads: int) -> Steps:
+        """The derivative of its steps; some kinds notice themselves where constraints lose their rank."""
+        motion = self.seen(terms)
+        method = method_that_made(motion)
+        steps = method.steps(motion.record, threads)
+        if not method.notices_rank:
+            self._check_rank(motion)
         return steps
+
+    def start_slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+        return parameters.start.slopes(parameters)
+
+    def check_backwards(self, steps: Steps, parameters: Parameters) -> None:
+        pass  # starts notice
 
     def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
         if method in CONTINUOUS:
             reported_only = self.seen(terms) is self.motion and self.note
             motion = self.motion if reported_only else refined(self.motion, ADJOINT_INSTANTS)
             return continuous_gradient(motion, terms, parameters, CONTINUOUS[method])
-        by_states, explicit = collected(terms, self.samples(terms), parameters)
-        steps = self.steps(self.seen(terms), threads)
-        dq, dv = parameters.start.slopes(parameters)
-        if method == "direct":
-            slopes = steps.direct(parameters, dq, dv)
-            total = (np.tensordot(g, x, ([0, 2], [0, 2])) for g, x in zip(by_states, slopes, strict=True))
-            return np.asarray(explicit + sum(total))
-        tables = TableGradient(self.motion.system, len(explicit), parameters)
-        yq, yv = steps.adjoint(by_states, tables.add)
-        return np.asarray(explicit + yq @ dq.T + yv @ dv.T + tables.by_parameters())
+        return super().gradient(terms, parameters, method, threads)
 
     def accuracy(self) -> str:
         text = accuracy_note(self.motion)
@@ -207,9 +232,6 @@ class MotionCase(Case):
                 "samples show what that leaves."
             )
         return f"{text} {self.note}".strip()
-
-    def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
-        return self.steps(self.motion, threads).direct(parameters, *parameters.start.slopes(parameters))
 
     def repeated(self, parameters: Parameters, values: Array) -> Case:
         return MotionCase(repeated(self.motion, parameters, values))
@@ -222,33 +244,41 @@ class MotionCase(Case):
         return (expected_accuracy(self.motion) or 0.0) if len(self.motion.events) else 0.0
 
 
-class _Guided(Case):
+@case_of.register(GuidedMotion)
+class _Guided(_OfSteps):
     """A motion by `kinematic_motion`."""
 
     def __init__(self, motion: GuidedMotion) -> None:
         self.motion, self.model = motion, motion.model
-        self.case = GuidedCase.of(motion)
+        self.subject = GuidedSubject(motion)
 
     def parameters(self, wrt: str | Sequence[str]) -> Parameters:
-        parameters = self.case.parameters(wrt)
-        check_idle_rows(parameters, self.case.samples().states)
+        if np.iscomplexobj(self.motion.q):
+            raise InputError("the motion is complex already; gradients belong to real motions.")
+        parameters = self.subject.parameters(wrt)
+        check_idle_rows(parameters, self.subject.samples().states)
         return parameters
 
     def samples(self, terms: Sequence[Objective]) -> StateSamples:
-        return self.case.samples()
+        check_measures(terms)
+        return self.subject.samples()
 
     def held(self, parameters: Parameters) -> str:
         driven = ", ".join(self.motion.held)
         return f"held: {f'{driven} as driven, and ' if driven else ''}the drivers' functions; everything else follows."
 
     def check_followed(self, parameters: Parameters) -> None:
-        GuidedSteps(self.case).check(parameters)
+        GuidedSteps(self.motion.record).check(parameters)
 
-    def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
-        return guided_gradient(self.motion, terms, list(parameters.names), method=method)[1]
+    def steps(self, terms: Sequence[Objective], threads: int) -> GuidedSteps:
+        return GuidedSteps(self.motion.record)
 
-    def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
-        return guided_sensitivities(self.motion, list(parameters.names))[0]
+    def start_slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+        nothing = np.zeros((len(parameters), self.model.n_v))
+        return nothing, nothing
+
+    def check_backwards(self, steps: Steps, parameters: Parameters) -> None:
+        self.check_followed(parameters)
 
     def repeated(self, parameters: Parameters, values: Array) -> Case:
         return _Guided(repeated_guided(self.motion, parameters, values))
@@ -275,6 +305,7 @@ class _OneState(Case):
         return case_of(repeated_state(parameters, values))
 
 
+@case_of.register(Equilibrium)
 class _Rest(_OneState):
     """A state by `equilibrium`."""
 
@@ -282,6 +313,7 @@ class _Rest(_OneState):
         self.case, self.model = StaticCase(rest), rest.model
 
 
+@case_of.register(State)
 class _Assembled(_OneState):
     """A state by `assemble`."""
 

@@ -210,23 +210,12 @@ class Certificate:
 
 
 def certify(
-    function: Function,
-    x: ArrayLike,
-    jacobian: ArrayLike | Callable[[Any], ArrayLike],
-    *,
-    names: Sequence[str] | None = None,
-    outputs: Sequence[str] | None = None,
-    complex_step: bool = True,
-    steps: Sequence[float] = STEPS,
-    scales: ArrayLike | None = None,
-    tolerance: float = 1e-10,
-    fd_tolerance: float = 1e-3,
-    batched: bool = False,
-    direction: bool = False,
-    slack: float = 0.0,
-    title: str = "",
-) -> Certificate:
-    """Judge the derivatives of any function.
+    function: Function, x: ArrayLike, jacobian: ArrayLike | Callable[[Any], ArrayLike], *,
+    names: Sequence[str] | None = None, outputs: Sequence[str] | None = None, complex_step: bool = True,
+    steps: Sequence[float] = STEPS, scales: ArrayLike | None = None, tolerance: float = 1e-10,
+    fd_tolerance: float = 1e-3, batched: bool = False, direction: bool = False, slack: float = 0.0, title: str = "",
+) -> Certificate:  # fmt: skip
+    """A verdict on the derivatives of any function, with the table it rests on.
 
     Parameters
     ----------
@@ -254,13 +243,9 @@ def certify(
     direction : bool
         Compare with differences along one random direction of all columns, too: a few evaluations more, whatever n.
     slack : float
-        What derivatives may differ from these by, relative to the terms they sum up: where they are known to be
-        approximate.
-    title : str
-        Heads the table.
+        What derivatives may differ from these by, relative to the terms they sum up, where they are approximate.
+    title : heads the table
 
-    Examples
-    --------
     >>> import numpy as np
     >>> certificate = certify(lambda x: x[0] * np.sin(x[1]), [2.0, 0.5], [np.sin(0.5), 2 * np.cos(0.5)])
     >>> certificate.passed
@@ -275,8 +260,11 @@ def certify(
     found = judge(
         numeric, given, names=names, outputs=outputs, tolerance=tolerance, fd_tolerance=fd_tolerance, title=title
     )
-    if not direction:
-        return found
+    return _with_direction(found, function, x, batched, slack) if direction else found
+
+
+def _with_direction(found: Certificate, function: Function, x: ArrayLike, batched: bool, slack: float) -> Certificate:
+    """The verdict with that of differences along one random direction."""
     if batched or np.ndim(x) != 1:
         raise InputError("direction=True takes a function of an array (n,), not a batched one.")
     along = along_random_direction(function, np.asarray(x, float), found.analytic, slack)

@@ -31,7 +31,8 @@ from mechgrad.model.model import Model
 from mechgrad.sensitivities.model_families import Family, States
 from mechgrad.sensitivities.numbers import Numbers
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.steps.weights import TableGradient, Weights
+from mechgrad.sensitivities.table_gradient import TableGradient
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
 __all__ = ["acceleration_family", "constraint_family", "motion_family"]

@@ -10,16 +10,16 @@ import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.kinematics.batch import check_threads
+from mechgrad.measures.base import Measure
 from mechgrad.model.columns import STEP
 from mechgrad.sensitivities.cases import CONTINUOUS, Case, Subject, case_of
 from mechgrad.sensitivities.certificate import Certificate, certify
 from mechgrad.sensitivities.histories import Histories, measure_histories
-from mechgrad.sensitivities.measures import Measure
 from mechgrad.sensitivities.numeric import differentiate
 from mechgrad.sensitivities.objectives import AtEnd, Objective, as_objective
 from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.simulation.guided import GuidedMotion
 from mechgrad.simulation.trajectory import Trajectory
-from mechgrad.steps.guided.step import GuidedMotion
 from mechgrad.typing import Array, FloatArray
 
 METHODS = ("auto", "direct", "adjoint", *CONTINUOUS, "complex", "fd")

@@ -8,12 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.sensitivities.measures import Measure
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.repeat import samples_of
+from mechgrad.measures.base import Measure
+from mechgrad.sensitivities.cases import case_of
+from mechgrad.sensitivities.objectives import AtEnd
+from mechgrad.simulation.guided import GuidedMotion
 from mechgrad.simulation.trajectory import Trajectory
-from mechgrad.steps.guided.derivative import GuidedCase, check_measure
-from mechgrad.steps.guided.step import GuidedMotion
 from mechgrad.typing import FloatArray
 
 
@@ -35,12 +34,8 @@ def measure_histories(
     """
     if not isinstance(measure, Measure):
         raise InputError(f"{measure!r} is no measure; give one such as mg.measures.PointVelocity('P').")
-    if isinstance(motion, GuidedMotion):
-        check_measure(measure)
-        case = GuidedCase.of(motion)
-        parameters, at = case.parameters(names), case.samples()
-    else:
-        parameters, at = Parameters(motion, names), samples_of(motion)
+    case = case_of(motion)
+    parameters, at = case.parameters(names), case.samples([AtEnd(measure)])
     shape = np.shape(measure.values(at))
     found = measure.partials(at, parameters)
     total = np.zeros((shape[0], int(np.prod(shape[1:])), len(parameters)))

@@ -22,7 +22,7 @@ from mechgrad.sensitivities.local_differences import Contradiction, central, con
 from mechgrad.typing import Array, FloatArray
 
 ADVICE = (
-    "Write it with NumPy's functions (docs/gradients.md lists them), mg.measures.smooth_abs(x, width), or give "
+    "Write it with NumPy's functions (docs/gradients.md lists them), mg.objectives.smooth_abs(x, width), or give "
     "partials=."
 )
 LOCAL = 1e-6  # relative: what slopes along a mixture of instants may miss the mixture of slopes by

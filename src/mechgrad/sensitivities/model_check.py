@@ -37,21 +37,12 @@ UserDerivatives = Callable[[Model, FloatArray, FloatArray, FloatArray], Mapping[
 
 
 def certify_model(
-    model: Model,
-    *,
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
-    a: ArrayLike | None = None,
-    loads: Sequence[Load] | None = None,
-    wrt: str | Sequence[str] | None = None,
-    seed: int = 0,
-    samples: int = 1,
-    derivatives: UserDerivatives | None = None,
-    families: Sequence[str] = FAMILIES,
-    steps: Sequence[float] | None = None,
-    tolerance: float = 1e-10,
-) -> ModelCertificate:
-    """Judge the derivatives of a model's torques, accelerations and marker motions by state and parameters.
+    model: Model, *, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None,
+    loads: Sequence[Load] | None = None, wrt: str | Sequence[str] | None = None, seed: int = 0, samples: int = 1,
+    derivatives: UserDerivatives | None = None, families: Sequence[str] = FAMILIES,
+    steps: Sequence[float] | None = None, tolerance: float = 1e-10,
+) -> ModelCertificate:  # fmt: skip
+    """A verdict on the derivatives of a model's torques, accelerations and marker motions by state and parameters.
 
     A model with loops, constraints or forces is judged as its tree (torques and markers), and by its equations of
     motion, constraints, accelerations and multipliers, which hold closures, force laws, drivers and motors.
@@ -94,37 +85,55 @@ def certify_model(
     notes: list[str] = []
     state = _state(model, q, v, a, list(loads or ()), seed, samples)
     numbers = choose_numbers(model, state.loads, ("*",) if wrt is None else wrt, notes)
-    chosen: list[Family] = []
-    if has_elements(model):
-        whole, of_elements, every = model, numbers.of_model(), numbers
-        model = model.open_tree()
-        numbers = numbers.of_tree()
-        if derivatives is None:
-            if "equations of motion" in families:
-                chosen.append(motion_family(whole, state, of_elements, tolerance, seed))
-            if "constraints" in families:
-                constraints = constraint_family(whole, state, of_elements, tolerance, seed)
-                chosen += [] if constraints is None else [constraints]
-            if "forward dynamics" in families:
-                accelerations = acceleration_family(whole, state, every, tolerance, seed, notes)
-                chosen += [] if accelerations is None else [accelerations]
-            families = [name for name in families if name != "forward dynamics"]
-            notes.append(
-                "inverse dynamics and markers are those of the tree; closures, constraints and forces are in the "
-                f"equations of motion and in forward dynamics, taken at t = {random_time(seed):.3g} s."
-            )
+    tree, of_tree = (model.open_tree(), numbers.of_tree()) if has_elements(model) else (model, numbers)
     if derivatives is not None:
-        chosen.append(_users(model, state, numbers, derivatives, tolerance, notes))
+        chosen = [_users(tree, state, of_tree, derivatives, tolerance, notes)]
     else:
-        if "inverse dynamics" in families:
-            chosen.append(_inverse(model, state, numbers, tolerance))
-        if (
-            "forward dynamics" in families
-            and (forward := _forward(model, state, numbers, tolerance, notes)) is not None
-        ):
-            chosen.append(forward)
-        if "markers" in families and (model.points or model.vectors):
-            chosen.append(_markers(model, state, numbers, tolerance, notes))
+        chosen = [
+            *_of_elements(model, state, numbers, families, tolerance, seed, notes),
+            *_of_tree(tree, state, of_tree, families, tolerance, notes, forward=not has_elements(model)),
+        ]
+    return ModelCertificate(model.name, tuple(_judged(chosen, steps)), tuple(notes))
+
+
+def _of_elements(
+    model: Model, state: States, numbers: Numbers, families: Sequence[str], tolerance: float, seed: int,
+    notes: list[str],
+) -> list[Family]:  # fmt: skip
+    """What closures, constraints and forces have a part in; nothing for a tree."""
+    if not has_elements(model):
+        return []
+    found: list[Family | None] = []
+    if "equations of motion" in families:
+        found.append(motion_family(model, state, numbers.of_model(), tolerance, seed))
+    if "constraints" in families:
+        found.append(constraint_family(model, state, numbers.of_model(), tolerance, seed))
+    if "forward dynamics" in families:
+        found.append(acceleration_family(model, state, numbers, tolerance, seed, notes))
+    notes.append(
+        "inverse dynamics and markers are those of the tree; closures, constraints and forces are in the "
+        f"equations of motion and in forward dynamics, taken at t = {random_time(seed):.3g} s."
+    )
+    return [family for family in found if family is not None]
+
+
+def _of_tree(
+    model: Model, state: States, numbers: Numbers, families: Sequence[str], tolerance: float, notes: list[str],
+    forward: bool,
+) -> list[Family]:  # fmt: skip
+    """Torques, accelerations (unless elements have a part in them) and markers of a tree."""
+    found: list[Family | None] = []
+    if "inverse dynamics" in families:
+        found.append(_inverse(model, state, numbers, tolerance))
+    if forward and "forward dynamics" in families:
+        found.append(_forward(model, state, numbers, tolerance, notes))
+    if "markers" in families and (model.points or model.vectors):
+        found.append(_markers(model, state, numbers, tolerance, notes))
+    return [family for family in found if family is not None]
+
+
+def _judged(chosen: Sequence[Family], steps: Sequence[float] | None) -> list[Certificate]:
+    """Certificates by state and by numbers, in the order of the families."""
     state_steps, number_steps = (STEPS, PARAMETER_STEPS) if steps is None else (steps, steps)
     found = [c for family in chosen for c in _by_state(family, state_steps)]
     for whole_ones in (True, False):
@@ -135,7 +144,7 @@ def certify_model(
         # step over that choice, which decides what multipliers mean and nothing else. Complex steps alone judge there.
         found += _by_numbers(some, () if whole_ones else number_steps)
     found.sort(key=lambda c: [family.title for family in chosen].index(c.title.rpartition(" by ")[0]))
-    return ModelCertificate(model.name, tuple(found), tuple(notes))
+    return found
 
 
 # ------------------------------------------------------------------------------------------------ what is judged

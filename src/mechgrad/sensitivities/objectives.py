@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
 from mechgrad.dynamics.states import StateGradients
 from mechgrad.errors import InputError
+from mechgrad.measures.base import Measure, StateSamples
 from mechgrad.sensitivities.integrands import Integrand
-from mechgrad.sensitivities.measures import Measure, StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.quadrature import weights as quadrature_weights
 from mechgrad.typing import Array, FloatArray
@@ -104,7 +104,7 @@ def as_objective(given: Any) -> Objective:
     """An objective as it is; an error that says what to do for anything else.
 
     >>> as_objective(mg.AtEnd(mg.measures.JointCoordinate("pin"))).measures
-    (JointCoordinate(name='pin'),)
+    (JointCoordinate(coordinate='pin'),)
     """
     if isinstance(given, Objective):
         return given
@@ -156,11 +156,25 @@ class Sum(Objective):
 
 @dataclass(frozen=True, eq=False, init=False)
 class Term(Objective):
-    """A function of measures, weighted over the instants of a motion.
+    """A function of measures, weighted over the instants of a motion:  psi = sum w_i g(y_i, t_i).
 
     function : (values of each measure (nt, ...)) -> (nt,) or (nt, k); with an argument called t it gets the instants
     partials : (values) -> one array (nt, ..., *shape of the measure) per measure, instead of dual numbers
+
+    A new objective is one class. Of some instants: a subclass that states their `weights` (and `instants`, if they are
+    few). Over time: a subclass of `Integral` that states its `density`.
+
+    over_time : whether it is an integral, which sees every step of a motion, or values at instants
+
+    >>> class Mean(mg.Integral):
+    ...     def density(self, t):
+    ...         return np.full(len(t), 1.0 / (t[-1] - t[0]))
+    >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
+    >>> mg.gradient(swing, Mean(mg.measures.KineticEnergy()), ["bob.mass"], method="adjoint").shape
+    (1, 1)
     """
+
+    over_time: ClassVar[bool] = False
 
     function: Callable[..., Any] | None
     measures: tuple[Measure, ...]
@@ -201,17 +215,18 @@ class Term(Objective):
         """
         raise TypeError("a term states its weights")  # pragma: no cover - every term does
 
+    def quadrature(self, t: FloatArray, rule: str) -> FloatArray:
+        """Of an integral: the weights of its rule of integration alone, (nt,)."""
+        raise TypeError(f"{type(self).__name__} is no integral")  # pragma: no cover - integrals are asked only
+
     def instants(self, t: FloatArray) -> slice:
         """Which of the instants count: measures and function are evaluated there only."""
         return slice(None)
 
-    def _weights(self, at: StateSamples) -> FloatArray:
-        return self.weights(at.states.t, at.rule)
-
     def _weighted(self, at: StateSamples) -> tuple[StateSamples, FloatArray]:
         """What counts, and its weights."""
         which = self.instants(at.states.t)
-        return at.rows(which), self._weights(at)[which]
+        return at.rows(which), self.weights(at.states.t, at.rule)[which]
 
     def values_at(self, at: StateSamples, w: FloatArray) -> Array:
         """sum w_i g(y_i, t_i) over given instants, (k,); the function gets all of them at once."""
@@ -240,6 +255,8 @@ class Term(Objective):
 class Integral(Term):
     """Integral over the motion of a function of measures, by all of its steps:  psi = sum w_i g(y_i).
 
+    Subclasses may state a `density` that multiplies g.
+
     Parameters
     ----------
     function : (values of each measure (nt, ...)) -> (nt,) or (nt, k), plain NumPy; left out: the measure itself
@@ -254,6 +271,8 @@ class Integral(Term):
     (1, 2)
     """
 
+    over_time: ClassVar[bool] = True
+
     rule: str | None = None
 
     def __init__(
@@ -266,8 +285,16 @@ class Integral(Term):
         super().__init__(function, *measures, partials=partials)
         object.__setattr__(self, "rule", rule)
 
-    def weights(self, t: FloatArray, rule: str) -> FloatArray:
+    def density(self, t: FloatArray) -> FloatArray:
+        """What the function is multiplied with at every instant before it is integrated, (nt,): 1."""
+        return np.ones(len(t))
+
+    def quadrature(self, t: FloatArray, rule: str) -> FloatArray:
+        """Weights of the rule of integration alone, (nt,)."""
         return quadrature_weights(t, self.rule or rule)
+
+    def weights(self, t: FloatArray, rule: str) -> FloatArray:
+        return self.density(t) * self.quadrature(t, rule)
 
 
 @dataclass(frozen=True, eq=False, init=False)

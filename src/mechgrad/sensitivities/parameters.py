@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from mechgrad.dynamics.laws import UserLaws
-from mechgrad.dynamics.states import unforced
+from mechgrad.dynamics.states import slopes, unforced
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, UnknownNameError, unknown_name
 from mechgrad.inverse.loads import Load, compile_loads
@@ -33,14 +33,16 @@ from mechgrad.model.model import Model
 from mechgrad.model.parameters import MAGIC, matching, resolve
 from mechgrad.model.tree import MASS
 from mechgrad.sensitivities.numbers import load_paths, load_vector
-from mechgrad.sensitivities.starts import start_of
-from mechgrad.sensitivities.starts.base import MOTION, START, Forces
+from mechgrad.sensitivities.table_gradient import TABLES, TableGradient
+from mechgrad.simulation.starts import start_of
+from mechgrad.simulation.starts.base import MOTION, START, Forces
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.matrix_r.independent import named_rows
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
+ROWS = ("values", "rates", "seconds")
 REMEMBERED = 64  # changed models: the start, loops and equations of motion ask for the same ones
-TABLES = ("atoms_f", "markers_f", "loads_f", "numbers")
 
 
 class _Given(NamedTuple):
@@ -62,14 +64,14 @@ class Parameters:
     of_start : of those that are start values
     """
 
-    def __init__(self, motion: Trajectory, wrt: str | Sequence[str]) -> None:
+    def __init__(self, motion: Trajectory, wrt: str | Sequence[str], *, needed: bool = True) -> None:
         self.motion, self.model, self.start = motion, motion.model, start_of(motion)
         self.forces = Forces(np.asarray(motion.tau), tuple(motion.loads))
         self._start_values, self._given = self.start.values(), self._given_numbers()
         self.names = tuple(self._resolved(wrt))
-        if not self.names:
+        if not self.names and needed:
             raise InputError("wrt names no parameter; give paths such as 'arm.mass' or 'start.position.hinge'.")
-        layout, groups = self.model._layout, self.model._groups
+        layout, groups = self.model.layout, self.model.groups
         outside = self._start_values.keys() | self._given.keys()
         self._slots = [None if name in outside else resolve(layout, groups, name) for name in self.names]
         self.in_model = [k for k, slot in enumerate(self._slots) if slot is not None]
@@ -79,6 +81,10 @@ class Parameters:
         self._records: dict[int, Mechanism] = {}
         self._unforced: dict[int, Mechanism] = {}
         self._users: list[UserLaws] = []  # kept here: records hold addresses only
+
+    def alike(self, motion: Any, names: Sequence[str]) -> Parameters:
+        """Some of these parameters as those of another motion, or of anything with a model, a system and forces."""
+        return Parameters(motion, names, needed=False)
 
     def _given_numbers(self) -> dict[str, _Given]:
         """Numbers of tau and loads by name."""
@@ -176,7 +182,7 @@ class Parameters:
             steps[name] = steps.get(name, 0.0) + (values[k] - before[k])
         now = {self.names[k]: before[k] + steps[self.names[k]] for k in range(len(self))}
         model_values = {self.names[k]: now[self.names[k]] for k in self.in_model}
-        model = (self.model._moved(model_values) if model_values else self.model)._afresh()
+        model = (self.model.stepped(model_values) if model_values else self.model).afresh()
         forces = {MOTION: self.forces, START: self.start.forces or self.forces}
         for name, given in self._given.items():
             if steps.get(name, 0.0) != 0.0:
@@ -195,7 +201,7 @@ class Parameters:
         """The model with an imaginary step along parameter k, a number of the model; remembered for a few of them."""
         if k in self._moved:
             return self._moved[k]
-        model = self.model._moved({self.names[k]: self.model.value(self.names[k]) + 1j * STEP})
+        model = self.model.stepped({self.names[k]: self.model.value(self.names[k]) + 1j * STEP})
         model.cached("row report", lambda _: row_report(self.model))  # the same rows act
         if len(self._moved) < REMEMBERED:
             self._moved[k] = model
@@ -272,7 +278,7 @@ class Parameters:
         slot = self._slots[k]
         if slot is None or slot.group != "variables":
             return () if slot is None else (slot,)
-        layout, groups = self.model._layout, self.model._groups
+        layout, groups = self.model.layout, self.model.groups
         return tuple(resolve(layout, groups, path) for path, _ in self.model.path_derivative(self.names[k]))
 
     def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
@@ -319,6 +325,29 @@ class Parameters:
         """Derivatives of the tables of the mechanism by parameter k."""
         T = self.record(k)
         return {name: getattr(T, name).imag / STEP for name in TABLES}
+
+    def weighted(self, count: int, weights: Sequence[Weights]) -> FloatArray:
+        """Gradients (count, np) of sums of weighted residuals and rows of the mechanism of the motion.
+
+        By all tables at once where there are more parameters than sums, and parameter by parameter where there are not:
+        the kernels are those that the adjoint and the direct method need anyway.
+        """
+        if count < len(self.acting):
+            tables = TableGradient(self.motion.system, count, self)
+            for some in weights:
+                tables.add(some)
+            return tables.by_parameters()
+        result = np.zeros((count, len(self)))
+        for k in self.acting:
+            for some in weights:
+                T = self.record(k) if some.forced else self.unforced_record(k)
+                parts = {name: w for name, w in zip(ROWS, some[2:5], strict=True) if w is not None}
+                found = slopes(T, some.states, residual=some.mu is not None, rows=tuple(parts))
+                if some.mu is not None:
+                    result[:, k] += np.einsum("kti,ti->k", some.mu, found.r)
+                for name, w in parts.items():
+                    result[:, k] += np.einsum("kti,ti->k", w, getattr(found, name)[:, : w.shape[2]])
+        return result
 
 
 def _vector(model: Model, forces: Forces, given: _Given) -> Array:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from mechgrad.dynamics.states import States
 from mechgrad.errors import InputError
-from mechgrad.kinematics.state import state
-from mechgrad.sensitivities.measures import StateSamples
+from mechgrad.measures.base import StateSamples
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.simulation.simulate import simulate_again
 from mechgrad.simulation.trajectory import Trajectory
-from mechgrad.steps.schemes import DOP853, NewmarkFamily
+from mechgrad.steps.base import StepMethod
+from mechgrad.steps.methods import method_of
 from mechgrad.typing import Array
+
+
+def method_that_made(motion: Trajectory) -> StepMethod:
+    """The kind of step that made a motion."""
+    return method_of(motion.formulation, motion.scheme, motion.recipe.step is None)
 
 
 def samples_of(motion: Trajectory) -> StateSamples:
     """The reported states of a motion, to be measured."""
     states = States(motion.q, motion.v, motion.a, motion.multipliers, motion.t)
     rule = "trapezoid"
-    if not isinstance(motion.scheme, NewmarkFamily) and len(motion.t) >= 10:
+    if method_that_made(motion).smooth_reports and len(motion.t) >= 10:
         rule = "gregory"
     return StateSamples(motion.model, states, motion.tau, motion.loads, motion.constraint_names, rule)
 
@@ -25,16 +30,10 @@ def samples_of(motion: Trajectory) -> StateSamples:
 def refined(motion: Trajectory, per_step: int) -> Trajectory:
     """The same motion, the same steps, reported at every step and more: all fixed steps, or at least `per_step`
     instants for each step that was controlled. Itself, if it reports as many."""
-    reported = len(motion.t) - 1
-    wanted = motion.steps
-    if isinstance(motion.scheme, DOP853):
-        wanted = reported * -(-per_step * motion.steps // reported)
-    elif motion.trace.job.step is None:
-        return motion  # steps that an implicit scheme controlled cannot be taken again
+    reported, wanted = len(motion.t) - 1, method_that_made(motion).outputs(motion.record, per_step)
     if wanted <= reported:
         return motion
-    start = state(motion.model, motion.q[0], motion.v[0]) if motion.start is None else motion.start
-    return simulate_again(motion, motion.model, start, samples=wanted + 1)
+    return simulate_again(motion, motion.model, motion.recipe.start, samples=wanted + 1)
 
 
 def repeated(motion: Trajectory, parameters: Parameters, values: Array, *, own_steps: bool = False) -> Trajectory:

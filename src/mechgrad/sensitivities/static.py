@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from mechgrad.dynamics.states import StateGradients, States
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.kinematics.state import State
-from mechgrad.sensitivities.measures import JointReaction, Measure, StateSamples
-from mechgrad.sensitivities.objectives import Integral, Objective
+from mechgrad.measures.base import Measure, StateSamples
+from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.starts.base import MOTION, POSITION
-from mechgrad.sensitivities.starts.rest import StaticEquations
-from mechgrad.steps.weights import TableGradient, Weights
+from mechgrad.sensitivities.table_gradient import TableGradient
+from mechgrad.simulation.starts.base import MOTION, POSITION
+from mechgrad.simulation.starts.rest import StaticEquations
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
 
@@ -41,7 +42,7 @@ class _OneState:
         """All measures of some objectives; raise for integrals, which one state does not have."""
         found: list[Measure] = []
         for _, term in (pair for objective in objectives for pair in objective.terms()):
-            if isinstance(term, Integral):
+            if term.over_time:
                 raise InputError(
                     f"{type(term).__name__} needs a motion; of one state ask AtEnd(...), or a measure itself."
                 )
@@ -60,7 +61,7 @@ class StaticCase(_OneState):
     def samples(self, objectives: Sequence[Objective]) -> StateSamples:
         """Its one state, to be measured; multipliers of held coordinates come after those of constraints."""
         rest = self.rest
-        if rest.held and any(isinstance(x, JointReaction) for x in self.measures(objectives)):
+        if rest.held and any(x.depends_on_forces for x in self.measures(objectives)):
             raise InputError(
                 "JointReaction of an equilibrium with held coordinates would leave out what holds them. Hold nothing, "
                 "or ask for Multiplier(name of the held coordinate), which is minus the force that holds it."
@@ -104,7 +105,7 @@ class AssembledCase(_OneState):
     def samples(self, objectives: Sequence[Objective]) -> StateSamples:
         """Its one state, to be measured; geometry alone has no accelerations, multipliers and forces."""
         for measure in self.measures(objectives):
-            if {"a", "lam"} & set(measure.uses.split()) or isinstance(measure, JointReaction):
+            if {"a", "lam"} & set(measure.uses.split()) or measure.depends_on_forces:
                 raise InputError(
                     f"{type(measure).__name__} needs forces, and a state that was put together knows none. Ask for it "
                     "of a motion, or of mg.equilibrium."
@@ -132,7 +133,9 @@ def collected(
 def repeated_state(parameters: Parameters, values: Array) -> State | Equilibrium:
     """The state once more with other values of its parameters, complex ones too."""
     model, _, forces, numbers = parameters.changed(values)
-    found, first = parameters.start.again(model, numbers, forces), parameters.motion.start
-    if isinstance(found, State) and found.given and isinstance(first, State):
-        return replace(found, held=first.held, held_rates=first.held_rates, given=False)
+    found = parameters.start.again(model, numbers, forces)
+    first = cast(State, parameters.motion.start)
+    if found.way == "given" and first.way == "assembled":
+        # what a tree held is taken as numbers where it stands for itself
+        return replace(cast(State, found), held=first.held, held_rates=first.held_rates, given=False)
     return found

@@ -13,7 +13,7 @@ from mechgrad.dynamics.states import States
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, mechanism_of, row_report
 from mechgrad.model.columns import STEP
 from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.starts.base import torn
+from mechgrad.steps.torn import torn
 
 INSTANTS = 20  # at which idle rows are looked at
 TORN = 1e-9  # change of a row per unit of a parameter: smaller is rounding

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.sensitivities.measures import Measure
+from mechgrad.measures.base import Measure
 from mechgrad.sensitivities.objectives import Integral
 from mechgrad.typing import ArrayLike, FloatArray
 

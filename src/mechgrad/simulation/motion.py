@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mechgrad.dynamics.samples import StateSamples
+from mechgrad.dynamics.states import States
 from mechgrad.dynamics.system import System
+from mechgrad.errors import InputError
 from mechgrad.kinematics.markers import MarkerMotion, marker_motion
 from mechgrad.mechanics.efforts import Efforts, efforts_of
 from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy, springs_of
@@ -79,13 +82,35 @@ class Motion(ABC):
         found = efforts_of(self._mechanism(), force, q, v, a, self._times())
         return replace(found, values=found.values.reshape(*self.q.shape[:-1], -1))
 
-    def plot(self) -> Any:
-        """Coordinates, velocities and energies over time, and how well the constraints hold, if there are any.
+    def measured(self, measure: Any) -> Array:
+        """Values of a measure of `mg.measures` at every instant, (nt, ...); for one start.
+
+        >>> swing = mg.simulate(model, {"pin": 0.5}, 1.0)
+        >>> swing.measured(mg.measures.Distance("bob.com", "ground.origin"))[:2]
+        array([1., 1.])
+        """
+        system = self._mechanism()
+        lam: Array = getattr(self, "multipliers", np.zeros((len(self.t), 0)))
+        if not callable(getattr(measure, "values", None)) or self.q.ndim != 2:
+            raise InputError(
+                f"{measure!r} is no measure such as mg.measures.PointPosition('P'), or there are many starts."
+            )
+        if not hasattr(self, "multipliers") and (measure.depends_on_forces or "lam" in measure.uses.split()):
+            raise InputError(f"{measure.label} belongs to motions that forces decide, and drivers decide this one.")
+        states = States(self.q, self.v, self.a, lam, self.t)
+        at = StateSamples(self.model, states, system.tau, system.loads, system.names, "trapezoid")
+        return np.asarray(measure.values(at))
+
+    def plot(self, *measures: Any) -> Any:
+        """Coordinates, velocities and energies over time, and how well the constraints hold, if there are any; or
+        measures of `mg.measures`, a panel each.
 
         Returns the matplotlib figure. For one start.
         """
         from matplotlib.figure import Figure
 
+        if measures:
+            return self._plot_measures(Figure(figsize=(4.0 * len(measures), 3.4), layout="constrained"), measures)
         system = self._mechanism()
         panels = 4 if system.n_constraints else 3
         figure = Figure(figsize=(11 * panels / 3, 3.4), layout="constrained")
@@ -113,4 +138,14 @@ class Motion(ABC):
             ax.legend(frameon=False, fontsize=8)
         for ax in figure.axes:
             ax.grid(alpha=0.3)
+        return figure
+
+    def _plot_measures(self, figure: Any, measures: Sequence[Any]) -> Any:
+        for ax, measure in zip(figure.subplots(1, len(measures), squeeze=False)[0], measures, strict=True):
+            values = self.measured(measure).reshape(len(self.t), -1)
+            ax.plot(self.t, values, label=None if values.shape[1] == 1 else [f"[{k}]" for k in range(values.shape[1])])
+            ax.set(title=measure.label, xlabel="time [s]")
+            ax.grid(alpha=0.3)
+            if values.shape[1] > 1:
+                ax.legend(frameon=False, fontsize=8)
         return figure

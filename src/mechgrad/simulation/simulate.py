@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mechgrad.dynamics.ali3p import ALI3P
 from mechgrad.dynamics.equilibrium import Equilibrium
-from mechgrad.dynamics.formulations import Formulation
+from mechgrad.dynamics.formulations import Formulation, as_formulation
 from mechgrad.dynamics.index1 import Index1
-from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.dynamics.kernels.accelerations import INTERRUPTED
 from mechgrad.dynamics.open_trees import FullyRecursive, SemiRecursive
-from mechgrad.dynamics.penalty import Penalty
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.inverse.loads import Load, loads_are_complex
+from mechgrad.kernels.interrupt import raised
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.batch import check_samples, tree_of
 from mechgrad.kinematics.mechanism import elements_of, row_report
@@ -25,26 +26,22 @@ from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.kinematics.state import State, state
 from mechgrad.model.configuration import unit
 from mechgrad.model.idle_gravity import note_idle_gravity
-from mechgrad.model.mechanism import R_FUNCTION, REFERENCE
-from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.model.mechanism import R_FUNCTION
+from mechgrad.simulation.recipe import Recipe
+from mechgrad.simulation.trajectory import StepFailed, Trajectory
+from mechgrad.steps.failures import REASONS, MarchEnded
 from mechgrad.steps.matrix_r.independent import offered_rows, start_choices
-from mechgrad.steps.newmark import step as implicit
-from mechgrad.steps.runge_kutta import step as explicit
-from mechgrad.steps.schemes import DOP853, RK4, Scheme, Trapezoidal, as_scheme
-from mechgrad.steps.task import Job, Stop
+from mechgrad.steps.methods import method_of
+from mechgrad.steps.record import Record
+from mechgrad.steps.runge_kutta.dop853 import DOP853
+from mechgrad.steps.runge_kutta.rk4 import RK4
+from mechgrad.steps.runge_kutta.step import held_steps
+from mechgrad.steps.schemes import Scheme, Trapezoidal, as_scheme
+from mechgrad.steps.task import Stop, Task
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
-
-FORMULATIONS: dict[str, Formulation] = {
-    "ali3p": ALI3P(),
-    "index1": Index1(),
-    "penalty": Penalty(),
-    "matrix-r": MatrixR(),
-    "semi-recursive": SemiRecursive(),
-    "fully-recursive": FullyRecursive(),
-}
 
 
 def simulate(
@@ -120,10 +117,19 @@ def simulate(
     >>> simulate(model, mg.assemble(model, {"pin": 0.5}, {"pin": 2.0}), 1.0).start
     State of 'pendulum' at t = 0 s: pin = 0.5 held, rate of pin = 2. Next: .q, .v, simulate(model, state), gradient(...)
     """
-    return _simulated(
-        model, start, duration, formulation, scheme, step, samples, tau, loads, t0, reference, rtol, atol, stop,
-        progress,
+    start = _as_start(model, start, t0)
+    if stop is not None and np.ndim(start.q) == 2:
+        raise InputError("a stop condition ends one motion; give one start, or look at the batch afterwards.")
+    t0 = start.t if t0 is None else t0
+    _check_numbers(duration, step, rtol, atol, t0)
+    samples = None if samples is None else check_samples(samples)
+    chosen, form = _chosen(model, formulation, scheme, step)
+    forces = np.zeros(model.n_v) if tau is None else tau
+    recipe = Recipe(
+        model, start, float(duration), form, chosen, step, samples, np.asarray(forces), tuple(loads or ()), float(t0),
+        reference, rtol, atol, stop,
     )  # fmt: skip
+    return march(recipe, progress=progress)
 
 
 def simulate_again(
@@ -149,77 +155,75 @@ def simulate_again(
     >>> bool(np.array_equal(simulate_again(swing, model, mg.state(model, [0.5])).q, swing.q))
     True
     """
-    job: Any = motion.trace.job
-    about_com = bool(motion.system.recursive.ints[REFERENCE])
-    return _simulated(
-        model, start, job.duration, job.formulation, job.scheme, job.step,
-        job.samples if samples is None else samples, motion.tau if tau is None else tau,
-        motion.loads if loads is None else loads, job.t0, "com" if about_com else "origin",
-        job.rtol, job.atol, None, False, None if own_steps else motion,
+    recipe = replace(
+        motion.recipe, model=model, start=start, samples=motion.recipe.samples if samples is None else samples,
+        tau=motion.tau if tau is None else np.asarray(tau), loads=motion.loads if loads is None else tuple(loads),
+        stop=None,
     )  # fmt: skip
+    return march(recipe, same_steps=None if own_steps else motion.record)
 
 
-def _simulated(
-    model: Model,
-    start: Any,
-    duration: float,
-    formulation: str | Formulation | None,
-    scheme: str | Scheme | None,
-    step: float | None,
-    samples: int | None,
-    tau: ArrayLike | None,
-    loads: Sequence[Load] | None,
-    t0: float | None,
-    reference: str,
-    rtol: float,
-    atol: float,
-    stop: Stop | None,
-    progress: bool,
-    like: Trajectory | None = None,
-) -> Trajectory:
-    if isinstance(start, Mapping):
-        start = assemble(model, start, t=0.0 if t0 is None else t0)
-    elif not isinstance(start, State | Equilibrium):
-        start = state(model, start, t=0.0 if t0 is None else t0)
-    _check_state(model, start, t0)
-    t0 = start.t if t0 is None else t0
+def march(recipe: Recipe, *, progress: bool = False, same_steps: Record | None = None) -> Trajectory:
+    """The motion of a recipe; same_steps: by the steps of another march, and the choices that it made."""
+    model, form, scheme, t0 = recipe.model, recipe.formulation, recipe.scheme, recipe.t0
     note_idle_gravity(model, tree_of(model), above=2)
-    q, v, single = _state(model, start.q, start.v, loads)
-    _check_numbers(duration, step, rtol, atol, t0)
-    samples = None if samples is None else check_samples(samples)
-    if stop is not None and not single:
-        raise InputError("a stop condition ends one motion; give one start, or look at the batch afterwards.")
-    loops = bool(row_report(model).names) if has_elements(model) else False
-    chosen = _scheme(scheme, step, loops)
-    form = _formulation(formulation, chosen, loops, model)
+    q, v, single = _state(model, recipe.start.q, recipe.start.v, recipe.loads)
+    if recipe.reference not in ("origin", "com"):
+        raise unknown_name("reference", str(recipe.reference), ("origin", "com"))
     if not has_elements(model):
-        forward_dynamics(model, q, v, tau, loads=list(loads or ()))  # names a coordinate that moves no inertia
-    if reference not in ("origin", "com"):
-        raise unknown_name("reference", str(reference), ("origin", "com"))
-    system = _system(model, form, tau, loads, q, reference == "com")
-    choices = None if like is None else like.trace.choices
-    if isinstance(form, MatrixR) and choices is None:
+        _require_inertia(recipe, q, v)
+    system = _system(recipe, q)
+    choices = None if same_steps is None else same_steps.choices
+    if form.independent_coordinates and choices is None:
         choices = start_choices(system, form, q[0], t0)
     if single:
         system.check_start(q[0], v[0], t0)
-    held = _held(like, system, q) if like is not None and isinstance(chosen, DOP853) else None
-    job = Job(
-        system, form, chosen, q, v, float(t0), float(duration), step, samples, rtol, atol, stop, progress, single,
-        None if isinstance(start, State) and start.given else start, held, choices, like is not None,
-        None if like is None else like.trace.divisions,
+    held = _held(same_steps, system, q) if same_steps is not None and scheme.chooses_steps else None
+    task = Task(
+        system, form, scheme, q, v, t0, recipe.duration, recipe.step, recipe.samples, recipe.rtol, recipe.atol,
+        recipe.stop, progress, single, held, choices, same_steps is not None,
+        None if same_steps is None else same_steps.divisions,
     )  # fmt: skip
-    if isinstance(chosen, DOP853):
-        return explicit.adaptive(job)
-    if chosen.implicit:
-        return implicit.controlled(job) if step is None else implicit.fixed(job)
-    if step is None:
-        raise InputError("scheme 'rk4' needs a step [s].")
-    return explicit.fixed(job)
+    try:
+        return Trajectory.of(method_of(form, scheme, recipe.step is None).march(task), recipe)
+    except MarchEnded as ended:
+        failure = _failed(ended, recipe)
+    raise failure
 
 
-def _check_state(model: Model, start: State | Equilibrium, t0: float | None) -> None:
+def _failed(ended: MarchEnded, recipe: Recipe) -> BaseException:
+    """The error that ends a motion early, with the motion until then."""
+    motion, name = Trajectory.of(ended.record, recipe), recipe.model.name
+    if ended.reason == INTERRUPTED:
+        until = f"the first {motion.q.shape[0]} motions" if motion.q.ndim == 3 else "the motion until then"
+        note = f"the motion of {name!r} was interrupted at t = {ended.t:.6g} s; {until}: `.trajectory` of this error."
+        return raised(motion, note)
+    return StepFailed(
+        f"the motion of {name!r} ends at t = {ended.t:.6g} s: {REASONS[ended.reason]}. {ended.hint} The motion until "
+        "then is in `.trajectory` of this error.",
+        motion,
+    )
+
+
+def _require_inertia(recipe: Recipe, q: Array, v: Array) -> None:
+    """Raise, with its name, where some coordinate moves no inertia: elimination notices, and is quick."""
+    forward_dynamics(recipe.model, q, v, recipe.tau, loads=list(recipe.loads))
+
+
+def _as_start(model: Model, given: Any, t0: float | None) -> State | Equilibrium:
+    """What a motion starts with, checked."""
+    if isinstance(given, Mapping):
+        given = assemble(model, given, t=0.0 if t0 is None else t0)
+    elif not hasattr(given, "way"):
+        given = state(model, given, t=0.0 if t0 is None else t0)
+    _check_start(model, given, t0)
+    start: State | Equilibrium = given
+    return start
+
+
+def _check_start(model: Model, start: State | Equilibrium, t0: float | None) -> None:
     """Raise where a motion would begin with the start of another one."""
-    if isinstance(start, State) and start.given:
+    if start.way == "given":
         return  # numbers, which `_state` checks
     if start.model is not model and start.model != model:
         raise InputError(
@@ -230,7 +234,7 @@ def _check_state(model: Model, start: State | Equilibrium, t0: float | None) -> 
     if t0 is None or t0 == start.t or not has_elements(model):
         return
     elements = elements_of(model)
-    if isinstance(start, Equilibrium) or np.any(elements.rows_i[: elements.n_constraints, R_FUNCTION] >= 0):
+    if start.bound_to_time or np.any(elements.rows_i[: elements.n_constraints, R_FUNCTION] >= 0):
         raise InputError(
             f"the start was found for t = {start.t:g} s, and the motion begins at t0 = {t0:g} s: forces or constraints "
             "that change in time are others then. Leave t0 out, or find the start for that time."
@@ -248,61 +252,52 @@ def _check_numbers(duration: float, step: float | None, rtol: float, atol: float
         raise InputError(f"t0 is {t0}; it must be finite [s].")
 
 
-def _scheme(given: str | Scheme | None, step: float | None, loops: bool) -> Scheme:
-    if given is not None:
-        return as_scheme(given)
-    if step is None:
-        return DOP853()
-    return Trapezoidal() if loops else RK4()
-
-
-def _formulation(given: str | Formulation | None, scheme: Scheme, loops: bool, model: Model) -> Formulation:
-    if given is None:
+def _chosen(
+    model: Model, formulation: str | Formulation | None, scheme: str | Scheme | None, step: float | None
+) -> tuple[Scheme, Formulation]:
+    """Scheme and formulation, those that suit the model where they are left out."""
+    loops = bool(row_report(model).names) if has_elements(model) else False
+    if scheme is not None:
+        chosen = as_scheme(scheme)
+    elif step is None:
+        chosen = DOP853()
+    else:
+        chosen = Trapezoidal() if loops else RK4()
+    if formulation is None:
         if loops:
-            return ALI3P() if scheme.implicit else Index1()
-        return SemiRecursive() if scheme.implicit else FullyRecursive()
-    if isinstance(given, str):
-        known = {_key(name): name for name in FORMULATIONS}
-        if _key(given) not in known:
-            raise unknown_name("formulation", given, FORMULATIONS)
-        given = FORMULATIONS[known[_key(given)]]
-    if not isinstance(given, Formulation):
-        raise InputError(f"formulation is {given!r}; give one of {', '.join(FORMULATIONS)}, or an instance.")
-    if loops and not given.for_loops:
+            return chosen, ALI3P() if chosen.implicit else Index1()
+        return chosen, SemiRecursive() if chosen.implicit else FullyRecursive()
+    form = as_formulation(formulation)
+    _check_formulation(form, chosen, loops, model)
+    return chosen, form
+
+
+def _check_formulation(form: Formulation, scheme: Scheme, loops: bool, model: Model) -> None:
+    """Raise where a formulation serves another kind of mechanism or of scheme."""
+    if loops and not form.for_loops:
         raise InputError(
-            f"{given.name} is for open trees, and model {model.name!r} has constraints "
+            f"{form.name} is for open trees, and model {model.name!r} has constraints "
             f"({', '.join(row_report(model).names[:3])}, ...). Choose ALI3P, MatrixR, Index1 or Penalty."
         )
-    if not loops and not given.for_trees:
+    if not loops and not form.for_trees:
         raise InputError(
-            f"{given.name} is for mechanisms with constraints, and model {model.name!r} has none that act. "
+            f"{form.name} is for mechanisms with constraints, and model {model.name!r} has none that act. "
             "Choose SemiRecursive or FullyRecursive."
         )
-    if not scheme.implicit and given.explicit() is None:
+    if not scheme.implicit and form.explicit() is None:
         raise InputError(
-            f"{given.name} has no explicit form. Choose a scheme of the Newmark family, or the formulation "
+            f"{form.name} has no explicit form. Choose a scheme of the Newmark family, or the formulation "
             + ("Index1 or MatrixR." if loops else "FullyRecursive.")
         )
-    return given
 
 
-def _key(name: str) -> str:
-    """A name without what is written in several ways: "ALI3-P" and "matrix_r" are formulations, too."""
-    return "".join(c for c in name.lower() if c.isalnum())
-
-
-def _system(
-    model: Model,
-    form: Formulation,
-    tau: ArrayLike | None,
-    loads: Sequence[Load] | None,
-    q: Array,
-    about_com: bool,
-) -> System:
-    dtype = complex if q.dtype == complex else None
-    if not isinstance(form, MatrixR):
-        return System(model, tau, loads, dtype=dtype, about_com=about_com)
-    system = System(model, tau, loads, dtype=dtype, free=offered_rows(model, form), about_com=about_com)
+def _system(recipe: Recipe, q: Array) -> System:
+    model, form, dtype = recipe.model, recipe.formulation, complex if q.dtype == complex else None
+    about_com = recipe.reference == "com"
+    if not form.independent_coordinates:
+        return System(model, recipe.tau, recipe.loads, dtype=dtype, about_com=about_com)
+    offered = offered_rows(model, form)
+    system = System(model, recipe.tau, recipe.loads, dtype=dtype, free=offered, about_com=about_com)
     if system.n_constraints > system.n_holonomic:
         raise InputError(
             f"Matrix R takes holonomic constraints only, and {system.names[system.n_holonomic]!r} of model "
@@ -311,13 +306,13 @@ def _system(
     return system
 
 
-def _held(motion: Trajectory, system: System, q: Array) -> FloatArray:
-    """The steps of a motion to be taken again; with the states before them, if real parts are to be the same."""
-    steps = explicit.held_steps(motion)
+def _held(record: Record, system: System, q: Array) -> FloatArray:
+    """The steps of a march to be taken again; with the states before them, if real parts are to be the same."""
+    steps = held_steps(record)
     tables = ((getattr(x.recursive, name).real for name in ("atoms_f", "markers_f", "loads_f", "numbers")) for x in
-              (system, motion.system))  # fmt: skip
+              (system, record.system))  # fmt: skip
     same = all(np.array_equal(mine, theirs) for mine, theirs in zip(*tables, strict=True))
-    same = same and system.dtype is complex and bool(np.allclose(q[0].real, motion.q[0], rtol=0.0, atol=1e-9))
+    same = same and system.dtype is complex and bool(np.allclose(q[0].real, record.q[0], rtol=0.0, atol=1e-9))
     return steps if same else np.ascontiguousarray(steps[:, :2])
 
 
@@ -344,7 +339,7 @@ def _state(
         if bad.size:
             names = model.q_names if name == "q" else model.v_names
             raise InputError(f"{name} of {names[bad[0, 1]]!r} is {x[tuple(bad[0])]}; finite numbers are needed.")
-        rows.append(unit(model._layout, x) if name == "q" else x)
+        rows.append(unit(model.layout, x) if name == "q" else x)
     if len(rows[0]) != len(rows[1]):
         raise InputError(f"q has {len(rows[0])} starts and v {len(rows[1])}.")
     return rows[0], rows[1], single

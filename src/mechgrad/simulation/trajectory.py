@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, final
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 
 from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.formulations import Formulation
-from mechgrad.dynamics.kernels.solver import Settings
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import MechgradError
@@ -21,34 +20,12 @@ from mechgrad.kinematics.state import State
 from mechgrad.mechanics.power import Power
 from mechgrad.mechanics.reactions import joint_reactions
 from mechgrad.simulation.motion import Motion
-from mechgrad.steps.cuts import Cut, Divisions, as_cuts
-from mechgrad.steps.matrix_r.choices import Choices, Chosen
+from mechgrad.simulation.recipe import Recipe
+from mechgrad.steps.cuts import Cut, as_cuts
+from mechgrad.steps.matrix_r.choices import Chosen
+from mechgrad.steps.record import Record
 from mechgrad.steps.schemes import Scheme
 from mechgrad.typing import Array, FloatArray, IntArray
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """How a motion was made, for those who take it up again or differentiate it.
-
-    job : the task (`steps.task.Job`)
-    settings : numbers of implicit steps, or None
-    memory, solved : (nt, n_v) the memory of the scheme at each instant, after and before projections
-    projected : (nt,) whether the step to the instant ended with a projection
-    choices : what Matrix R chose, step by step
-    divisions : into how many parts steps were divided, by their number (`steps.cuts`)
-    fold : the first instant [s] where constraint rows lost their rank and a step went across, or None
-    """
-
-    job: Any
-    settings: Settings | None = None
-    memory: Array | None = None
-    solved: Array | None = None
-    projected: Array | None = None
-    choices: Choices | None = None
-    divisions: Divisions = field(default_factory=dict)
-    fold: float | None = None
 
 
 @final
@@ -78,25 +55,85 @@ class Trajectory(Motion):
         "duration", "stop" if the stop condition was met, or why the march could not go on.
     formulation, scheme : how it was computed; `simulate` takes them as they are
     start : State of `assemble` or Equilibrium of `equilibrium` that it began with, or None
+    recipe : all that makes it once more, with other numbers too
+    record : what the march left, for those who differentiate its steps
 
     >>> mg.simulate(model, {"pin": 0.5}, duration=2.0)
     Trajectory of 'pendulum': 201 instants from 0 to 2 s, n_q = 1, n_v = 1; ended by duration after ... steps ...
     """
 
-    tau: Array
-    loads: tuple[Load, ...]
-    multipliers: Array
-    norms: Array
-    steps: int
-    rejected: int
-    ended: str
-    system: System
-    formulation: Formulation
-    scheme: Scheme
-    trace: Trace
-    start: State | Equilibrium | None = None
-    iterations: IntArray | None = None
-    events: FloatArray = field(default_factory=lambda: np.zeros(0))
+    record: Record
+    recipe: Recipe
+
+    @classmethod
+    def of(cls, record: Record, recipe: Recipe) -> Trajectory:
+        """The motion of a record."""
+        return cls(record.model, record.t, record.q, record.v, record.a, record, recipe)
+
+    @property
+    def system(self) -> System:
+        """The mechanism that moved, made ready for its equations of motion."""
+        return self.record.system
+
+    @property
+    def tau(self) -> Array:
+        """Generalized forces that acted, (n_v,)."""
+        return self.system.tau
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        """External loads that acted."""
+        return self.system.loads
+
+    @property
+    def multipliers(self) -> Array:
+        """Of the constraint rows that act, (nt, m)."""
+        return self.record.multipliers
+
+    @property
+    def norms(self) -> Array:
+        """Norms of constraint values, rates and second rates, (nt, 3)."""
+        return self.record.norms
+
+    @property
+    def steps(self) -> int:
+        """How many steps were taken; one that had to be divided counts once."""
+        return self.record.steps
+
+    @property
+    def rejected(self) -> int:
+        """Trial steps that were not taken."""
+        return self.record.rejected
+
+    @property
+    def iterations(self) -> IntArray | None:
+        """Newton iterations since the instant before, (nt,), of implicit schemes."""
+        return self.record.iterations
+
+    @property
+    def events(self) -> FloatArray:
+        """Instants at which contacts began or ceased to push, as DOP853 finds them [s]."""
+        return self.record.events
+
+    @property
+    def ended(self) -> str:
+        """By "duration", by "stop", or why the march could not go on."""
+        return self.record.ended
+
+    @property
+    def formulation(self) -> Formulation:
+        """How the equations of motion were written."""
+        return self.record.formulation
+
+    @property
+    def scheme(self) -> Scheme:
+        """How time was stepped."""
+        return self.record.scheme
+
+    @property
+    def start(self) -> State | Equilibrium | None:
+        """State of `assemble` or Equilibrium of `equilibrium` that it began with; None where numbers were given."""
+        return None if self.recipe.start.way == "given" else self.recipe.start
 
     def __repr__(self) -> str:
         many = f"{len(self.q)} motions, " if self.q.ndim == 3 else ""
@@ -121,16 +158,16 @@ class Trajectory(Motion):
     def choices(self) -> tuple[Chosen, ...]:
         """What Matrix R chose and when: (t, independent coordinates, constraint rows) each; none of other
         formulations."""
-        found = self.trace.choices
+        found = self.record.choices
         return () if found is None else found.described(self.system)
 
     @property
     def cuts(self) -> tuple[Cut, ...]:
         """Fixed implicit steps that failed and were taken in shorter ones: (t, length, parts) each, none as a rule."""
-        job, divisions = self.trace.job, self.trace.divisions
+        task, divisions = self.record.task, self.record.divisions
         if not divisions or not len(self.t):
             return ()
-        found = as_cuts(divisions, float(self.t[0]), job.duration / job.count())
+        found = as_cuts(divisions, float(self.t[0]), task.duration / task.count())
         return tuple(cut for cut in found if cut.t < self.t[-1])
 
     def _mechanism(self) -> System:

@@ -26,7 +26,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.model.mechanism import Mechanism
 from mechgrad.model.model import Model
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.runge_kutta.kernels import tangent as _kernels
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray
@@ -113,7 +113,7 @@ class StateAccelerations:
     def _solved(self, X: FloatArray, *, back: bool = False) -> FloatArray:
         return self.mechanics.solve(self.M, self.gamma, X, self.states.t, back=back, compliant=self.compliant)
 
-    def by_parameters(self, parameters: Parameters) -> FloatArray:
+    def by_parameters(self, parameters: ParameterColumns) -> FloatArray:
         """(N, np, n + m)."""
         right = np.zeros((len(self.M), len(parameters), self.n + self.m))
         for k in parameters.acting:

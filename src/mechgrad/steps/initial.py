@@ -18,8 +18,8 @@ from mechgrad.dynamics.states import (
     unforced,
     velocity_slopes,
 )
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.base import ParameterColumns
+from mechgrad.steps.record import Record
 from mechgrad.steps.weights import Weights
 from mechgrad.tolerances import RANK
 from mechgrad.typing import FloatArray, IntArray
@@ -32,9 +32,9 @@ class InitialAccelerations:
     rows : constraint rows that have multipliers, all of them if left out
     """
 
-    def __init__(self, motion: Trajectory, rows: IntArray | None = None) -> None:
-        system, model = motion.system, motion.model
-        self.states = States(*(x[:1] for x in (motion.q, motion.v, motion.a, motion.multipliers, motion.t)))
+    def __init__(self, record: Record, rows: IntArray | None = None) -> None:
+        system, model = record.system, record.model
+        self.states = States(*(x[:1] for x in (record.q, record.v, record.a, record.multipliers, record.t)))
         n = model.n_v
         self.rows = np.arange(system.n_constraints) if rows is None else rows
         self.all, m = system.n_constraints, len(self.rows)
@@ -52,7 +52,7 @@ class InitialAccelerations:
             second_v = velocity_slopes(model, T, self.states, rate_q, self.all == system.n_holonomic)
             self.second_q, self.second_v = second_q[0, self.rows], second_v[0, self.rows]
 
-    def direct(self, parameters: Parameters, dq: FloatArray, dv: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def direct(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> tuple[FloatArray, FloatArray]:
         """da, dlam (np, .) from dq, dv (np, n_v)."""
         right = np.concatenate([dq @ self.K.T + dv @ self.C.T, dq @ self.second_q.T + dv @ self.second_v.T], axis=1)
         for k in parameters.acting:

@@ -11,31 +11,59 @@ and the equations of motion hold at the new time. Newmark: alpha_m = alpha_f = 0
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, NamedTuple, final
 
 from mechgrad.errors import InputError, unknown_name
+from mechgrad.typing import FloatArray
+
+KNOWN: dict[str, type[Scheme]] = {}
+"""Schemes by the names that `simulate` takes; a new one is there as soon as its file is read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scheme:
-    """What every scheme is: a way to advance by one step."""
+    """What every scheme is: a way to advance by one step.
 
+    key : the name that `simulate` takes for it with its usual numbers
+    implicit : whether steps are equations to be solved
+    chooses_steps : whether steps are as long as the tolerance allows, whatever length is given
+    """
+
+    key: ClassVar[str] = ""
     implicit: ClassVar[bool] = True
+    chooses_steps: ClassVar[bool] = False
 
-
-@dataclass(frozen=True, slots=True)
-class NewmarkFamily(Scheme):
-    """An implicit scheme by its four numbers (beta, gamma, alpha_m, alpha_f)."""
+    def __init_subclass__(cls) -> None:
+        if cls.key:
+            KNOWN[cls.key] = cls
 
     @property
     def numbers(self) -> tuple[float, float, float, float]:
-        """(beta, gamma, alpha_m, alpha_f)"""
-        raise TypeError(f"{type(self).__name__} states no numbers")  # pragma: no cover - every scheme does
+        """(beta, gamma, alpha_m, alpha_f) of implicit schemes."""
+        raise TypeError(f"{type(self).__name__} states no numbers")  # pragma: no cover - every implicit scheme does
+
+    @property
+    def tableau(self) -> Tableau:
+        """Coefficients of the stages of explicit schemes."""
+        raise TypeError(f"{type(self).__name__} states no tableau")  # pragma: no cover - every explicit scheme does
+
+
+class Tableau(NamedTuple):
+    """An explicit Runge-Kutta method, Butcher's arrays:
+
+        k_i = f(t + C_i h, y + h sum_j A_ij k_j),   j < i,        y + h sum_i B_i k_i
+
+    A : (s, s) strictly lower triangular;   B : (s,) or fewer, where further stages serve an interpolant;   C : (s,)
+    """
+
+    A: FloatArray
+    B: FloatArray
+    C: FloatArray
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Newmark(NewmarkFamily):
+@dataclass(frozen=True)
+class Newmark(Scheme):
     """Newmark's scheme; beta = 1/4, gamma = 1/2 is the trapezoidal rule.
 
     Second order for gamma = 1/2; gamma > 1/2 damps, to first order.
@@ -43,6 +71,8 @@ class Newmark(NewmarkFamily):
     >>> Newmark().numbers
     (0.25, 0.5, 0.0, 0.0)
     """
+
+    key: ClassVar[str] = "newmark"
 
     beta: float = 0.25
     gamma: float = 0.5
@@ -60,13 +90,15 @@ class Newmark(NewmarkFamily):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Trapezoidal(NewmarkFamily):
+@dataclass(frozen=True)
+class Trapezoidal(Scheme):
     """The trapezoidal rule: second order, no damping.
 
     >>> Trapezoidal().numbers
     (0.25, 0.5, 0.0, 0.0)
     """
+
+    key: ClassVar[str] = "trapezoidal"
 
     @property
     def numbers(self) -> tuple[float, float, float, float]:
@@ -74,8 +106,8 @@ class Trapezoidal(NewmarkFamily):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class HHT(NewmarkFamily):
+@dataclass(frozen=True)
+class HHT(Scheme):
     """Hilber, Hughes and Taylor: second order, damps high frequencies by `damping` in [0, 1/3].
 
         alpha_f = damping, alpha_m = 0, beta = (1 + damping)^2 / 4, gamma = 1/2 + damping
@@ -83,6 +115,8 @@ class HHT(NewmarkFamily):
     >>> HHT(0.05).numbers
     (0.275625, 0.55, 0.0, 0.05)
     """
+
+    key: ClassVar[str] = "hht"
 
     damping: float = 0.05
 
@@ -97,8 +131,8 @@ class HHT(NewmarkFamily):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class GeneralizedAlpha(NewmarkFamily):
+@dataclass(frozen=True)
+class GeneralizedAlpha(Scheme):
     """Chung and Hulbert: second order, `radius` in [0, 1] is the spectral radius at infinite frequency.
 
         alpha_m = (2 radius - 1) / (radius + 1),   alpha_f = radius / (radius + 1)
@@ -109,6 +143,8 @@ class GeneralizedAlpha(NewmarkFamily):
     >>> GeneralizedAlpha(1.0).numbers
     (0.25, 0.5, 0.5, 0.5)
     """
+
+    key: ClassVar[str] = "generalized-alpha"
 
     radius: float = 0.8
 
@@ -125,30 +161,11 @@ class GeneralizedAlpha(NewmarkFamily):
         return (0.5 + gamma) ** 2 / 4.0, gamma, m, f
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class RK4(Scheme):
-    """The classical explicit Runge-Kutta method of order four, with a fixed step."""
+@dataclass(frozen=True)
+class ExplicitScheme(Scheme):
+    """A Runge-Kutta method; a new one is a file that states its tableau (`steps.runge_kutta.rk4`)."""
 
     implicit: ClassVar[bool] = False
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class DOP853(Scheme):
-    """Dormand and Prince's explicit method of order eight, with error control and interpolation."""
-
-    implicit: ClassVar[bool] = False
-
-
-SCHEMES: dict[str, Scheme] = {
-    "dop853": DOP853(),
-    "rk4": RK4(),
-    "trapezoidal": Trapezoidal(),
-    "newmark": Newmark(),
-    "hht": HHT(),
-    "generalized-alpha": GeneralizedAlpha(),
-}
 
 
 def as_scheme(given: str | Scheme) -> Scheme:
@@ -159,6 +176,6 @@ def as_scheme(given: str | Scheme) -> Scheme:
     """
     if isinstance(given, Scheme):
         return given
-    if given not in SCHEMES:
-        raise unknown_name("scheme", str(given), SCHEMES)
-    return SCHEMES[given]
+    if given not in KNOWN:
+        raise unknown_name("scheme", str(given), KNOWN)
+    return KNOWN[given]()

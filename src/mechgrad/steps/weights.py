@@ -1,28 +1,16 @@
-"""Gradients of sums of weighted residuals and rows by parameters.
+"""What an adjoint sweep leaves behind: weights of residuals and rows.
 
     s = sum over samples of   mu . r + w0 . value + w1 . rate + w2 . second
 
-What an adjoint sweep leaves behind has this form for every formulation. First comes the gradient by all tables of the
-mechanism, whose cost does not depend on the parameters; then its product with the change of the tables, once for each
-parameter:
-
-    ds/dp = sum over tables of  (ds/dtable) (dtable/dp)
+This form is that of every formulation; the gradient by a parameter is ds/dp.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
-from typing import NamedTuple, TypeAlias, final
+from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
-from mechgrad.dynamics.kernels import table_gradient as _kernels
-from mechgrad.dynamics.states import States, contiguous, slopes, unforced
-from mechgrad.dynamics.system import System
-from mechgrad.errors import InputError
-from mechgrad.model.mechanism import AT_TAU, N_ALL, N_V, PIECE, Mechanism
-from mechgrad.sensitivities.parameters import TABLES, Parameters
+from mechgrad.dynamics.states import States
 from mechgrad.typing import FloatArray
 
 
@@ -42,69 +30,3 @@ class Weights(NamedTuple):
 
 WeightSink: TypeAlias = Callable[[Weights], None]
 """Where an adjoint sweep leaves its weights, chunk by chunk."""
-
-
-@final
-class TableGradient:
-    """ds/d(tables) of a mechanism, for some objectives, summed up over sweeps; several threads may add to it."""
-
-    def __init__(self, system: System, count: int, parameters: Parameters) -> None:
-        self.count, self.T, self.bare = count, system.T, unforced(system.T)
-        self.tables = {name: np.zeros((count, *getattr(system.T, name).shape)) for name in TABLES}
-        self.parameters = parameters
-        # numbers of users' laws stand in no table: residuals are weighed with each of them
-        self._untabled = {k: parameters.user_record(k) for k in parameters.acting if parameters.by_user(k)}
-        self._by_user = np.zeros((count, len(parameters)))
-        self._adding = Lock()
-
-    def add(self, weights: Weights) -> None:
-        """Add what some weights make."""
-        T: Mechanism = self.T if weights.forced else self.bare
-        nt, n, rows = len(weights.states.t), int(T.ints[N_V]), int(T.ints[N_ALL])
-        padded = [_padded(x, self.count, nt, k) for x, k in zip(weights[1:5], (n, rows, rows, rows), strict=True)]
-        into = {name: np.zeros((self.count, *getattr(T, name).shape)) for name in TABLES}
-        states = [contiguous(x, float) for x in weights.states]
-        bad = _kernels.table_gradients(T, *states, *padded, *(into[name] for name in TABLES))
-        if bad >= 0:
-            raise InputError(f"the state near t = {weights.states.t[bad]:.6g} s holds a number that is not finite.")
-        if not weights.forced:
-            # gravity and tau do not act there, whatever they are
-            into["atoms_f"][:, -1] = 0.0
-            into["numbers"][:, T.ints[AT_TAU] : T.ints[AT_TAU] + n] = 0.0
-            del into["loads_f"]
-        by_user = {}
-        if weights.forced and weights.mu is not None:
-            complex_states = weights.states.complex()
-            for k, record in self._untabled.items():
-                by_user[k] = np.einsum("oti,ti->o", weights.mu, slopes(record, complex_states, rows=()).r)
-        with self._adding:
-            for k, part in by_user.items():
-                self._by_user[:, k] += part
-            for name, x in into.items():
-                self.tables[name][:, : x.shape[1]] += x  # markers of forces come last
-
-    def by_parameters(self) -> FloatArray:
-        """ds/dp of all objectives (no, np); start values have none."""
-        parameters, result = self.parameters, self._by_user.copy()
-        done: set[int] = set()
-        for positions, first, spline, values in parameters.knots():
-            size = PIECE * (len(spline.times) + 1)
-            by_pieces = self.tables["numbers"][:, first : first + size].reshape(self.count, -1, PIECE)
-            result[:, positions] += spline.pulled_back(by_pieces)[:, values]
-            done.update(positions)
-        for k in set(parameters.acting) - done:
-            for name, change in parameters.tables(k).items():
-                where = np.flatnonzero(change)
-                if where.size:
-                    result[:, k] += self.tables[name].reshape(self.count, -1)[:, where] @ change.ravel()[where]
-        return result
-
-
-def _padded(x: FloatArray | None, count: int, nt: int, width: int) -> FloatArray:
-    """Weights of all rows; those that are not given are zero."""
-    if x is not None and x.shape == (count, nt, width):
-        return contiguous(x, float)
-    out = np.zeros((count, nt, width))
-    if x is not None:
-        out[:, :, : x.shape[2]] = x
-    return out

@@ -90,7 +90,7 @@ def _row_forces(T, w, Q, V, A, L, t, Y, W):
 @wrapper
 def row_forces(T, Q, V, A, L, t, Y, W):
     """Multipliers of all acting rows into rows of Y (nt, n_rows), and what they do to each atom into W (nt, 6 n_atoms):
-    force and moment about the world's origin, in the sense in which bodies resist them."""
+    moment about the world's origin and force, in the sense in which bodies resist them."""
     _row_forces(T, make_work(T), Q, V, A, L, t, Y, W)
 
 

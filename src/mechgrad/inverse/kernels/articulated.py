@@ -67,7 +67,7 @@ ARTICULATED = 22
 GAIN_W, GAIN_V, PIVOT = 0, 3, 6
 ELIMINATED = 7
 # slots of the change dA of an atom's acceleration, kept where its wrench was
-CHANGE_V, CHANGE_W = FORCE, MOMENT
+CHANGE_W, CHANGE_V = MOMENT, FORCE
 
 
 @inner
@@ -209,7 +209,7 @@ def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias,
 
     On entry `wrenches` (WRENCH slots per atom) and `inertias` (ARTICULATED per atom) are those of
     `body_wrenches_and_inertias`, loads subtracted. Both are used up: on return inertias[atom] holds its eliminated
-    columns and wrenches[atom] the change of its spatial acceleration (CHANGE_V, CHANGE_W).
+    columns and wrenches[atom] the change of its spatial acceleration (CHANGE_W, CHANGE_V).
 
     Returns 0, or 1 + j in samples where column j is the first whose pivot vanishes.
     """

@@ -93,11 +93,11 @@ from mechgrad.model.joints.base import FIXED, PRISMATIC, REVOLUTE
 # slots of a pair's motion partials
 AXIS, W_Q, DW_Q, DW_V, DDX_Q, DDX_V, DDX_A = 0, 3, 6, 9, 12, 15, 18
 PAIR = 21
-# slots of a pair's wrench partials: force, moment by q, by v, by a
+# slots of a pair's wrench partials: (moment, force) by q, by v, by a
 BY_Q, BY_V, BY_A = 0, 6, 12
 WRENCHES = 18
-# slots of the loads in world axes on a link, seen by the link: force, couple, sum f r^T row by row
-L_FORCE, L_COUPLE, L_DYAD = 0, 3, 6
+# slots of the loads in world axes on a link, seen by the link: couple, force, sum f r^T row by row
+L_COUPLE, L_FORCE, L_DYAD = 0, 3, 6
 WORLD_LOADS = 15
 
 

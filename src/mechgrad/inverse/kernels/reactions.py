@@ -3,7 +3,7 @@
 With F, N the composite force and moment (world axes, about the world's origin) beyond joint k, x_k its point on the
 child's side and R the axes it is asked for in, the parent exerts on the child
 
-    f_k = R^T F,      m_k = R^T (N - x_k x F)                                   [N], [N m]; actuator forces included
+    m_k = R^T (N - x_k x F),      f_k = R^T F                                   [N m], [N]; actuator forces included
 
 Its change with column c is that of the wrench beyond k, which is, for a column on the way to the ground (or of the
 joint itself),
@@ -75,7 +75,7 @@ P_JOINT, P_COLUMN, P_BEYOND, P_TURNS, P_SLOT, P_STRIDE = range(6)
 # columns of the table of actions: joint, term, whether it acts beyond the joint, whether it moves the point,
 # whether it turns the axes
 A_JOINT, A_TERM, A_BEYOND, A_MOVES, A_TURNS, A_SLOT, A_STRIDE = range(7)
-# slots of a reaction: force, moment
+# slots of a reaction: couple, force; they are those of a wrench (MOMENT, FORCE)
 REACTION = 6
 
 
@@ -100,13 +100,13 @@ def in_axes(ax, ay, az, u):
 
 @inner
 def reaction_values(joints_i, tails, frames, wrenches, out, scalar):
-    """Force and moment of every joint, after the wrenches have been summed towards the ground."""
+    """Moment and force of every joint, after the wrenches have been summed towards the ground."""
     for k in range(joints_i.shape[0]):
         i = joints_i[k, R_ATOM]
         F, N = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
         ax, ay, az = axes_of(joints_i, tails, k, frames, scalar)
-        put3(out, k * REACTION, in_axes(ax, ay, az, F))
-        put3(out, k * REACTION + 3, in_axes(ax, ay, az, sub(N, cross(get3(frames, i * FRAME + AT, scalar), F))))
+        put3(out, k * REACTION + FORCE, in_axes(ax, ay, az, F))
+        put3(out, k * REACTION + MOMENT, in_axes(ax, ay, az, sub(N, cross(get3(frames, i * FRAME + AT, scalar), F))))
 
 
 @inlined
@@ -121,9 +121,10 @@ def changed(ax, ay, az, x, F, N, dF, dN, dx, s):
 def add_strided(out, slot, stride, force, moment, scalar):
     """Add the six numbers to slots `stride` apart: a column of a matrix stored row by row."""
     for part in range(3):
-        at = slot + part * stride
+        at = slot + (MOMENT + part) * stride
+        store(out, at, load(out, at, scalar) + moment[part])
+        at = slot + (FORCE + part) * stride
         store(out, at, load(out, at, scalar) + force[part])
-        store(out, at + 3 * stride, load(out, at + 3 * stride, scalar) + moment[part])
 
 
 @inlined

@@ -36,20 +36,20 @@ from mechgrad.kernels.vec3 import (
 from mechgrad.kinematics.kernels.outward import AT, AX, AY, AZ, DV, DW, FRAME, V, W
 from mechgrad.model.tree import COM, HAS_MASS, MASS, MOMENTS
 
-# slots of a wrench
-FORCE, MOMENT = 0, 3
+# slots of a wrench: couple (moment about the world's origin) first, then force, as everywhere
+MOMENT, FORCE = 0, 3
 WRENCH = 6
 # slots of the mass moments of an atom: h, S; derivatives add P and D
 FIRST, SECOND = 0, 3
 INERTIA = 9
 MOMENTUM, FLOW = 9, 12
 INERTIA_FLOW = 21
-# slots of the world-axis loads on an atom: force, couple, sum f x^T
-L_FORCE, L_COUPLE, L_DYAD = 0, 3, 6
+# slots of the world-axis loads on an atom: couple, force, sum f x^T
+L_COUPLE, L_FORCE, L_DYAD = 0, 3, 6
 WORLD_LOAD = 15
 # columns of the load tables
 L_ATOM, L_IN_BODY_AXES = range(2)
-LOAD_F, LOAD_C, LOAD_X = 0, 3, 6
+LOAD_C, LOAD_F, LOAD_X = 0, 3, 6
 LOAD = 9
 
 

@@ -1,7 +1,8 @@
-"""A coordinate that follows a function of time."""
+"""A coordinate, a distance or an angle that follows a function of time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import Any, ClassVar, final
 
@@ -10,24 +11,26 @@ from mechgrad.model.attached import COORDINATE, Where
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.fields import function as function_field
 from mechgrad.model.functions import Polynomial, constant_part
-from mechgrad.model.rows import LINEAR, Row
+from mechgrad.model.quantities import measure_from
+from mechgrad.model.rows import LINEAR, Row, RowMeasure
 from mechgrad.typing import Number
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Driver(Constraint):
-    """A coordinate is driven, whatever force that takes: rheonomic, it may do work.
+    """A coordinate, or any other row, is driven, whatever force that takes: rheonomic, it may do work.
 
-        q = function(t)        or        q = start + speed t
+        g = function(t)        or        g = start + speed t        g = q, a distance, an angle, ...
 
     One holonomic row; smooth (C-infinity) as far as function(t) is. Accelerations contain function'': give at least a
     `Spline`, since a `Table` has jumps in its rate.
 
     Attributes
     ----------
-    coordinate : str
-        Coordinate of a hinge or slider (`model.q_names`).
+    coordinate : str or measure
+        Coordinate of a hinge or slider (`model.q_names`), or mg.measures.Distance, Angle, Height, Offset: a hydraulic
+        cylinder is a driven distance. An angle follows its function modulo full turns.
     function : float or Function
         In the unit of the coordinate, of time [s]; a number holds the coordinate there. Paths `name.function.value`,
         `name.function.values.0`, ...
@@ -39,16 +42,20 @@ class Driver(Constraint):
     Driver('motor', 'crank', function=Polynomial(coefficients=(0, 10)))
     >>> Driver("crank motion", "crank", mg.functions.Harmonic(0.5, frequency=2))
     Driver('crank motion', 'crank', function=Harmonic(amplitude=0.5, frequency=2))
+    >>> Driver("cylinder", mg.measures.Distance("foot", "eye"), speed=0.1, start=0.8)
+    Driver('cylinder', Distance(point_a='foot', point_b='eye'), function=Polynomial(coefficients=(0.8, 0.1)))
     """
 
     type_name: ClassVar[str] = "driver"
 
-    coordinate: str = field(metadata=COORDINATE)
+    coordinate: Any = field(metadata=COORDINATE)
     function: Any = field(default=None, metadata=function_field("constraint", ""))
     speed: InitVar[Number | None] = None
     start: InitVar[Number | None] = None
 
     def __post_init__(self, speed: Number | None, start: Number | None) -> None:
+        if isinstance(self.coordinate, Mapping):
+            object.__setattr__(self, "coordinate", measure_from(self.coordinate, f"constraint {self.name!r}"))
         if self.function is None and speed is None:
             raise ValueRangeError(
                 f"constraint {self.name!r}: nothing says how {self.coordinate!r} moves. Give a function of time, a "
@@ -65,4 +72,6 @@ class Driver(Constraint):
 
     def rows(self, where: Where) -> tuple[Row, ...]:
         constant, function = constant_part(self.function)
+        if isinstance(self.coordinate, RowMeasure):
+            return (self.coordinate.row(where)._replace(constant=constant, function=function, label="drive"),)
         return (Row(LINEAR, (), constant, coordinates=((self.coordinate, 1.0),), function=function, label="drive"),)

@@ -4,7 +4,6 @@ from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.bushing import Bushing
 from mechgrad.model.forces.joint_friction import JointFriction
 from mechgrad.model.forces.joint_spring import JointSpring
-from mechgrad.model.forces.measures import Coordinate, Height, Measure, Offset, Separation
 from mechgrad.model.forces.motor import Motor
 from mechgrad.model.forces.sphere_contact import SphereContact
 from mechgrad.model.forces.spring_curve import SpringCurve
@@ -26,15 +25,10 @@ FORCE_TYPES: dict[str, type[Force]] = {
 __all__ = [
     "FORCE_TYPES",
     "Bushing",
-    "Coordinate",
     "Force",
-    "Height",
     "JointFriction",
     "JointSpring",
-    "Measure",
     "Motor",
-    "Offset",
-    "Separation",
     "SphereContact",
     "SpringCurve",
     "SpringDamper",

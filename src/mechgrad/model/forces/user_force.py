@@ -12,8 +12,7 @@ from mechgrad.errors import ShapeError, ValueRangeError
 from mechgrad.model.attached import Where
 from mechgrad.model.fields import named_numbers
 from mechgrad.model.forces.base import Force
-from mechgrad.model.forces.measures import Measure
-from mechgrad.model.rows import USER, Law
+from mechgrad.model.rows import USER, Law, RowMeasure
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -31,8 +30,8 @@ class UserForce(Force):
 
     Attributes
     ----------
-    measures : tuple of Separation, Coordinate, Height, Offset
-        What it reads and pushes against; any number of them, n in all.
+    measures : tuple of measures
+        What it reads and pushes against, n of them: mg.measures.Distance, Angle, JointCoordinate, Height, Offset.
     function : callable
         function(t, g, gd, **numbers) -> n forces, with g and gd (n,) arrays [m or rad, and per s], t [s]. It must
         accept complex numbers, since its derivatives are complex steps: NumPy functions, no absolute values. With
@@ -43,9 +42,9 @@ class UserForce(Force):
     numbers : dict from names to numbers, optional
         What the function receives besides, by name: parameters like all others, with paths `name.numbers.k`.
 
-    >>> UserForce("cubic spring", [mg.forces.Coordinate("pin")], lambda t, g, gd: 5 * g**3).measures
-    (Coordinate(name='pin'),)
-    >>> drag = UserForce("drag", [mg.forces.Coordinate("pin")], lambda t, g, gd, c: c * gd, numbers={"c": 0.3})
+    >>> UserForce("cubic spring", [mg.measures.JointCoordinate("pin")], lambda t, g, gd: 5 * g**3).measures
+    (JointCoordinate(coordinate='pin'),)
+    >>> drag = UserForce("drag", [mg.measures.JointCoordinate("pin")], lambda t, g, gd, c: c * gd, numbers={"c": 0.3})
     >>> drag.value_of_numbers()
     {'c': 0.3}
     """
@@ -80,12 +79,12 @@ class UserForce(Force):
 
     def check(self) -> None:
         """Raise unless there are measures, and functions to call."""
-        measures = (self.measures,) if isinstance(self.measures, Measure) else tuple(self.measures)
+        measures = (self.measures,) if isinstance(self.measures, RowMeasure) else tuple(self.measures)
         object.__setattr__(self, "measures", measures)
-        if not measures or not all(isinstance(m, Measure) for m in measures):
+        if not measures or not all(isinstance(m, RowMeasure) for m in measures):
             raise ShapeError(
-                f"force {self.name!r}: measures = {self.measures!r} must be a list of Separation, Coordinate, Height "
-                "or Offset, at least one."
+                f"force {self.name!r}: measures = {self.measures!r} must be a list of measures that forces can push "
+                "against, at least one: mg.measures.Distance, Angle, JointCoordinate, Height, Offset."
             )
         for what, given in (("function", self.function), ("partials", self.partials)):
             if not callable(given) and not (what == "partials" and given is None):

@@ -1,10 +1,11 @@
 """Motions that are best: joint profiles as splines, torques by inverse dynamics, a sparse program with exact
 derivatives."""
 
+from mechgrad.optimization.motion.any_measure import Limits, Squares
 from mechgrad.optimization.motion.constraints import (
     At,
     Coincident,
-    Distance,
+    DistanceLimits,
     JointLimits,
     KeepOut,
     Periodic,
@@ -48,7 +49,7 @@ __all__ = [
     "Contact",
     "Coordinates",
     "CutForce",
-    "Distance",
+    "DistanceLimits",
     "Duration",
     "Energy",
     "ForceSquares",
@@ -59,6 +60,7 @@ __all__ = [
     "JerkSquares",
     "JointLimits",
     "KeepOut",
+    "Limits",
     "LoadSchedule",
     "MotionProblem",
     "MotionSolution",
@@ -72,6 +74,7 @@ __all__ = [
     "ReactionLimits",
     "Reactions",
     "Splines",
+    "Squares",
     "Stance",
     "SwingTogether",
     "TorqueLimits",

@@ -10,7 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from mechgrad.errors import InputError
-from mechgrad.optimization.motion.measures.base import Measure, columns_of
+from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.measures.base import Measure as AnyMeasure
+from mechgrad.optimization.motion.measures.base import Measure
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates
 from mechgrad.optimization.motion.measures.functions import (
@@ -70,7 +72,7 @@ class TorqueLimits:
         """What the problem enforces."""
         measure = setting.torques(self.loads, self.ground)
         xi = setting.instants(self.per_segment, self.during, "torque limits", self.ground)
-        rows = columns_of(setting.model, self.joints)
+        rows = setting.driven_rows(self.joints)
         named = [setting.model.v_names[r] for r in rows]
         some = "" if self.joints is None or len(named) > 3 else f" of {', '.join(named)}"
         scale = _typical(self.lower, self.upper)
@@ -92,6 +94,8 @@ class JointLimits:
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
         measure = Coordinates(setting.model, _level(self.level, "JointLimits"), self.joints)
+        if self.level == "q":
+            setting.refuse_balls(measure._columns, "JointLimits")
         xi = setting.instants(self.per_segment, self.during, "JointLimits")
         return [bounded(f"limits of {self.level}", measure, xi, np.arange(measure.m), self.lower, self.upper)]
 
@@ -99,7 +103,13 @@ class JointLimits:
 @final
 @dataclass(frozen=True, eq=False)
 class At:
-    """q, v or a of some joints at one instant, xi in [0, 1]: 0 is the start, 1 the end."""
+    """q, v or a of some joints at one instant, xi in [0, 1]: 0 is the start, 1 the end.
+
+    Where joints have Euler parameters, give positions in the order of `model.q_names` (those of the joints named, if
+    any are): four numbers per ball, of any length. They demand the attitude; their sign says which way round a motion
+    gets there. Velocities and accelerations are those of `model.v_names`, angular ones in parent axes. `joints` may
+    name such a joint as a whole.
+    """
 
     xi: float
     value: ArrayLike
@@ -110,12 +120,14 @@ class At:
         """What the problem enforces."""
         if self.level not in ("q", "v", "a") or not 0 <= self.xi <= 1:
             raise InputError(f"At: level {self.level!r} at xi = {self.xi}; choose 'q', 'v' or 'a' and 0 <= xi <= 1.")
-        measure = Coordinates(setting.model, self.level, self.joints)
+        joints = setting.coordinates(self.joints)
+        measure = Coordinates(setting.model, self.level, joints)
         label = f"{self.level} at xi = {self.xi:g}"
         if not np.all(np.isfinite(np.asarray(self.value, float))):
             raise InputError(f"{label}: {self.value!r} is not finite.")
+        value = setting.positions(joints, self.value, label) if self.level == "q" else self.value
         xi = np.array([float(self.xi)])
-        return [bounded(label, measure, xi, np.arange(measure.m), self.value, self.value)]
+        return [bounded(label, measure, xi, np.arange(measure.m), value, value)]
 
 
 @final
@@ -146,6 +158,10 @@ class Periodic:
         sign, offset = (np.broadcast_to(np.asarray(x, float), (n,)) for x in (self.sign, self.offset))
         if not np.all(np.abs(sign) == 1):
             raise InputError("Periodic: sign must be 1 or -1 for every coordinate.")
+        if setting.attitudes is not None:
+            balls = setting.attitudes.columns.ravel()
+            if np.any(partner[balls] != balls) or np.any(sign[balls] != 1) or np.any(offset[balls] != 0):
+                raise InputError("Periodic: attitudes of balls return to themselves, without partner, sign and offset.")
         if not self.levels or len(set(self.levels)) != len(self.levels):
             raise InputError(f"Periodic: levels is {self.levels!r}; give some of 'qva', each once.")
         found = []
@@ -164,27 +180,30 @@ class Periodic:
 @final
 @dataclass(frozen=True, eq=False)
 class ReactionLimits:
-    """|force| <= force [N] and |moment| <= moment [N m] in a joint along the motion: enforced on the squares."""
+    """|force| <= force [N] and |couple| <= couple [N m] in a joint along the motion: enforced on the squares."""
 
     joint: str
     force: float | None = None
-    moment: float | None = None
+    couple: float | None = None
     loads: Sequence[AnyLoad] | None = None
     per_segment: int = 1
     during: tuple[float, float] = ALWAYS
 
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
-        if self.force is None and self.moment is None:
-            raise InputError(f"ReactionLimits of {self.joint!r}: give force, moment or both.")
-        if setting.cuts:
-            raise InputError("ReactionLimits: reactions under forces in cut joints are not defined; limit torques.")
+        if self.force is None and self.couple is None:
+            raise InputError(f"ReactionLimits of {self.joint!r}: give force, couple or both.")
+        if setting.cuts or has_elements(setting.model):
+            raise InputError(
+                "ReactionLimits: reactions under forces in cut joints, constraints or force elements are not defined "
+                "in motion problems; limit torques, or look at solution.reactions()."
+            )
         wrench = Reactions(setting.model, (self.joint,), self.loads)
         xi = setting.instants(self.per_segment, self.during, "ReactionLimits")
         found = []
         for what, largest, part in (
-            ("force", self.force, (1, 1, 1, 0, 0, 0)),
-            ("moment", self.moment, (0, 0, 0, 1, 1, 1)),
+            ("force", self.force, (0, 0, 0, 1, 1, 1)),
+            ("couple", self.couple, (1, 1, 1, 0, 0, 0)),
         ):
             if largest is None:
                 continue
@@ -290,11 +309,14 @@ class KeepOut:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Distance:
-    """lower <= |a - b| <= upper for two points of the mechanism [m], enforced on the squares."""
+class DistanceLimits:
+    """lower <= |a - b| <= upper for two points of the mechanism [m], enforced on the squares: smooth where they meet.
 
-    marker_a: str
-    marker_b: str
+    `Limits(mg.measures.Distance(a, b), lower, upper)` limits the distance itself.
+    """
+
+    point_a: str
+    point_b: str
     lower: float = 0.0
     upper: float = np.inf
     per_segment: int = 1
@@ -302,15 +324,15 @@ class Distance:
 
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
-        label = f"distance of {self.marker_a} and {self.marker_b}"
-        if self.marker_a == self.marker_b:
+        label = f"distance of {self.point_a} and {self.point_b}"
+        if self.point_a == self.point_b:
             raise InputError(f"{label}: name two different points.")
         if not 0 <= self.lower <= self.upper or self.lower == np.inf or (self.lower == 0 and self.upper == np.inf):
             raise InputError(
                 f"{label}: between {self.lower} and {self.upper}; need 0 <= lower <= upper, one of them a limit."
             )
         measure = Composite(
-            (Points(setting.model, [self.marker_a, self.marker_b]),), squared_distance(f"{label}, squared")
+            (Points(setting.model, [self.point_a, self.point_b]),), squared_distance(f"{label}, squared")
         )
         xi = setting.instants(self.per_segment, self.during, label)
         lower = self.lower**2 if self.lower > 0 else -np.inf
@@ -377,7 +399,7 @@ class UserConstraint:
     """lower <= function(inputs) <= upper along the motion; `function`, `inputs` and `time` as in `UserTerm`."""
 
     function: Callable[..., Any]
-    inputs: Sequence[Measure]
+    inputs: Sequence[Measure | AnyMeasure]
     lower: ArrayLike = -np.inf
     upper: ArrayLike = np.inf
     per_segment: int = 1

@@ -97,7 +97,7 @@ class ZeroMomentPoint:
         normals, offsets = hull_edges(self.polygon)
         weight = _weight(setting)
         edges = np.zeros((len(offsets), 6))
-        edges[:, 4], edges[:, 3], edges[:, 2] = -normals[:, 0], normals[:, 1], -(offsets + self.margin)
+        edges[:, 1], edges[:, 0], edges[:, 5] = -normals[:, 0], normals[:, 1], -(offsets + self.margin)
         xi = setting.instants(self.per_segment, self.during, "zero-moment point", self.ground)
         names = [f"edge {e + 1}" for e in range(len(edges))]
         return [_of_wrench(setting, self.ground, self.loads, "zero-moment point", xi, edges / weight, names)]
@@ -123,9 +123,9 @@ class GroundFriction:
                 "number and one that is not negative."
             )
         rows = np.zeros((5, 6))
-        rows[0, 2] = 1.0
-        for k, (axis, sign) in enumerate(((0, 1), (0, -1), (1, 1), (1, -1)), start=1):
-            rows[k, axis], rows[k, 2] = sign, self.coefficient
+        rows[0, 5] = 1.0
+        for k, (axis, sign) in enumerate(((3, 1), (3, -1), (4, 1), (4, -1)), start=1):
+            rows[k, axis], rows[k, 5] = sign, self.coefficient
         xi = setting.instants(self.per_segment, self.during, "friction", self.ground)
         lower = np.array([self.least, 0, 0, 0, 0])
         names = ["F_z", "+F_x", "-F_x", "+F_y", "-F_y"]
@@ -150,7 +150,7 @@ def _of_wrench(
     names: Sequence[str],
     lower: Array | float = 0.0,
 ) -> Requirement:
-    """rows (e, 6) times the wrench of the ground at each instant >= lower."""
+    """rows (e, 6) times the wrench (couple, force) of the ground at each instant >= lower."""
     measure = setting.torques(loads, tuple(ground))
     assert isinstance(measure, GroundTorques)
     before = measure.m - 6

@@ -11,29 +11,37 @@ Joint profiles are splines; torques come from inverse dynamics, with exact spars
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import fields, replace
 from typing import Any, Literal, final
 
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.kinematics.open_trees import require_tree
 from mechgrad.model.model import Model
 from mechgrad.optimization.motion.assembly import bundled
 from mechgrad.optimization.motion.clock import Clock, FreeDuration, FreeKnots, GivenDuration
-from mechgrad.optimization.motion.constraints import At, Requires
+from mechgrad.optimization.motion.closing import (
+    Clockwork,
+    Closures,
+    NaturalEnds,
+    PassiveJoints,
+    setting_of,
+)
+from mechgrad.optimization.motion.constraints import Requires
+from mechgrad.optimization.motion.first_guess import demanded, end_configurations, first_guess
 from mechgrad.optimization.motion.grid import Grid
 from mechgrad.optimization.motion.measures.base import numbers_of, with_numbers
 from mechgrad.optimization.motion.measures.torques import CutForce
 from mechgrad.optimization.motion.overshoot import FINER, warn_of_overshoot
-from mechgrad.optimization.motion.setting import Requirement, Setting
+from mechgrad.optimization.motion.setting import Requirement
 from mechgrad.optimization.motion.solution import MotionSolution
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.optimization.motion.terms import Duration, Free, FreeNumber, Minimizes
 from mechgrad.optimization.motion.transcription import Transcription
 from mechgrad.optimization.solvers import NonlinearProgram, solve
 from mechgrad.optimization.solvers.progress import Iteration, print_progress
-from mechgrad.typing import Array
+from mechgrad.typing import Array, ArrayLike
 
 HessianChoice = Literal["auto", "exact", "gauss-newton", "lbfgs"]
 
@@ -45,14 +53,25 @@ class MotionProblem:
     Parameters
     ----------
     model : Model
-        A tree of hinges and slides (n_q = n_v): control points interpolate plain coordinates.
+        Any mechanism. Force elements act; loops and constraints close by themselves, with their multipliers as profiles
+        to be found; balls are splines about a reference attitude (`motion.attitudes`).
     splines : Splines
     duration : float or Free
         Given [s], or to be found, with the lengths of all segments if `Free(..., knots=True)`.
     numbers : list of FreeNumber
         Numbers of the model to be found together with the motion (co-design).
     cuts : list of CutForce
-        Forces in joints that were cut to open loops, to be found with the motion; close the loop with `Coincident`.
+        Forces between points that are kept together by hand (`Coincident`), to be found with the motion.
+    driven : list of names, optional
+        Coordinates with actuators, or joints for all of theirs, as in `inverse_dynamics`; all of a tree if left out,
+        and to be named where constraints act. All others have no torque.
+    reference : (n_q,), optional
+        Attitudes about which balls turn, by less than a full circle; the neutral configuration if left out.
+
+    >>> from mechgrad.optimization.motion import At, MotionProblem, Splines, TorqueSquares
+    >>> problem = MotionProblem(five_bar(), Splines(4), 1.0, driven=["A", "1"])
+    >>> problem.setting.multiplier_names
+    ('B: point x', 'B: point y')
     """
 
     def __init__(
@@ -62,6 +81,8 @@ class MotionProblem:
         duration: float | Free,
         numbers: Sequence[FreeNumber] = (),
         cuts: Sequence[CutForce] = (),
+        driven: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
     ) -> None:
         if not isinstance(splines, Splines) or isinstance(numbers, FreeNumber) or isinstance(cuts, CutForce):
             raise InputError(
@@ -69,16 +90,9 @@ class MotionProblem:
             )
         if not isinstance(duration, Free | int | float | np.number):
             raise InputError(f"duration is {duration!r}; give seconds, or Free(lower, upper).")
-        require_tree(model)
         paths = [number.path for number in numbers]
         if len(set(paths)) != len(paths):
             raise InputError(f"numbers names a path twice: {', '.join(paths)}.")
-        if model.n_q != model.n_v:
-            joints = [j.name for j in model.tree_joints if j.n_q != j.n_v]
-            raise InputError(
-                f"splines interpolate plain coordinates; {', '.join(joints)} of model {model.name!r} have Euler "
-                "parameters. Model them as hinges and slides."
-            )
         if model.n_v == 0:
             raise InputError(f"model {model.name!r} cannot move.")
         for number in numbers:
@@ -90,7 +104,9 @@ class MotionProblem:
                 )
         self.model, self.splines, self.duration, self.numbers = model, splines, duration, tuple(numbers)
         self.clock = _clock(duration, splines)
-        self.setting = Setting(model, splines, tuple(cuts))
+        self.driven = None if driven is None else tuple(driven)
+        given, typical = (None, duration.start) if isinstance(duration, Free) else (float(duration), float(duration))
+        self.setting = setting_of(model, splines, tuple(cuts), driven, reference, given, typical)
         self.setting.torques(None, None)  # refuses unknown points of cuts
         self._duration_weight = 0.0
         self._terms: list[Minimizes] = []
@@ -120,6 +136,11 @@ class MotionProblem:
         return self
 
     @property
+    def _reference(self) -> Array | None:
+        attitudes = self.setting.attitudes
+        return attitudes.reference if attitudes is not None and attitudes.needed else None
+
+    @property
     def free(self) -> bool:
         """Whether the duration is to be found."""
         return isinstance(self.duration, Free)
@@ -131,21 +152,35 @@ class MotionProblem:
 
     @property
     def width(self) -> int:
-        """Profiles: coordinates, then forces in cut joints."""
-        return self.model.n_v + sum(len(cut.axes) for cut in self.setting.cuts)
+        """Profiles: coordinates, then forces in cut joints, multipliers, and time where laws ask for it."""
+        return self.setting.width
 
     # --------------------------------------------------------------------------------------------------- transcription
     def _grid(self, xi: Array, rule: str = "trapezoid") -> Grid:
         return Grid(self.splines, self.width, self.model.n_v, xi, self.clock, len(self.numbers), rule)
 
     def _requirements(self) -> list[Requirement]:
-        return [r for constraint in self._constraints for r in constraint.requirements(self.setting)]
+        constraints = [*self._constraints, *self._automatic()]
+        found = [r for constraint in constraints for r in constraint.requirements(self.setting)]
+        return [replace(r, measure=self.setting.mapped(r.measure)) for r in found]
+
+    def _automatic(self) -> list[Requires]:
+        """What the mechanism asks for by itself."""
+        setting = self.setting
+        found: list[Requires] = []
+        if len(setting.rows):
+            given, periodic = demanded(self._constraints, setting)
+            found += [Closures(given, periodic, self._ends()), NaturalEnds()]
+        if setting.driven is not None:
+            found.append(PassiveJoints())
+        return [*found, Clockwork()] if setting.timed else found
 
     def transcription(self) -> Transcription:
         """The program's functions and patterns. What is asked of one measure is evaluated once."""
         requirements = self._requirements()
         self._check(requirements)
         integrals = [term.integral(self.setting) for term in self._terms]
+        integrals = [replace(i, measure=self.setting.mapped(i.measure)) for i in integrals]
         bundles = bundled(requirements, integrals, self._grid, self.paths)
         return Transcription(self._grid(self.splines.grid), self._duration_weight, bundles)
 
@@ -180,18 +215,14 @@ class MotionProblem:
         numbers = [x.lower for x in self.numbers], [x.upper for x in self.numbers]
         return np.r_[np.full(n, -np.inf), lower, numbers[0]], np.r_[np.full(n, np.inf), upper, numbers[1]]
 
+    def _ends(self) -> Array:
+        return end_configurations(self.setting, self._constraints)
+
     def guess(self) -> Array:
-        """Straight lines between the positions demanded at the start and at the end (zero where nothing is)."""
-        ends = []
-        for xi in (0.0, 1.0):
-            q = np.zeros(self.width)
-            for constraint in self._constraints:
-                if isinstance(constraint, At) and constraint.level == "q" and constraint.xi == xi:
-                    (r,) = constraint.requirements(self.setting)
-                    q[r.measure.structure.cols] = r.lower
-            ends.append(q)
-        x = self.splines.between(*ends).ravel()
-        return np.concatenate([x, self.clock.start, numbers_of(self.model, self.paths)])
+        """Straight lines between the positions demanded at the start and at the end (zero where nothing is), closed at
+        the knots where there are constraints."""
+        x = first_guess(self.setting, self._constraints)
+        return np.concatenate([x.ravel(), self.clock.start, numbers_of(self.model, self.paths)])
 
     def program(self) -> NonlinearProgram:
         """The problem as a nonlinear program, for any solver."""
@@ -201,7 +232,7 @@ class MotionProblem:
         """With `near`, the cost is the distance to it instead."""
         lower, upper = self.bounds()
         cl, cu = t.bounds
-        profiles = [*self.model.v_names, *(name for cut in self.setting.cuts for name in cut.names)]
+        profiles = self.setting.profile_names
         points = [f"P{i}({name})" for i in range(self.splines.n_points) for name in profiles]
         costs: dict[str, Any] = {"objective": t.objective, "gradient": t.gradient, "hessian": t.hessian}
         places = t.hessian_structure
@@ -302,13 +333,14 @@ class MotionProblem:
         lengths = theta if isinstance(self.clock, FreeKnots) else None
         return MotionSolution(
             model, self.splines, result.x[:at].reshape(-1, self.width), self.clock.duration(theta), result,
-            self.setting.cuts, lengths, self,
+            self.setting.cuts, lengths, self, self.driven, self._reference,
         )  # fmt: skip
 
     def _finer(self, constraints: Sequence[Requires]) -> Transcription:
         """The program with other constraints, of which there may be more than unknowns: to look, not to solve."""
-        other = MotionProblem(self.model, self.splines, self.duration, self.numbers, self.setting.cuts)
-        other._constraints += constraints
+        other = copy(self)
+        other._constraints, other._terms = list(constraints), []
+        other._automatic = list  # type: ignore[method-assign]
         other._check = lambda requirements: None  # type: ignore[method-assign]
         return other.transcription()
 
@@ -321,7 +353,7 @@ class MotionProblem:
         if isinstance(finer, bool) or not isinstance(finer, int | np.integer) or finer < 1:
             raise InputError(f"residuals: finer is {finer!r}; give 1, 2, ...")
         constraints = []
-        for constraint in self._constraints:
+        for constraint in [*self._constraints, *self._automatic()]:
             names = [f.name for f in fields(constraint)]  # type: ignore[arg-type]
             by_instant = any(np.ndim(getattr(constraint, name, 0.0)) == 2 for name in ("lower", "upper"))
             if "per_segment" in names and not by_instant:

@@ -37,7 +37,7 @@ def pruned(measure: Measure, n: int, n_v: int, xi: Array) -> tuple[Structure, Ar
     """First derivatives that there are, and their indices among the stated ones."""
     stated = measure.structure
     every = np.arange(stated.rows.size)
-    if measure.parameters:  # zeros of present numbers need not be zeros of others
+    if measure.parameters or not measure.analytic:  # zeros of present numbers need not be zeros of others
         return stated, every
     trials = [measure.partials(s) for s in _trials(n, n_v, xi)]
     rows = stated.rows
@@ -62,7 +62,7 @@ def pruned_curvature(measure: Measure, asked: Array, n: int, n_v: int, xi: Array
     """Second derivatives of what is asked (nt, m) that there are, and their indices among the stated ones."""
     stated = measure.curvature_structure
     every = np.arange(stated.rows.size)
-    if measure.parameters or stated.rows.size == 0:
+    if measure.parameters or not measure.analytic or stated.rows.size == 0:
         return stated, every
     rng = np.random.default_rng(21)
     seen: dict[str, list[Array]] = {pair: [] for pair in stated.pairs}

@@ -22,12 +22,14 @@ Gradient = dict[str, Array]
 class Samples:
     """Positions, velocities, accelerations and jerks at nt samples: (4, nt, n), the model's n_v coordinates first.
 
-    Columns behind n_v are profiles that are no coordinates: forces in cut joints.
+    Columns behind n_v are profiles that are no coordinates: forces in cut joints, multipliers. Where joints have Euler
+    parameters, `configuration` (nt, n_q) holds the coordinates, and z[0] means nothing for these joints.
     """
 
     z: Array
     n_v: int
     xi: Array
+    configuration: Array | None = None
     _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def remember(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -43,8 +45,8 @@ class Samples:
 
     @property
     def q(self) -> Array:
-        """(nt, n_v)"""
-        return np.ascontiguousarray(self.z[0, :, : self.n_v])
+        """(nt, n_q)"""
+        return np.ascontiguousarray(self.z[0, :, : self.n_v]) if self.configuration is None else self.configuration
 
     @property
     def v(self) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +11,23 @@ from scipy import sparse
 
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.optimization.motion.measures.base import Measure
+from mechgrad.kinematics.mechanism import elements_of
+from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.measures.base import Measure as AnyMeasure
+from mechgrad.optimization.motion.attitudes import Attitudes
+from mechgrad.optimization.motion.measures.base import Measure, columns_of
 from mechgrad.optimization.motion.measures.composite import Composite
+from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
+from mechgrad.optimization.motion.measures.element_forces import ElementForces, felt_with
 from mechgrad.optimization.motion.measures.functions import UserFunction
 from mechgrad.optimization.motion.measures.ground import JUST_BEFORE, GroundTorques, Stance
+from mechgrad.optimization.motion.measures.mapped import Mapped
+from mechgrad.optimization.motion.measures.measured import Measured
+from mechgrad.optimization.motion.measures.sums import Sum
+from mechgrad.optimization.motion.measures.times import Times
 from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, LoadSchedule, Torques
 from mechgrad.optimization.motion.splines import Splines
-from mechgrad.typing import Array, ArrayLike
+from mechgrad.typing import Array, ArrayLike, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -30,29 +40,174 @@ class Setting:
     model: Model
     splines: Splines
     cuts: tuple[CutForce, ...] = ()
+    driven: IntArray | None = None  # columns with actuators; None: all
+    rows: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # constraint rows with multipliers
+    attitudes: Attitudes | None = None
+    duration: float | None = None  # [s], if given
+    typical_duration: float = 1.0
+    timed: bool = False  # whether time is a profile: it is asked for, and the duration is free
+
+    @property
+    def first_multiplier(self) -> int:
+        """Column of the first multiplier's profile: behind the coordinates and the forces of cuts."""
+        return self.model.n_v + sum(len(cut.axes) for cut in self.cuts)
+
+    @property
+    def determined(self) -> bool:
+        """Whether constraints act and there are as many actuators as freedoms: then motions decide multipliers."""
+        count = self.model.n_v if self.driven is None else len(self.driven)
+        return bool(len(self.rows)) and count == self.model.n_v - len(self.rows)
+
+    @property
+    def multiplier_names(self) -> tuple[str, ...]:
+        """Of the constraint rows."""
+        names = elements_of(self.model).row_names
+        return tuple(names[k] for k in self.rows)
+
+    @property
+    def width(self) -> int:
+        """Number of profiles: coordinates, forces in cuts, multipliers, time."""
+        return self.first_multiplier + len(self.rows) + self.timed
+
+    @property
+    def profile_names(self) -> tuple[str, ...]:
+        """Of all profiles."""
+        forces = [name for cut in self.cuts for name in cut.names]
+        return (*self.model.v_names, *forces, *self.multiplier_names, *(["time"] if self.timed else []))
+
+    @property
+    def times(self) -> Times:
+        """When samples are, as laws and drivers ask."""
+        return Times(self.duration, self.width - 1 if self.timed else -1)
+
+    def time_guess(self, xi: float) -> float:
+        """t [s] at an instant, as far as known before the search."""
+        return xi * self.typical_duration
+
+    @property
+    def passive(self) -> IntArray:
+        """Columns without actuators."""
+        return np.setdiff1d(
+            np.arange(self.model.n_v), np.arange(self.model.n_v) if self.driven is None else self.driven
+        )
+
+    def driven_rows(self, joints: Sequence[str] | None) -> IntArray:
+        """Columns of the torques of some joints, of all that are driven if None."""
+        if joints is None and self.driven is not None:
+            return self.driven
+        rows = columns_of(self.model, joints)
+        if self.driven is not None and (idle := [self.model.v_names[r] for r in rows if r not in self.driven]):
+            raise InputError(f"{', '.join(idle)} of model {self.model.name!r} is not driven: its torque is zero.")
+        return rows
+
+    def coordinates(self, joints: Sequence[str] | None) -> list[str] | None:
+        """Names of velocities; a joint of several stands for all of them."""
+        if joints is None:
+            return None
+        found: list[str] = []
+        whole = {joint.name for joint in self.model.tree_joints}
+        for name in [joints] if isinstance(joints, str) else joints:
+            alone = name in self.model.v_names or name not in whole
+            found += [name] if alone else self.model.v_names[self.model.v_slice(name)]
+        return found
+
+    def positions(self, joints: list[str] | None, value: ArrayLike, label: str) -> ArrayLike:
+        """Values of profiles that positions (in the order of q) of some coordinates stand for."""
+        if self.attitudes is None or not self.attitudes.needed:
+            return value
+        columns = columns_of(self.model, joints).tolist()
+        layout = self.model.layout
+        at = dict(zip(layout.plain_v.tolist(), layout.plain_q.tolist(), strict=True))
+        places: list[int] = []
+        for c in columns:
+            if c in at:
+                places.append(at[c])
+                continue
+            ball = next(b for b, three in enumerate(layout.ball_v.tolist()) if c in three)
+            if not set(layout.ball_v[ball].tolist()) <= set(columns):
+                raise InputError(f"{label}: {self.model.v_names[c]!r} is a part of an attitude; name the joint.")
+            if c == layout.ball_v[ball][0]:
+                places += layout.ball_q[ball].tolist()
+        given = numbers(value, label)
+        if given.shape != (len(places),):
+            raise InputError(
+                f"{label}: {given.size} number(s) for {len(places)}: "
+                f"{', '.join(self.model.q_names[k] for k in places)} (attitudes are four Euler parameters)."
+            )
+        q = self.attitudes.reference.copy()
+        q[places] = given
+        return np.asarray(self.attitudes.profiles(q, label)[columns])
+
+    def mapped(self, measure: Measure) -> Measure:
+        """A measure of the mechanism as one of the profiles."""
+        if self.attitudes is None or not self.attitudes.needed or isinstance(measure, Profiles):
+            return measure
+        if isinstance(measure, Coordinates) and measure.level == "q":
+            return measure  # profiles themselves: `At` and `Periodic` ask for these
+        return Mapped(measure, self.attitudes, self.width)
+
+    def function_of(self, measure: Any) -> Any:
+        """A measure of `mg.measures` as a function of samples; what is one already stays as it is."""
+        return Measured(self.model, measure) if isinstance(measure, AnyMeasure) else measure
 
     def user_measure(
-        self, function: Callable[..., Any], inputs: Sequence[Measure], label: str, time: bool
+        self, function: Callable[..., Any], inputs: Sequence[Measure | AnyMeasure], label: str, time: bool
     ) -> Composite:
         """A user's function of measures of this problem."""
-        if isinstance(inputs, Measure) or not inputs or not all(isinstance(measure, Measure) for measure in inputs):
-            raise InputError(f"{label}: inputs must be a list of measures: [Torques(model), Coordinates(model, 'v')].")
-        for measure in inputs:
+        given = () if isinstance(inputs, Measure | AnyMeasure) else tuple(self.function_of(x) for x in inputs)
+        if not given or not all(isinstance(measure, Measure) for measure in given):
+            raise InputError(
+                f"{label}: inputs must be a list of measures: [mg.measures.PointPosition('tip'), Torques(model)]."
+            )
+        for measure in given:
             if getattr(measure, "model", self.model) is not self.model:
                 raise InputError(f"{label}: a measure is of another model than the problem, {self.model.name!r}.")
             if isinstance(measure, Torques) and measure.cuts != self.cuts:
                 raise InputError(f"{label}: the problem has cut joints; give Torques(model, cuts=...) the same ones.")
-        return Composite(tuple(inputs), UserFunction(function, [m.m for m in inputs], label, time), label)
+            if isinstance(measure, Coordinates) and measure.level == "q":
+                self.refuse_balls(measure._columns, label)
+        given = tuple(self.torques(m.loads, None) if isinstance(m, Torques) else m for m in given)
+        return Composite(given, UserFunction(function, [m.m for m in given], label, time), label)
+
+    def refuse_balls(self, columns: Array, label: str) -> None:
+        """Raise where angles of balls are asked for one by one."""
+        if self.attitudes is not None and (found := set(self.attitudes.columns.ravel()) & set(columns.tolist())):
+            raise InputError(
+                f"{label}: positions of {self.model.v_names[min(found)]!r} are an attitude, no numbers of its own. "
+                "Name other joints, or ask for points of the body (PointLimits, Points)."
+            )
 
     def torques(self, loads: Sequence[AnyLoad] | None, ground: Sequence[Stance] | None) -> Measure:
         """Generalized forces, in the air or on the ground."""
         if isinstance(loads, Load | LoadSchedule) or isinstance(ground, Stance):
             raise InputError("loads and ground are lists: [Load(...)], [Stance(...)].")
         if ground is None:
-            return Torques(self.model, loads, self.cuts)
-        if self.cuts:
+            return self._with_elements(Torques(self._tree, loads, self.cuts))
+        if self.cuts or len(self.rows):
             raise InputError("torques on the ground are not defined with cut joints; give `ground` or cuts.")
-        return GroundTorques(self.model, tuple(ground), loads)
+        if self.attitudes is not None and self.attitudes.needed:
+            raise InputError(
+                "torques on the ground need a tree of hinges and slides; model balls and floating joints as such."
+            )
+        if self._elements and (pushed := _pushes_ground(self.model)):
+            raise InputError(
+                f"torques on the ground: a force element acts on the ground, or in {pushed[0]!r}, which joins it, and "
+                "would be part of what the feet transmit. Leave out `ground`, or that element."
+            )
+        return self._with_elements(GroundTorques(self._tree, tuple(ground), loads))
+
+    @property
+    def _tree(self) -> Model:
+        return self.model.cached("open tree", lambda model: model.open_tree()) if self._elements else self.model
+
+    @property
+    def _elements(self) -> bool:
+        return has_elements(self.model)
+
+    def _with_elements(self, tree: Measure) -> Measure:
+        if not self._elements:
+            return tree
+        return Sum((tree, ElementForces(self.model, self.rows, self.first_multiplier, self.times)))
 
     def instants(
         self, per_segment: int, during: tuple[float, float], label: str, ground: Sequence[Stance] | None = None
@@ -78,6 +233,14 @@ class Setting:
                 "segments."
             )
         return xi
+
+
+def _pushes_ground(model: Model) -> list[str]:
+    """Coordinates that join the ground and feel a force element: one that acts on the ground, or in their joint."""
+    felt = felt_with(model, np.zeros(0, np.int64), ()).rows
+    joined = [joint.name for joint in model.tree_joints if joint.parent == "ground"]
+    columns = [c for name in joined for c in range(*model.v_slice(name).indices(model.n_v))]
+    return [model.v_names[c] for c in columns if np.any(felt[:, c])]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
@@ -14,16 +15,19 @@ from mechgrad.inverse.loads import Load
 from mechgrad.inverse.reactions import JointReactions
 from mechgrad.kinematics.batch import check_samples
 from mechgrad.kinematics.markers import marker_motion
+from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.mechanics.reactions import joint_reactions
 from mechgrad.model.model import Model
 from mechgrad.optimization.motion.clock import Clock, FreeKnots, GivenDuration
+from mechgrad.optimization.motion.closing import setting_of
 from mechgrad.optimization.motion.grid import Grid
 from mechgrad.optimization.motion.measures.ground import GroundTorques, Stance
 from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, Torques, loads_at
 from mechgrad.optimization.motion.samples import Samples
+from mechgrad.optimization.motion.setting import Setting
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.optimization.solvers import SolverResult
-from mechgrad.typing import Array
+from mechgrad.typing import Array, Wrench
 
 
 @final
@@ -34,19 +38,19 @@ class GroundReactions:
     Attributes
     ----------
     t : (nt,) [s]
-    force, moment : (nt, 3)
-        Of all feet together, about the world's origin.
+    couple, force : (nt, 3) [N m], [N]
+        Of all feet together; the couple is the moment about the world's origin.
     zmp : (nt, 3)
         The zero-moment point on the ground [m].
-    feet : dict of (nt, 6)
-        Force and moment about the world's origin on each body that stands, zero while it does not.
+    feet : dict of Wrench
+        `.couple` (about the world's origin) and `.force` on each body that stands, (nt, 3), zero while it does not.
     """
 
     t: Array
+    couple: Array
     force: Array
-    moment: Array
     zmp: Array
-    feet: dict[str, Array]
+    feet: dict[str, Wrench]
 
 
 @final
@@ -66,6 +70,8 @@ class MotionSolution:
         Lengths of the segments [s], if they were free.
     problem : MotionProblem or None
         What it solves; None for a motion that was loaded.
+    driven : names of the actuators, if not all coordinates have one
+    reference : (n_q,) attitudes about which balls turn, or None
     """
 
     model: Model
@@ -76,17 +82,35 @@ class MotionSolution:
     cuts: tuple[CutForce, ...] = ()
     lengths: Array | None = None
     problem: Any = field(default=None, repr=False)
+    driven: tuple[str, ...] | None = None
+    reference: Array | None = None
+
+    @cached_property
+    def setting(self) -> Setting:
+        """Profiles by name, drives, attitudes: how control points are to be read."""
+        given = self.splines, self.cuts, self.driven, self.reference
+        found = setting_of(self.model, *given, self.duration, self.duration)
+        if self.problem is not None:  # the same rows and profiles, whatever numbers of the model were found
+            known: Setting = self.problem.setting
+            return replace(known, model=self.model, attitudes=found.attitudes)
+        return replace(found, timed=self.control_points.shape[1] > found.width)
 
     def _clock(self) -> tuple[Clock, Array]:
         if self.lengths is None:
             return GivenDuration(self.duration), np.zeros(0)
         return FreeKnots(self.splines.segments, self.duration, self.duration, self.duration), self.lengths
 
-    def samples_at(self, xi: Array) -> Samples:
-        """The motion at some instants of normalised time."""
+    def profiles_at(self, xi: Array) -> Samples:
+        """Profiles at some instants of normalised time: coordinates, attitudes about their reference, forces."""
         clock, theta = self._clock()
         grid = Grid(self.splines, self.control_points.shape[1], self.model.n_v, xi, clock)
         return grid.moment(np.concatenate([self.control_points.ravel(), theta])).samples
+
+    def samples_at(self, xi: Array) -> Samples:
+        """The motion at some instants of normalised time."""
+        attitudes = self.setting.attitudes
+        assert attitudes is not None  # settings of problems and motions have them
+        return attitudes.samples(self.profiles_at(xi))
 
     def _even(self, samples: int) -> Array:
         return np.linspace(0.0, 1.0, check_samples(samples))
@@ -102,7 +126,7 @@ class MotionSolution:
         return float(clock.times(theta, np.array([xi]))[0])
 
     def motion(self, samples: int = 101) -> tuple[Array, Array, Array, Array]:
-        """t (samples,), q, v, a (samples, n) on an even grid."""
+        """t (samples,), q (samples, n_q), v, a (samples, n_v) on an even grid."""
         s = self.samples_at(self._even(samples))
         return self.times(samples), s.q, s.v, s.a
 
@@ -112,15 +136,31 @@ class MotionSolution:
         loads: Sequence[AnyLoad] | None = None,
         ground: Sequence[Stance] | None = None,
     ) -> Array:
-        """Generalized forces on an even grid, (samples, n), with forces in cut joints and from the ground."""
+        """What actuators exert on an even grid, (samples, n_v), against force elements, constraints, forces in cut
+        joints and the ground; zero for joints that are not driven (`residuals` tells what they would need)."""
         s = self.samples_at(self._even(samples))
-        if ground is None:
-            return Torques(self.model, loads, self.cuts).values(s)
-        return GroundTorques(self.model, tuple(ground), loads, xi=s.xi).values(s)[:, : self.model.n_v]
+        tau = self.setting.torques(loads, ground).on(s.xi).values(s)[:, : self.model.n_v]
+        if self.setting.driven is not None:
+            tau[:, self.setting.passive] = 0.0
+        return tau
 
     def cut_forces(self, samples: int = 101) -> Array:
-        """Forces in cut joints, (samples, components)."""
-        return np.asarray(self.samples_at(self._even(samples)).z[0][:, self.model.n_v :])
+        """Forces between points that `CutForce` names, (samples, components)."""
+        s = self.profiles_at(self._even(samples))
+        return np.asarray(s.z[0][:, self.model.n_v : self.setting.first_multiplier])
+
+    def multipliers(self, samples: int = 101) -> dict[str, Array]:
+        """Multipliers of closures and constraints by the name of their row, (samples,) each [N, N m].
+
+        M a + h + Gamma^T lam = Q: positive ones resist the growth of their row, as those of `constraint_terms`.
+
+        >>> from mechgrad.optimization.motion import MotionSolution, Splines
+        >>> motion = MotionSolution(five_bar(), Splines(2), np.ones((5, 6)), 1.0, None, driven=("A", "1"))
+        >>> motion.multipliers(3)["B: point x"].round(3)
+        array([1., 1., 1.])
+        """
+        z, first = self.profiles_at(self._even(samples)).z[0], self.setting.first_multiplier
+        return {name: np.array(z[:, first + k]) for k, name in enumerate(self.setting.multiplier_names)}
 
     def ground_reactions(
         self, ground: Sequence[Stance], samples: int = 101, loads: Sequence[AnyLoad] | None = None
@@ -129,8 +169,10 @@ class MotionSolution:
         s = self.samples_at(self._even(samples))
         measure = GroundTorques(self.model, tuple(ground), loads, xi=s.xi)
         W = measure.values(s)[:, self.model.n_v :]
-        zmp = np.stack([-W[:, 4] / W[:, 2], W[:, 3] / W[:, 2], np.zeros(s.nt)], axis=1)
-        return GroundReactions(self.times(samples), W[:, :3], W[:, 3:], zmp, measure.wrenches(s))
+        couple, force = W[:, :3], W[:, 3:]
+        zmp = np.stack([-couple[:, 1] / force[:, 2], couple[:, 0] / force[:, 2], np.zeros(s.nt)], axis=1)
+        feet = {body: Wrench(w[:, :3], w[:, 3:]) for body, w in measure.wrenches(s).items()}
+        return GroundReactions(self.times(samples), couple, force, zmp, feet)
 
     def reactions(
         self,
@@ -140,13 +182,26 @@ class MotionSolution:
     ) -> JointReactions:
         """What each joint transmits, on an even grid: as `joint_reactions`, with all loads of the motion."""
         s = self.samples_at(self._even(samples))
-        acting = Torques(self.model, loads, self.cuts)._forces(s) if self.cuts else loads_at(loads, s.xi)
+        if has_elements(self.model):
+            return self._reactions_of_mechanism(s, loads, ground)
+        acting = Torques(self.model, loads, self.cuts).forces_at(s) if self.cuts else loads_at(loads, s.xi)
         if ground is not None:
             feet = GroundTorques(self.model, tuple(ground), loads, xi=s.xi).wrenches(s)
             origins = marker_motion(self.model, [f"{body}.origin" for body in feet], s.q).position
             for k, (body, w) in enumerate(feet.items()):
-                acting = [*acting, Load(body, w[:, :3], w[:, 3:] - np.cross(origins[:, k], w[:, :3]))]
+                couple, force = w[:, :3], w[:, 3:]
+                acting = [*acting, Load(body, force, couple - np.cross(origins[:, k], force))]
         return joint_reactions(self.model, s.q, s.v, s.a, loads=acting)
+
+    def _reactions_of_mechanism(
+        self, s: Samples, loads: Sequence[AnyLoad] | None, ground: Sequence[Stance] | None
+    ) -> JointReactions:
+        if ground is not None or self.cuts:
+            raise InputError("reactions with force elements or constraints know no `ground` and no hand-made cuts.")
+        t, acting = self.setting.times.at(self.profiles_at(s.xi)), loads_at(loads, s.xi)
+        if self.setting.driven is None:
+            return joint_reactions(self.model, s.q, s.v, s.a, t=t, loads=acting)
+        return joint_reactions(self.model, s.q, s.v, tau=self.torques(s.nt, loads), t=t, loads=acting)
 
     def overshoot(
         self,
@@ -185,7 +240,7 @@ class MotionSolution:
         t = own.times(own_theta, np.linspace(0, 1, 4001))
         # the same instants of time, whatever the lengths of the segments were
         at = np.interp(xi * self.duration, t, np.linspace(0, 1, 4001))
-        P = splines.fit(xi, self.samples_at(at).z[0])
+        P = splines.fit(xi, self.profiles_at(at).z[0])
         return np.concatenate([P.ravel(), clock.of_duration(self.duration)])
 
     # ------------------------------------------------------------------------------------------------------- pictures
@@ -204,7 +259,8 @@ class MotionSolution:
             ((q, "coordinates"), (v, "velocities"), (self.torques(samples, loads, ground), "generalized forces"))
         ):
             ax = figure.add_subplot(1, 3, k + 1)
-            ax.plot(t, values, label=self.model.v_names if self.model.n_v <= 8 else None)
+            names = self.model.q_names if k == 0 else self.model.v_names
+            ax.plot(t, values, label=names if self.model.n_v <= 8 else None)
             ax.set(title=title, xlabel="time [s]")
             ax.grid(alpha=0.3)
         if self.model.n_v <= 8:

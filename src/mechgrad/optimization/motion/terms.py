@@ -9,7 +9,8 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.optimization.motion.measures.base import Measure, columns_of
+from mechgrad.measures.base import Measure as AnyMeasure
+from mechgrad.optimization.motion.measures.base import Measure
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
 from mechgrad.optimization.motion.measures.functions import Products
@@ -122,7 +123,7 @@ class TorqueSquares:
     def integral(self, setting: Setting) -> IntegralOf:
         """What is integrated."""
         measure = setting.torques(self.loads, self.ground)
-        rows = columns_of(setting.model, self.joints)
+        rows = setting.driven_rows(self.joints)
         squares = _weight(self.weight, "TorqueSquares") / _scale(self.scale, rows.size, "TorqueSquares") ** 2
         xi = setting.instants(self.per_segment, (0, 1), "TorqueSquares", self.ground)
         return IntegralOf(measure, xi, np.zeros(measure.m), _chosen(measure, rows, squares))
@@ -192,7 +193,7 @@ class Energy:
 def _power(setting: Setting, term: PowerSquares | Energy, function: Products, squared: bool) -> IntegralOf:
     torques = setting.torques(term.loads, term.ground)
     v = Coordinates(setting.model, "v")
-    rows = columns_of(setting.model, term.joints)
+    rows = setting.driven_rows(term.joints)
     if torques.m != v.m:  # the wrench of the ground stands behind the torques
         raise InputError("PowerSquares and Energy are of drives in the air; use a UserTerm for bodies on the ground.")
     measure = Composite((torques, v), function)
@@ -205,18 +206,19 @@ def _power(setting: Setting, term: PowerSquares | Energy, function: Products, sq
 @final
 @dataclass(frozen=True, eq=False)
 class ForceSquares:
-    """weight * integral of the squared forces in cut joints: without it, or with passive joints instead, forces that
-    only press the hands against each other are not determined."""
+    """weight * integral of the squared forces in cut joints and multipliers of constraints: without it, or with passive
+    joints instead, forces that only press the hands against each other are not determined."""
 
     weight: float = 1.0
     per_segment: int = 1
 
     def integral(self, setting: Setting) -> IntegralOf:
         """What is integrated."""
-        names = tuple(name for cut in setting.cuts for name in cut.names)
+        n = setting.model.n_v
+        names = setting.profile_names[n : setting.first_multiplier + len(setting.rows)]
         if not names:
             raise InputError("ForceSquares: the problem has no cut joints; give MotionProblem(..., cuts=[...]).")
-        measure = Profiles(setting.model.n_v + np.arange(len(names)), names)
+        measure = Profiles(n + np.arange(len(names)), names)
         xi = setting.instants(self.per_segment, (0, 1), "ForceSquares")
         weight = _weight(self.weight, "ForceSquares")
         return IntegralOf(measure, xi, np.zeros(measure.m), np.full(measure.m, weight))
@@ -232,7 +234,7 @@ class UserTerm:
     function : callable
         Of one array (nt, m_k) per input; returns (nt,) or (nt, m). Analytic: derivatives are a complex step.
     inputs : list of measures
-        `Coordinates(model, "q")`, `Torques(model)`, `Points(model, ["tip"])`, ...
+        Of `mg.measures` (`mg.measures.PointPosition("tip")`), and `Torques(model)`, `Coordinates(model, "q")`, ...
     squared : bool
         Whether its values are squared (then the Gauss-Newton Hessian knows of it).
     time : bool
@@ -240,7 +242,7 @@ class UserTerm:
     """
 
     function: Callable[..., Any]
-    inputs: Sequence[Measure]
+    inputs: Sequence[Measure | AnyMeasure]
     weight: float = 1.0
     squared: bool = False
     per_segment: int = 1

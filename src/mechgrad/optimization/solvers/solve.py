@@ -80,36 +80,40 @@ def solve(
     >>> best.status, best.x.round(6), best.multipliers.bounds.round(4)
     ('converged', array([1.]), array([4.]))
     """
-    if solver not in _ADAPTERS:
-        raise unknown_name("solver", solver, _ADAPTERS)
-    adapter = _ADAPTERS[solver]
+    adapter = _adapter(solver)
     start = program.check_start(x0)
     kind = _hessian_kind(program, adapter, hessian)
+    _check_limits(max_iterations, tolerance, time_limit)
+    _check_there(adapter)
+    scaling = scaled(program)
+    report = print_progress if progress is True else progress or None
+    monitor = Monitor(scaling, kind, tolerance, time_limit, report)
+    warm = None if warm_start is None else scaling.multipliers_inward(_checked(warm_start, program))
+    task = Task(
+        monitor, scaling.inward(start), kind, int(max_iterations), float(tolerance), time_limit, warm,
+        dict(options or {}),
+    )  # fmt: skip
+    return _result(scaling, monitor, _run(adapter, task), adapter.name)
+
+
+def _adapter(solver: str) -> Adapter:
+    if solver not in _ADAPTERS:
+        raise unknown_name("solver", solver, _ADAPTERS)
+    return _ADAPTERS[solver]
+
+
+def _check_limits(max_iterations: int, tolerance: float, time_limit: float | None) -> None:
     if max_iterations < 1 or not 0.0 < tolerance < 1.0 or (time_limit is not None and not time_limit > 0.0):
         raise InputError(
             f"solve: max_iterations = {max_iterations}, tolerance = {tolerance}, time_limit = {time_limit}; "
             "at least one iteration, a tolerance between 0 and 1 and a positive time are needed."
         )
-    missing = adapter.missing()
-    if missing:
-        others = ", ".join(available_solvers())
-        raise SolverUnavailableError(f"solver {solver!r} is not there: {missing}. Available: {others}.")
 
-    scaling = scaled(program)
-    report = print_progress if progress is True else progress or None
-    monitor = Monitor(scaling, kind, tolerance, time_limit, report)
-    task = Task(
-        monitor,
-        scaling.inward(start),
-        kind,
-        int(max_iterations),
-        float(tolerance),
-        time_limit,
-        None if warm_start is None else scaling.multipliers_inward(_checked(warm_start, program)),
-        dict(options or {}),
-    )
-    outcome = _run(adapter, task)
-    return _result(scaling, monitor, outcome, adapter.name)
+
+def _check_there(adapter: Adapter) -> None:
+    if missing := adapter.missing():
+        others = ", ".join(available_solvers())
+        raise SolverUnavailableError(f"solver {adapter.name!r} is not there: {missing}. Available: {others}.")
 
 
 def _run(adapter: Adapter, task: Task) -> Outcome:

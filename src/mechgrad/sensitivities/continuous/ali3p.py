@@ -26,11 +26,10 @@ out, and gradients are of second order, those of accelerations too.
 
 from __future__ import annotations
 
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from mechgrad.dynamics.ali3p import ALI3P
 from mechgrad.dynamics.kernels.accelerations import DONE
 from mechgrad.dynamics.states import StateGradients, linearised
 from mechgrad.errors import InputError
@@ -68,8 +67,8 @@ class ALI3PAdjoint:
     """Of ALI3-P; a formulation with conditional projections counts as one that always projects."""
 
     def __init__(self, motion: Trajectory) -> None:
-        system, model, form = motion.system, motion.model, motion.trace.job.formulation
-        assert isinstance(form, ALI3P)
+        system, model = motion.system, motion.model
+        form: Any = motion.formulation  # whose numbers these equations know
         if system.n_constraints > system.n_holonomic:
             raise InputError(
                 f"the continuous adjoint of ALI3-P takes holonomic constraints only, and "

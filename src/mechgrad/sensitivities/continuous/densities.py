@@ -9,9 +9,9 @@ import numpy as np
 
 from mechgrad.dynamics.states import StateGradients
 from mechgrad.errors import InputError
+from mechgrad.measures.base import StateSamples
 from mechgrad.sensitivities.continuous.terms import Terminal
-from mechgrad.sensitivities.measures import StateSamples
-from mechgrad.sensitivities.objectives import AtEnd, AtTime, Integral, Objective, Sum
+from mechgrad.sensitivities.objectives import Objective, Term
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.typing import FloatArray
 
@@ -29,31 +29,30 @@ class Densities(NamedTuple):
 
 def densities(objective: Objective, at: StateSamples, parameters: Parameters) -> Densities:
     """Integrands and terminal terms of an objective."""
-    if isinstance(objective, Sum):
-        return _sum([(factor, densities(part, at, parameters)) for factor, part in objective.parts])
-    if isinstance(objective, AtTime):
+    return _sum([(factor, _of_term(term, at, parameters)) for factor, term in objective.terms()])
+
+
+def _of_term(term: Term, at: StateSamples, parameters: Parameters) -> Densities:
+    found = term.gradients(at, parameters)
+    g, t = found.by_states, at.states.t
+    if term.over_time:
+        w = term.quadrature(t, at.rule)[:, None, None]
+        nothing = np.zeros_like(g.q[-1])
+        return Densities(StateGradients(*(x / w for x in g)), Terminal(nothing, nothing), found.by_parameters)
+    counted = np.arange(len(t))[term.instants(t)]
+    if counted.tolist() != [len(t) - 1]:
         raise InputError(
-            f"a value at t = {objective.t:g} s makes the continuous adjoint jump there, which it does not follow. "
+            f"a value at t = {t[counted[0]]:g} s makes the continuous adjoint jump there, which it does not follow. "
             + INSTEAD
         )
-    if not isinstance(objective, Integral | AtEnd):
-        raise InputError(
-            f"the continuous adjoint does not know objectives of type {type(objective).__name__}. {INSTEAD}"
-        )
-    found = objective.gradients(at, parameters)
-    g = found.by_states
-    if isinstance(objective, AtEnd):
-        for name, part in (("accelerations", g.a), ("multipliers", g.lam)):
-            if np.any(part[-1]):
-                raise InputError(
-                    f"AtEnd of {name} has no continuous adjoint: they are no state that the adjoint could start from. "
-                    + INSTEAD
-                )
-        zero = StateGradients(*(np.zeros_like(x) for x in g))
-        return Densities(zero, Terminal(g.q[-1], g.v[-1]), found.by_parameters)
-    w = objective._weights(at)[:, None, None]
-    nothing = np.zeros_like(g.q[-1])
-    return Densities(StateGradients(*(x / w for x in g)), Terminal(nothing, nothing), found.by_parameters)
+    for name, part in (("accelerations", g.a), ("multipliers", g.lam)):
+        if np.any(part[-1]):
+            raise InputError(
+                f"{type(term).__name__} of {name} has no continuous adjoint: they are no state that the adjoint could "
+                f"start from. {INSTEAD}"
+            )
+    zero = StateGradients(*(np.zeros_like(x) for x in g))
+    return Densities(zero, Terminal(g.q[-1], g.v[-1]), found.by_parameters)
 
 
 def _sum(parts: list[tuple[float, Densities]]) -> Densities:

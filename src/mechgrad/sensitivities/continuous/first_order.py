@@ -13,11 +13,10 @@ The start enters with a plus sign (a published form of these equations has a min
 
 from __future__ import annotations
 
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
-from mechgrad.dynamics.penalty import Penalty
 from mechgrad.dynamics.states import StateGradients, linearised
 from mechgrad.sensitivities.continuous.terms import (
     AdjointResult,
@@ -52,7 +51,8 @@ class FirstOrderAdjoint:
     """Of open trees, and of the penalty formulation as the ordinary differential equation that it is."""
 
     def __init__(self, motion: Trajectory) -> None:
-        system, form = motion.system, motion.trace.job.formulation
+        system = motion.system
+        form: Any = motion.formulation  # of trees, or the penalty formulation, whose numbers are known here
         self.states = states_of(motion)
         n, m = motion.model.n_v, system.n_constraints
         self.n, self.m = n, m
@@ -63,7 +63,6 @@ class FirstOrderAdjoint:
         self.c_q = self.c_v = np.zeros((len(motion.t), m, n))
         compliance = 1.0
         if m:
-            assert isinstance(form, Penalty)
             rows = constraint_slopes(system, self.states)
             late = np.arange(m) >= system.n_holonomic
             self.w0 = np.where(late, 0.0, form.frequency**2)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from mechgrad.dynamics.ali3p import ALI3P
-from mechgrad.dynamics.index1 import Index1
-from mechgrad.dynamics.matrix_r import MatrixR
 from mechgrad.dynamics.states import StateGradients
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.sensitivities.continuous.ali3p import ALI3PAdjoint
@@ -21,11 +18,19 @@ from mechgrad.sensitivities.continuous.terms import AdjointResult, Terminal
 from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import samples_of
+from mechgrad.sensitivities.table_gradient import TableGradient
 from mechgrad.simulation.trajectory import Trajectory
-from mechgrad.steps.weights import TableGradient
 from mechgrad.typing import FloatArray
 
 VARIANTS = ("approach-1", "approach-2")
+
+ADJOINTS: dict[str, Callable[[Trajectory], ContinuousAdjoint]] = {
+    "first order": FirstOrderAdjoint,
+    "index 1": Index1Adjoint,
+    "Matrix R": MatrixRAdjoint,
+    "ALI3-P": ALI3PAdjoint,
+}
+"""By `Formulation.adjoint_equations`."""
 
 
 class ContinuousAdjoint(Protocol):
@@ -42,21 +47,16 @@ def adjoint_of(motion: Trajectory, variant: str | None = None) -> ContinuousAdjo
     >>> type(adjoint_of(swing)).__name__
     'FirstOrderAdjoint'
     """
-    form = motion.trace.job.formulation
+    form = motion.formulation
     if variant is not None:
         if variant not in VARIANTS:
             raise unknown_name("variant", variant, VARIANTS)
-        if not isinstance(form, Index1):
+        if form.adjoint_equations != "index 1":
             raise InputError(
                 f"variant {variant!r} belongs to index-1 motions, and this one is of {form.name}. Leave it out."
             )
-    if isinstance(form, Index1):
         return Index1Adjoint(motion, eliminate=variant != "approach-1")
-    if isinstance(form, MatrixR):
-        return MatrixRAdjoint(motion)
-    if isinstance(form, ALI3P):
-        return ALI3PAdjoint(motion)
-    return FirstOrderAdjoint(motion)
+    return ADJOINTS[form.adjoint_equations](motion)
 
 
 def continuous_gradient(

@@ -47,7 +47,7 @@ class Index1Adjoint:
     eliminate : approach 2 instead of approach 1
     """
 
-    def __init__(self, motion: Trajectory, *, eliminate: bool) -> None:
+    def __init__(self, motion: Trajectory, *, eliminate: bool = True) -> None:
         system = motion.system
         self.eliminate = eliminate
         self.states = states_of(motion)

@@ -40,7 +40,7 @@ class MatrixRAdjoint:
     """
 
     def __init__(self, motion: Trajectory) -> None:
-        choices, t = motion.trace.choices, motion.t
+        choices, t = motion.record.choices, motion.t
         assert choices is not None
         first = np.minimum(np.searchsorted(t, choices.times - 1e-9 * (t[-1] - t[0])), len(t) - 1)
         # of several choices before the next instant the last counts; from the last instant on none does

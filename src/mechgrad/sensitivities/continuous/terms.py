@@ -95,7 +95,7 @@ def mass_rate(system: System, states: States) -> FloatArray:
 def turning(model: Model, v: FloatArray) -> FloatArray:
     """T of all instants (nt, n_v, n_v)."""
     T = np.zeros((*v.shape, v.shape[1]))
-    for i, j, k in model._layout.ball_v:
+    for i, j, k in model.layout.ball_v:
         for row, column, entry in ((i, j, k), (j, k, i), (k, i, j)):
             T[:, row, column] -= v[:, entry]
             T[:, column, row] += v[:, entry]

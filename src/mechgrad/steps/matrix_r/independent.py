@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import null_space, qr
+from scipy.linalg import null_space
 
-from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.system import RANK, System
 from mechgrad.errors import InputError, MechgradError, unknown_name
 from mechgrad.kinematics.held import find_quantity
@@ -16,11 +16,12 @@ from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.rows import LINEAR, Row
 from mechgrad.steps.matrix_r.choices import Choices
-from mechgrad.typing import Array, IntArray
+from mechgrad.typing import Array, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
+TIE = 1e-9  # relative: sizes that differ by less are equal
 DEAD_POINT_START = 1e-6  # least singular value of [Gamma; B] beside the largest, from which on a motion may start
 
 
@@ -29,11 +30,12 @@ def _gamma(system: System, q: Array, t: float) -> Array:
     return J
 
 
-def offered_rows(model: Model, form: MatrixR) -> list[Row]:
+def offered_rows(model: Model, form: Formulation) -> list[Row]:
     """Rows that can be independent coordinates: those that were named, or all coordinates of joints but of balls."""
-    if form.independent is not None:
-        return named_rows(model, form.independent)
-    layout = model._layout
+    names = form.named_coordinates()
+    if names is not None:
+        return named_rows(model, names)
+    layout = model.layout
     plain = dict(zip(layout.plain_v.tolist(), layout.plain_q.tolist(), strict=True))
     return [_coordinate(model.q_names[plain[j]]) for j in sorted(plain)]
 
@@ -41,15 +43,35 @@ def offered_rows(model: Model, form: MatrixR) -> list[Row]:
 def _constraint_rows(J: Array) -> IntArray:
     """As many rows as the rank of Gamma, the least dependent ones."""
     size = np.linalg.norm(J, axis=1)
-    _, R, order = qr((J / np.where(size > 0, size, 1.0)[:, None]).T, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > RANK * diagonal[0]))
-    return np.sort(order[:rank])
+    order, left = pivoted(J / np.where(size > 0, size, 1.0)[:, None])
+    return np.sort(order[left > RANK * left[0]])
 
 
-def start_choices(system: System, form: MatrixR, q: Array, t: float) -> Choices:
+def pivoted(lines: Array) -> tuple[IntArray, FloatArray]:
+    """The order in which lines are least dependent on those before, and what is left of each then.
+
+    Of lines that are equally good but for rounding the first is taken, on every machine: in symmetric mechanisms many
+    are.
+    """
+    rest = np.array(lines, float)
+    order: list[int] = []
+    left: list[float] = []
+    for _ in range(min(rest.shape)):
+        size = np.linalg.norm(rest, axis=1)
+        size[order] = -1.0
+        best = int(np.flatnonzero(size >= (1.0 - TIE) * size.max())[0])
+        order.append(best)
+        left.append(max(float(size[best]), 0.0))
+        if left[-1] > 0.0:
+            direction = rest[best] / left[-1]
+            for _ in range(2):  # once more, for what rounding leaves
+                rest = rest - np.outer(rest @ direction, direction)
+    return np.array(order, np.int64), np.array(left)
+
+
+def start_choices(system: System, form: Formulation, q: Array, t: float) -> Choices:
     """The rows of W that a motion begins with; raises where none determine it."""
-    model, named = system.model, form.independent is not None
+    model, named = system.model, form.named_coordinates() is not None
     J = _gamma(system, q, t)
     rows = _constraint_rows(J)
     freedom = model.n_v - len(rows)
@@ -78,9 +100,9 @@ def start_choices(system: System, form: MatrixR, q: Array, t: float) -> Choices:
 
 def _free_coordinates(system: System, J: Array, freedom: int) -> IntArray:
     """Positions (among the rows that are offered) of the coordinates that determine the motion best."""
-    columns = np.sort(system.model._layout.plain_v)
-    _, R, order = qr(null_space(J, rcond=RANK)[columns].T, mode="economic", pivoting=True)
-    if np.abs(np.diag(R)).min(initial=np.inf) < 1e-6 or len(columns) < freedom:
+    columns = np.sort(system.model.layout.plain_v)
+    order, left = pivoted(null_space(J, rcond=RANK)[columns])
+    if left.min(initial=np.inf) < DEAD_POINT_START or len(columns) < freedom:
         raise InputError(
             f"no {freedom} joint coordinates of model {system.model.name!r} determine its motion at the start (balls "
             "have none that could). Name coordinates of points: MatrixR(['P.x', ...])."
@@ -121,7 +143,7 @@ def named_rows(model: Model, names: Sequence[str]) -> list[Row]:
         try:
             found = find_quantity(model, name)
         except MechgradError as error:
-            known = [model.q_names[i] for i in model._layout.plain_q]
+            known = [model.q_names[i] for i in model.layout.plain_q]
             known += [f"{marker}.x" for marker in (*(p.name for p in model.points), *(u.name for u in model.vectors))]
             raise unknown_name("independent coordinate", name, known, f"model {model.name!r}") from error
         rows.append((found.row or _coordinate(found.name))._replace(label=name))

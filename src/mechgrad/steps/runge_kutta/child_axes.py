@@ -11,7 +11,7 @@ from mechgrad.typing import FloatArray
 
 def to_parent(model: Model, q: FloatArray, x: FloatArray, way: float = 1.0) -> FloatArray:
     """x (N, n_v) with the vectors of every ball turned from child into parent axes at q (N, n_q): R(e) x."""
-    layout = model._layout
+    layout = model.layout
     if not len(layout.ball_q):
         return x
     out = np.array(x)

@@ -27,8 +27,8 @@ from mechgrad.kinematics.mechanism import RowValues, evaluate_rows
 from mechgrad.model.joints.base import BALL
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.tree import KIND, V_AT
-from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.steps.accelerations import Mechanics, check_regular
+from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.runge_kutta.kernels import tangent as _kernels
 from mechgrad.steps.runge_kutta.kernels.tangent import Settled
 from mechgrad.steps.weights import Weights
@@ -123,7 +123,7 @@ class _Chain:
         q, v = found[self.last_q].swapaxes(1, 2), found[self.last_v].swapaxes(1, 2)
         return q[:, :, :n], v[:, :, n:], v[:, :, :n]
 
-    def by_parameters(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+    def by_parameters(self, parameters: ParameterColumns) -> tuple[FloatArray, FloatArray]:
         """x_p, y_p (N, np, n)."""
         N, n, count = len(self.t), self.n, len(parameters)
         right = []
@@ -343,7 +343,7 @@ class ConstraintCorrection:
                 whole[here] = part.reshape(len(here), -1)
         return out
 
-    def by_parameters(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+    def by_parameters(self, parameters: ParameterColumns) -> tuple[FloatArray, FloatArray]:
         """x_p, y_p (N, np, n)."""
         N, n = self.shape
         x, y = np.zeros((N, len(parameters), n)), np.zeros((N, len(parameters), n))

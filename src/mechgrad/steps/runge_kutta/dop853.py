@@ -7,7 +7,12 @@ Twelve stages make a step, the thirteenth is the derivative at its end, three mo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar, final
+
 import numpy as np
+
+from mechgrad.steps.schemes import ExplicitScheme, Tableau
 
 STAGES, EXTENDED = 12, 16
 
@@ -239,3 +244,16 @@ D[3, [0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]] = [
 
 for _table in (A, B, C, D, E3, E5):
     _table.setflags(write=False)
+
+
+@final
+@dataclass(frozen=True)
+class DOP853(ExplicitScheme):
+    """Dormand and Prince's explicit method of order eight, with error control and interpolation."""
+
+    key: ClassVar[str] = "dop853"
+    chooses_steps: ClassVar[bool] = True
+
+    @property
+    def tableau(self) -> Tableau:
+        return Tableau(A, B, C)

@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, INTERRUPTED, TOO_SMALL
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, CHANGE_POINT, DONE, INTERRUPTED, TOO_SMALL
 from mechgrad.dynamics.kernels.saddle import no_ranks
-from mechgrad.dynamics.matrix_r import MatrixR
+from mechgrad.dynamics.states import States
 from mechgrad.errors import InputError, ToleranceWarning
 from mechgrad.model.mechanism import AT_LAWS, L_KIND, LAW, N_LAWS, Mechanism
 from mechgrad.model.rows import CONTACT, TYRE
-from mechgrad.simulation.trajectory import Trace, Trajectory
+from mechgrad.steps.failures import REASONS, ended, taken_again
 from mechgrad.steps.matrix_r.choices import Choosing, chosen
 from mechgrad.steps.matrix_r.independent import start_choices
 from mechgrad.steps.matrix_r.kernels.choice import Choice
+from mechgrad.steps.record import Record, recorded
 from mechgrad.steps.runge_kutta import dop853
 from mechgrad.steps.runge_kutta.kernels import adaptive as _adaptive
 from mechgrad.steps.runge_kutta.kernels import fixed as _kernels
 from mechgrad.steps.runge_kutta.kernels.collocation import BEYOND as BEYOND_TOLERANCE
 from mechgrad.steps.runge_kutta.kernels.collocation import FOLD
-from mechgrad.steps.task import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing, taken_again
+from mechgrad.steps.stops import bisected, crossing
+from mechgrad.steps.task import MOST_STEPS, Task
 from mechgrad.typing import Array, FloatArray
 
-RK4_A = np.zeros((4, 4))
-RK4_A[1, 0], RK4_A[2, 1], RK4_A[3, 2] = 0.5, 0.5, 1.0
-RK4_B = np.array([1, 2, 2, 1]) / 6.0
-RK4_C = np.array([0.0, 0.5, 0.5, 1.0])
-for _table in (RK4_A, RK4_B, RK4_C):
-    _table.setflags(write=False)
-
-
+LOOKS = 8  # at a step of order eight, for the rank of constraints
+CHUNK = 4096  # states given at a time
 SWITCHES = 1024  # of contacts, that a march first makes room for
+WARNS_CALLER = 7  # frames above a warning: the line that called `simulate`
 TOLD_ABOVE = 100.0  # times the tolerance, what a step across a fold leaves
 BEYOND = 1e100  # velocities [rad/s, m/s] whose squares would soon overflow: an unstable march, no motion
 
@@ -61,20 +57,20 @@ TREE = Kind(1, None, None, None, None)
 KINDS = (Kind(None, 1, None, None, None), Kind(None, 1, 1, 1, None), Kind(None, 1, 1, None, 1))
 
 
-def numbers(job: Job) -> tuple[Array, Kind]:
+def numbers(task: Task) -> tuple[Array, Kind]:
     """Numbers of the acceleration problem, and what follows a step."""
-    explicit = job.formulation.explicit()
+    explicit = task.formulation.explicit()
     if explicit is None:
-        raise InputError(f"{job.formulation.name} has no explicit method; choose a scheme of the Newmark family.")
-    return np.array(explicit[:4], float), KINDS[explicit.after] if job.system.n_constraints else TREE
+        raise InputError(f"{task.formulation.name} has no explicit method; choose a scheme of the Newmark family.")
+    return np.array(explicit[:4], float), KINDS[explicit.after] if task.system.n_constraints else TREE
 
 
-def first_step(job: Job, f: Array) -> float:
+def first_step(task: Task, f: Array) -> float:
     """A cautious first step: a hundredth of the time in which the velocities change by their tolerance-free size."""
-    a, _, _, _ = job.system.accelerations(job.q, job.v, np.array([job.t0]), f)
-    size, speed, change = (float(np.max(np.abs(x), initial=0.0)) for x in (job.q, job.v, np.nan_to_num(a)))
+    a, _, _, _ = task.system.accelerations(task.q, task.v, np.array([task.t0]), f)
+    size, speed, change = (float(np.max(np.abs(x), initial=0.0)) for x in (task.q, task.v, np.nan_to_num(a)))
     guess = 0.01 * min(max(size, 0.1) / max(speed, 1e-6), max(speed, 0.1) / max(change, 1e-6))
-    return min(max(guess, 1e-8 * job.duration), 0.1 * job.duration)
+    return min(max(guess, 1e-8 * task.duration), 0.1 * task.duration)
 
 
 def switching(T: Mechanism) -> int | None:
@@ -84,17 +80,17 @@ def switching(T: Mechanism) -> int | None:
 
 
 def _marching(
-    job: Job, choosing: Choosing | None = None, ranks: FloatArray | None = None
+    task: Task, choosing: Choosing | None = None, ranks: FloatArray | None = None
 ) -> Callable[..., tuple[Any, ...]]:
     """The compiled march of order eight, ready for its ends, start and outputs; returns the instants of switches
-    last. choosing, ranks: go on from call to call; those of the job, and none so far, if left out."""
-    f, kind = numbers(job)
-    T, dtype = job.system.recursive, job.system.dtype
+    last. choosing, ranks: go on from call to call; those of the task, and none so far, if left out."""
+    f, kind = numbers(task)
+    T, dtype = task.system.recursive, task.system.dtype
     if choosing is None:
-        choosing = job.choosing()
+        choosing = task.choosing()
     nothing: Array = np.empty((0, 0), dtype)
     contacts, ranks = switching(T), no_ranks() if ranks is None else ranks
-    held = np.empty((0, 2)) if job.held is None else job.held
+    held = np.empty((0, 2)) if task.held is None else task.held
 
     def march(
         t0: float, t1: float, h: float, q: Array, v: Array, t_out: Array, Q: Array, V: Array, path: Array = nothing
@@ -104,8 +100,8 @@ def _marching(
         def taken(c: Choice | None) -> tuple[Any, ...]:
             ranks[:] = before
             return _adaptive.adaptive_one(  # type: ignore[no-any-return]
-                T, f, ranks, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol,
-                job.atol, MOST_STEPS, *kind._replace(dependent=c), contacts, held, t_out, q, v, Q, V, path, instants,
+                T, f, ranks, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, task.rtol,
+                task.atol, MOST_STEPS, *kind._replace(dependent=c), contacts, held, t_out, q, v, Q, V, path, instants,
             )  # fmt: skip
 
         def enough(found: tuple[Any, ...]) -> bool:
@@ -121,95 +117,89 @@ def _marching(
     return march
 
 
-def _first(job: Job) -> float:
-    return first_step(job, numbers(job)[0]) if job.step is None else job.step
+def _first(task: Task) -> float:
+    return first_step(task, numbers(task)[0]) if task.step is None else task.step
 
 
-def adaptive(job: Job) -> Trajectory:
+def adaptive(task: Task) -> Record:
     """The method of order eight."""
-    if not job.single:
+    if not task.single:
         raise InputError("scheme 'dop853' takes one start; give a step (scheme 'rk4') for batches.")
-    samples = job.instants()
-    t = job.t0 + np.linspace(0.0, job.duration, samples)
-    Q, V = np.empty((samples, job.q.shape[1]), job.q.dtype), np.empty((samples, job.v.shape[1]), job.q.dtype)
-    Q[0], V[0] = job.q[0], job.v[0]
-    choosing = job.choosing()
-    ranks = no_ranks()
-    h, march = _first(job), _marching(job, choosing, ranks)
+    samples = task.instants()
+    t = task.t0 + np.linspace(0.0, task.duration, samples)
+    Q, V = np.empty((samples, task.q.shape[1]), task.q.dtype), np.empty((samples, task.v.shape[1]), task.q.dtype)
+    Q[0], V[0] = task.q[0], task.v[0]
+    choosing, ranks = task.choosing(), no_ranks()
+    h, march = _first(task), _marching(task, choosing, ranks)
     done, steps, rejected, events = 1, 0, 0, np.zeros(0)
 
-    for first, last in job.parts(samples):
+    def so_far(count: int, why: str) -> Record:
+        _warn_beyond_tolerance(task, ranks)
+        counts = {"steps": steps, "rejected": rejected, "events": events}
+        return recorded(task, t[:count], Q[:count], V[:count], ended=why, **counts, **_memory(choosing, ranks))
+
+    for first, last in task.parts(samples):
         here = slice(first + 1, last + 1)
         got, reason, s, r, h, at, switches = march(
             t[first], t[last], h, Q[first].copy(), V[first].copy(), t[here], Q[here], V[here]
         )
         done, steps, rejected, events = done + got, steps + s, rejected + r, np.append(events, switches)
         if reason != DONE:
-            _tell(job, ranks)
-            reason = job.why(reason, choosing, at)
+            reason = task.why(reason, choosing, at)
             if reason == CHANGE_POINT:  # noticed when it had been passed
                 done = max(1, done - 1)
-            partial = job.trajectory(
-                t[:done], Q[:done], V[:done], steps=steps, rejected=rejected, ended=REASONS[reason], events=events,
-                trace=_trace(job, choosing, ranks),
-            )  # fmt: skip
             hint = "Loosen rtol and atol, or look at what happens there."
-            raise job.failed(reason, at, partial, hint, choosing)
-        if job.stop is not None:
-            crossed = crossing(job.stop, t[first:done], Q[first:done], V[first:done])
+            raise ended(task, reason, at, so_far(done, REASONS[reason]), hint, choosing)
+        if task.stop is not None:
+            crossed = crossing(task.stop, t[first:done], Q[first:done], V[first:done])
             if crossed is not None:
                 k = first + crossed
-                _tell(job, ranks)
-                trace = _trace(job, choosing, ranks)
-                return stopped(job, t, Q, V, k, _from(job, Q[k], t[k]), steps, rejected, events, trace)
-        job.report(last / (samples - 1), t[last])
-    _tell(job, ranks)
-    return job.trajectory(
-        t, Q, V, steps=steps, rejected=rejected, ended="duration", events=events, trace=_trace(job, choosing, ranks)
-    )
+                return stopped(so_far(done, "stop"), k, _from(task, Q[k], t[k]))
+        task.report(last / (samples - 1), t[last])
+    return so_far(samples, "duration")
 
 
-def _trace(job: Job, choosing: Choosing | None, ranks: FloatArray | None = None) -> Trace:
+def _memory(choosing: Choosing | None, ranks: FloatArray | None = None) -> dict[str, Any]:
+    """What a record keeps of choices, and of folds that steps went across."""
     fold = None if ranks is None or not np.isfinite(ranks[FOLD]) else float(ranks[FOLD])
-    return Trace(job, choices=None if choosing is None else choosing.taken(), fold=fold)
+    return {"choices": None if choosing is None else choosing.taken(), "fold": fold}
 
 
-def _tell(job: Job, ranks: FloatArray) -> None:
+def _warn_beyond_tolerance(task: Task, ranks: FloatArray) -> None:
     """Warn where a step across a fold could not keep the tolerance."""
     if ranks[BEYOND_TOLERANCE] > TOLD_ABOVE:
         warnings.warn(
-            f"the motion of {job.system.model.name!r} passes change points, the first near t = {ranks[FOLD]:.6g} s, "
-            f"where rounding leaves about {ranks[BEYOND_TOLERANCE]:.2g} times its tolerance of {job.rtol:.1g}; what "
-            "follows has that error.",
+            f"the motion of {task.model.name!r} passes change points, the first near t = {ranks[FOLD]:.6g} s, where "
+            f"rounding leaves about {ranks[BEYOND_TOLERANCE]:.2g} times its tolerance of {task.rtol:.1g}; what follows "
+            "has that error.",
             ToleranceWarning,
-            stacklevel=5,  # that of the caller of simulate
+            stacklevel=WARNS_CALLER,
         )
 
 
-def _from(job: Job, q: Array, t: float) -> Callable[..., tuple[Any, ...]]:
+def _from(task: Task, q: Array, t: float) -> Callable[..., tuple[Any, ...]]:
     """A march of order eight that begins anew at every call, in the state q."""
-    if isinstance(job.formulation, MatrixR):
-        job = replace(job, choices=start_choices(job.system, job.formulation, q, t))
-    return lambda *arguments: _marching(job)(*arguments)
+    if task.choices is not None:
+        task = replace(task, choices=start_choices(task.system, task.formulation, q, t))
+    return lambda *arguments: _marching(task)(*arguments)
 
 
-def _holding(motion: Trajectory) -> Job:
-    """The task of a motion, to be done again with the choices that it made."""
-    job: Job = motion.trace.job
-    return replace(job, choices=motion.trace.choices, hold=True)
+def _holding(record: Record) -> Task:
+    """The task of a march, to be done again with the choices that it made."""
+    return replace(record.task, choices=record.choices, hold=True)
 
 
-def steps_taken(motion: Trajectory) -> Array:
-    """Time, length and start of every step of a motion of order eight (steps, 2 + n_q + n_v), taken again.
+def steps_taken(record: Record) -> Array:
+    """Time, length and start of every step of a march of order eight (steps, 2 + n_q + n_v), taken again.
 
     Starts are as the march carries them: q, and v with the angular velocities of balls in child axes.
     """
-    job, t = _holding(motion), motion.t
-    path = np.empty((motion.steps, 2 + motion.q.shape[1] + motion.v.shape[1]), job.system.dtype)
-    h, march, steps = _first(job), _marching(job), 0
-    q, v = motion.q[0], motion.v[0]
-    for first, last in job.parts(len(t)):
-        Q, V = (np.empty((last - first, x.shape[1]), x.dtype) for x in (motion.q, motion.v))
+    task, t = _holding(record), record.t
+    path = np.empty((record.steps, 2 + record.q.shape[1] + record.v.shape[1]), task.system.dtype)
+    h, march, steps = _first(task), _marching(task), 0
+    q, v = record.q[0], record.v[0]
+    for first, last in task.parts(len(t)):
+        Q, V = (np.empty((last - first, x.shape[1]), x.dtype) for x in (record.q, record.v))
         outputs = t[first + 1 : last + 1]
         _, reason, count, _, h, at, _ = march(t[first], t[last], h, q.copy(), v.copy(), outputs, Q, V, path[steps:])
         taken_again(reason, at)
@@ -217,41 +207,46 @@ def steps_taken(motion: Trajectory) -> Array:
     return path[:steps]
 
 
-_HELD: WeakKeyDictionary[Trajectory, FloatArray] = WeakKeyDictionary()
+_HELD: WeakKeyDictionary[Record, FloatArray] = WeakKeyDictionary()
 
 
-def held_steps(motion: Trajectory) -> FloatArray:
-    """`steps_taken` in real numbers, remembered as long as the motion lives: repetitions ask for it again and again."""
-    if motion not in _HELD:
-        _HELD[motion] = np.array(steps_taken(motion).real, order="C")
-    return _HELD[motion]
+def held_steps(record: Record) -> FloatArray:
+    """`steps_taken` in real numbers, remembered as long as the record lives: repetitions ask for it again and again."""
+    if record not in _HELD:
+        _HELD[record] = np.array(steps_taken(record).real, order="C")
+    return _HELD[record]
 
 
-def states_at(motion: Trajectory, times: FloatArray) -> tuple[Array, Array]:
-    """q and v (k, n) of a motion of order eight at any instants (sorted) after its start, from its own steps."""
-    job = replace(_holding(motion), held=held_steps(motion)[:, :2].copy())
-    Q, V = (np.empty((len(times), x.shape[1]), x.dtype) for x in (motion.q, motion.v))
-    start = motion.q[0].copy(), motion.v[0].copy()
-    found = _marching(job)(float(motion.t[0]), float(motion.t[-1]), 1.0, *start, np.array(times, float), Q, V)
+def states_at(record: Record, times: FloatArray) -> tuple[Array, Array]:
+    """q and v (k, n) of a march of order eight at any instants (sorted) after its start, from its own steps."""
+    task = replace(_holding(record), held=held_steps(record)[:, :2].copy())
+    Q, V = (np.empty((len(times), x.shape[1]), x.dtype) for x in (record.q, record.v))
+    start = record.q[0].copy(), record.v[0].copy()
+    found = _marching(task)(float(record.t[0]), float(record.t[-1]), 1.0, *start, np.array(times, float), Q, V)
     taken_again(found[1], found[5])
     return Q, V
 
 
-def stopped(
-    job: Job,
-    t: Array,
-    Q: Array,
-    V: Array,
-    k: int,
-    march: object,
-    steps: int,
-    rejected: int,
-    events: FloatArray,
-    trace: Trace,
-) -> Trajectory:
-    """The motion until the stop condition changes sign between instants k and k + 1."""
-    assert job.stop is not None
-    assert callable(march)
+def controlled_states(record: Record) -> Iterator[States]:
+    """Positions at several instants of each step of order eight, some at a time; velocities are left out."""
+    path = held_steps(record)
+    t = (path[:, :1] + path[:, 1:2] * np.arange(LOOKS) / LOOKS).ravel()
+    t = t[np.diff(t, prepend=-np.inf) > 1e-9 * (record.t[-1] - record.t[0])]  # steps across switches are no time
+    t = np.append(t[1:], record.t[-1])
+    q, v = states_at(record, t)
+    yield from _some_at_a_time(q, v, t)
+
+
+def _some_at_a_time(q: Array, v: Array, t: Array) -> Iterator[States]:
+    for first in range(0, len(t), CHUNK):
+        here = slice(first, first + CHUNK)
+        yield States(q[here], v[here], np.zeros_like(v[here]), np.zeros((len(t[here]), 0)), t[here])
+
+
+def stopped(record: Record, k: int, march: Callable[..., Any]) -> Record:
+    """The motion until the stop condition changes sign between instant k and the one after it."""
+    stop, t, Q, V = record.task.stop, record.t, record.q, record.v
+    assert stop is not None
 
     def advance(time: float) -> tuple[Array, Array]:
         q, v = Q[k : k + 1].copy(), V[k : k + 1].copy()
@@ -260,12 +255,12 @@ def stopped(
             taken_again(found[1], time)
         return q[0], v[0]
 
-    low, state = bisected(job.stop, t, Q, V, k, advance)
+    low, state = bisected(stop, t, Q, V, k, advance)
     times, q, v = t[: k + 1], Q[: k + 1], V[: k + 1]
     if state is not None:
         times, q, v = np.append(times, low), np.vstack([q, state[0]]), np.vstack([v, state[1]])
-    events = events[events <= times[-1]]
-    return job.trajectory(times, q, v, steps=steps, rejected=rejected, ended="stop", events=events, trace=trace)
+    kept = {"steps": record.steps, "rejected": record.rejected, "choices": record.choices, "fold": record.fold}
+    return recorded(record.task, times, q, v, ended="stop", events=record.events[record.events <= times[-1]], **kept)
 
 
 def _moving(V: Array) -> int:
@@ -274,87 +269,96 @@ def _moving(V: Array) -> int:
     return int(np.argmax(beyond)) + 1 if beyond.any() else len(V)
 
 
-def fixed(job: Job) -> Trajectory:
-    """The classical method of order four; batches of mechanisms without constraints run in SIMD lanes."""
-    f, kind = numbers(job)
-    outputs, every, h = job.steps()
-    t = job.t0 + np.linspace(0.0, job.duration, outputs)
-    q, v = job.q, job.v
-    T = job.system.recursive
-    if not job.single and job.system.n_constraints:
-        raise InputError("a batch of starts needs a mechanism without constraints; call simulate once per start.")
-    Q = np.empty((outputs, len(q), q.shape[1]), q.dtype)
-    V = np.empty((outputs, len(q), v.shape[1]), q.dtype)
+class _FixedRun:
+    """States (outputs, starts, n) of one march with fixed steps, and how to advance them."""
 
-    choosing, so_far = job.choosing(), no_ranks()
+    def __init__(self, task: Task) -> None:
+        if not task.single and task.system.n_constraints:
+            raise InputError("a batch of starts needs a mechanism without constraints; call simulate once per start.")
+        self.task, (self.f, self.kind) = task, numbers(task)
+        self.outputs, self.every, self.h = task.steps()
+        self.t = task.t0 + np.linspace(0.0, task.duration, self.outputs)
+        self.Q, self.V = (np.empty((self.outputs, *x.shape), task.q.dtype) for x in (task.q, task.v))
+        self.Q[0], self.V[0] = task.q, task.v
+        self.choosing, self.ranks = task.choosing(), no_ranks()
 
-    def kernel(
-        h: float, t0: float, Q: Array, V: Array, choosing: Choosing | None, ranks: Array
+    def march(
+        self, h: float, t0: float, Q: Array, V: Array, choosing: Choosing | None, ranks: Array
     ) -> tuple[int, int, int]:
-        march = _kernels.fixed_one if job.single or q.dtype == complex else _kernels.fixed_lanes
+        """The compiled march: (outputs, reason, starts that are done)."""
+        task, every, tables = self.task, self.every, self.task.scheme.tableau
+        kernel = _kernels.fixed_one if task.single or task.q.dtype == complex else _kernels.fixed_lanes
         before = ranks.copy()
 
         def taken(c: Choice | None) -> tuple[int, int, int]:
             ranks[:] = before
-            kinds = kind._replace(dependent=c)
-            return march(T, f, ranks, RK4_A, RK4_B, RK4_C, h, t0, every, *kinds, Q, V)  # type: ignore[no-any-return]
+            kinds = self.kind._replace(dependent=c)
+            return kernel(task.system.recursive, self.f, ranks, *tables, h, t0, every, *kinds, Q, V)  # type: ignore[no-any-return]
 
         found: tuple[int, int, int] = chosen(choosing, taken)
         return found
 
-    Q[0], V[0] = q, v
-    for first, last in job.parts(outputs):
+    def record(self, count: int, why: str) -> Record:
+        """The result of the first `count` outputs."""
+        states = _shaped(self.Q[:count], self.V[:count], self.task.single)
+        steps = self.every * (count if why in REASONS.values() else count - 1)
+        return recorded(
+            self.task, self.t[:count], *states, ended=why, steps=steps, rejected=0, **_memory(self.choosing)
+        )
+
+    def interrupted(self, starts: int) -> Exception:
+        """What ends a batch of which some starts are done."""
+        states = _shaped(self.Q[:, :starts], self.V[:, :starts], False)
+        steps, why = self.every * (self.outputs - 1), REASONS[INTERRUPTED]
+        done = recorded(self.task, self.t, *states, ended=why, steps=steps, rejected=0)
+        return ended(self.task, INTERRUPTED, float(self.t[0]), done, "")
+
+    def failed(self, reason: int, end: int, moving: int) -> Exception:
+        """What ends a march that got as far as output `end`, and in bounds to `moving`."""
+        task, choosing = self.task, self.choosing
+        at = float(self.t[min(moving, self.outputs - 1)])
+        if choosing is not None:
+            at = task.t0 + self.h * (choosing.steps + 1)
+        reason = task.why(reason, choosing, at) if moving == end else BAD_NUMBER
+        if reason == CHANGE_POINT:  # noticed one step later
+            moving = max(1, moving - (2 if self.every == 1 else 1))
+        partial = self.record(moving if task.single else 0, REASONS[reason])
+        return ended(task, reason, at, partial, "Take a shorter step, or scheme='dop853'.", choosing)
+
+    def stopped(self, k: int) -> Record:
+        """The motion until the stop condition changes sign between outputs k and k + 1."""
+        choices = _memory(self.choosing)["choices"]
+        held = replace(self.task, choices=choices, hold=True)
+
+        def march(t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array) -> None:
+            two_q, two_v = np.stack([q, q])[:, None], np.stack([v, v])[:, None]
+            choosing = held.choosing(k * self.every)
+            taken_again(self.march((t1 - t0) / self.every, t0, two_q, two_v, choosing, no_ranks())[1], t1)
+            Q1[0], V1[0] = two_q[1, 0], two_v[1, 0]
+
+        return stopped(replace(self.record(k + 2, "stop"), steps=k * self.every), k, march)
+
+
+def fixed(task: Task) -> Record:
+    """Steps of one length; batches of mechanisms without constraints run in SIMD lanes."""
+    if task.step is None:
+        raise InputError(f"scheme {task.scheme.key or repr(task.scheme)!r} needs a step [s].")
+    run = _FixedRun(task)
+    for first, last in task.parts(run.outputs):
         here = slice(first, last + 1)
-        got, reason, starts = kernel(h, t[first], Q[here], V[here], choosing, so_far)
-        if reason == INTERRUPTED and not job.single:
-            done = job.trajectory(
-                t, *_shaped(Q[:, :starts], V[:, :starts], False), steps=every * (outputs - 1), rejected=0,
-                ended=REASONS[reason],
-            )  # fmt: skip
-            raise job.failed(reason, float(t[0]), done, "")
+        got, reason, starts = run.march(run.h, run.t[first], run.Q[here], run.V[here], run.choosing, run.ranks)
+        if reason == INTERRUPTED and not task.single:
+            raise run.interrupted(starts)
         end = first + got
-        moving = _moving(V[:end])
+        moving = _moving(run.V[:end])
         if reason != DONE or moving < end:
-            ends = float(t[min(moving, outputs - 1)]) if choosing is None else job.t0 + h * (choosing.steps + 1)
-            reason = job.why(reason, choosing, ends) if moving == end else BAD_NUMBER
-            if reason == CHANGE_POINT:  # noticed one step later
-                moving = max(1, moving - (2 if every == 1 else 1))
-            whole = moving if job.single else 0
-            partial = job.trajectory(
-                t[:whole], *_shaped(Q[:whole], V[:whole], job.single), steps=whole * every, rejected=0,
-                ended=REASONS[reason], trace=_trace(job, choosing),
-            )  # fmt: skip
-            raise job.failed(reason, ends, partial, "Take a shorter step, or scheme='dop853'.", choosing)
-        if job.stop is not None:
-            crossed = crossing(job.stop, t[here], Q[here, 0], V[here, 0])
+            raise run.failed(reason, end, moving)
+        if task.stop is not None:
+            crossed = crossing(task.stop, run.t[here], run.Q[here, 0], run.V[here, 0])
             if crossed is not None:
-                k = first + crossed
-                held = replace(job, choices=_trace(job, choosing).choices, hold=True)
-                again = functools.partial(held.choosing, k * every)
-
-                def march(
-                    t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array, choose: Any
-                ) -> None:
-                    two_q, two_v = np.stack([q, q])[:, None], np.stack([v, v])[:, None]
-                    taken_again(kernel((t1 - t0) / every, t0, two_q, two_v, choose(), no_ranks())[1], t1)
-                    Q1[0], V1[0] = two_q[1, 0], two_v[1, 0]
-
-                return stopped(
-                    job,
-                    t,
-                    Q[:, 0],
-                    V[:, 0],
-                    k,
-                    functools.partial(march, choose=again),
-                    k * every,
-                    0,
-                    np.zeros(0),
-                    _trace(job, choosing),
-                )
-        job.report(last / (outputs - 1), t[last])
-    states = _shaped(Q, V, job.single)
-    trace = _trace(job, choosing)
-    return job.trajectory(t, *states, steps=every * (outputs - 1), rejected=0, ended="duration", trace=trace)
+                return run.stopped(first + crossed)
+        task.report(last / (run.outputs - 1), run.t[last])
+    return run.record(run.outputs, "duration")
 
 
 def _shaped(Q: Array, V: Array, single: bool) -> tuple[Array, Array]:
@@ -364,16 +368,30 @@ def _shaped(Q: Array, V: Array, single: bool) -> tuple[Array, Array]:
     return np.ascontiguousarray(Q.swapaxes(0, 1)), np.ascontiguousarray(V.swapaxes(0, 1))
 
 
-def fixed_states(motion: Trajectory, k: int, count: int, h: float) -> tuple[Array, Array]:
-    """States before each of `count` steps from instant k of a motion with fixed steps, taken again."""
-    job, every = _holding(motion), motion.steps // (len(motion.t) - 1)
-    f, kind = numbers(job)
-    Q, V = np.empty((count + 1, 1, motion.q.shape[1])), np.empty((count + 1, 1, motion.v.shape[1]))
-    Q[0], V[0] = motion.q[k], motion.v[k]
-    t0 = float(motion.t[k])
-    arguments = job.system.recursive, f, no_ranks(), RK4_A, RK4_B, RK4_C, h, t0, 1
+def fixed_states(record: Record, k: int, count: int, h: float) -> tuple[Array, Array]:
+    """States before each of `count` steps from instant k of a march with fixed steps, taken again."""
+    task, every = _holding(record), record.steps_per_output
+    f, kind = numbers(task)
+    Q, V = np.empty((count + 1, 1, record.q.shape[1])), np.empty((count + 1, 1, record.v.shape[1]))
+    Q[0], V[0] = record.q[k], record.v[k]
+    t0 = float(record.t[k])
+    arguments = task.system.recursive, f, no_ranks(), *task.scheme.tableau, h, t0, 1
     _, reason, _ = chosen(
-        job.choosing(k * every), lambda c: _kernels.fixed_one(*arguments, *kind._replace(dependent=c), Q, V)
+        task.choosing(k * every), lambda c: _kernels.fixed_one(*arguments, *kind._replace(dependent=c), Q, V)
     )
     taken_again(reason, t0)
     return Q[:-1, 0], V[:-1, 0]
+
+
+def states_before(record: Record) -> Iterator[States]:
+    """The states before all fixed steps, some at a time."""
+    every, h = record.steps_per_output, record.step_length
+    outputs = len(record.t) - 1
+    if every == 1:
+        yield record.states()
+        return
+    per = max(1, CHUNK // every)
+    for first in range(0, outputs, per):
+        count = (min(first + per, outputs) - first) * every
+        q, v = fixed_states(record, first, count, h)
+        yield from _some_at_a_time(q, v, record.t[first] + h * np.arange(count))

@@ -78,6 +78,8 @@ class Measure(ABC):
     names: tuple[str, ...]
     parameters: tuple[str, ...] = ()
     """Free numbers of the model that it depends on."""
+    analytic: bool = True
+    """Whether derivatives that vanish at random motions vanish everywhere; not so where forces set in."""
 
     @property
     def m(self) -> int:

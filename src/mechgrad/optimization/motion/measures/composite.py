@@ -71,6 +71,10 @@ class Composite(Measure):
     def parameters(self) -> tuple[str, ...]:  # type: ignore[override]
         return max((measure.parameters for measure in self.inputs), key=len)
 
+    @property
+    def analytic(self) -> bool:  # type: ignore[override]
+        return all(measure.analytic for measure in self.inputs)
+
     def on(self, xi: Array) -> Composite:
         return _replaced(self, inputs=tuple(measure.on(xi) for measure in self.inputs))
 

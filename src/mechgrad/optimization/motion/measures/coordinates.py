@@ -72,26 +72,27 @@ class Coordinates(Measure):
 @final
 @dataclass(frozen=True, eq=False)
 class Profiles(Measure):
-    """Profiles behind the coordinates, such as forces in cut joints: linear."""
+    """Profiles behind the coordinates, such as forces in cut joints, or their derivatives by time: linear."""
 
     columns: Array
     names: tuple[str, ...]
+    level: str = "q"
 
     @property
     def key(self) -> Hashable:
-        return ("profiles", tuple(self.columns))
+        return ("profiles", tuple(self.columns), self.level)
 
     def values(self, s: Samples) -> Array:
-        return np.asarray(s.z[0][:, self.columns])
+        return np.asarray(s.z[LEVELS.index(self.level)][:, self.columns])
 
     @property
     def structure(self) -> Structure:
-        return Structure(self.m, np.arange(self.m), self.columns, {"q": np.ones(self.m, bool)})
+        return Structure(self.m, np.arange(self.m), self.columns, {self.level: np.ones(self.m, bool)})
 
     def partials(self, s: Samples) -> Partials:
-        return Partials(self.structure, {"q": np.ones((s.nt, self.m))})
+        return Partials(self.structure, {self.level: np.ones((s.nt, self.m))})
 
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
         g = np.zeros((s.nt, s.z.shape[2]))
         g[:, self.columns] = y
-        return Curvature(NO_CURVATURE, {}), {"q": g}
+        return Curvature(NO_CURVATURE, {}), {self.level: g}

@@ -1,6 +1,6 @@
 """Walking on the ground: reaction forces from the motion, and the torques that remain, in two steps.
 
-1. Inverse dynamics without the ground gives the wrench W = (F, M) about the world's origin that the ground must
+1. Inverse dynamics without the ground gives the wrench W = (M, F) about the world's origin that the ground must
    supply, as the generalized force of six frozen coordinates under the whole model (`probed`). With z up and the
    ground at z = 0 the zero-moment point is
 
@@ -9,12 +9,12 @@
 2. The wrench is given to the feet that stand. With one foot it is W. With two feet at places p_1, p_2, D = p_2 - p_1,
    and distances d_i from the zero-moment point, the second carries the share s = d_1 / (d_1 + d_2):
 
-       w_1 = (1 - s) W - s (1 - s) (0, D x F)        w_2 = s W + s (1 - s) (0, D x F)
+       w_1 = (1 - s) W - s (1 - s) (D x F, 0)        w_2 = s W + s (1 - s) (D x F, 0)
 
    that is each share acts at its own foot, and the couple that the zero-moment point leaves when it is not on the
    line between them, with the moment about the vertical, is shared alike. w_1 + w_2 = W always.
 
-Then  tau = tau(q, v, a) - sum over feet of S^T w  with the twists S_i = (v_i, w_i) about the world's origin of the
+Then  tau = tau(q, v, a) - sum over feet of S^T w  with the twists S_i = (w_i, v_i) about the world's origin of the
 joints that carry the foot; the generalized forces of six global coordinates vanish. All is differentiated twice: with
 multipliers (y, z) of (tau, W), mu = -S y and l = z + w_W^T mu,
 
@@ -108,7 +108,7 @@ class _State:
 @final
 @dataclass(frozen=True, eq=False)
 class GroundTorques(ModelMeasure):
-    """Torques of all joints while feet stand on the ground, then the wrench (F, M) of the ground: n_v + 6 numbers."""
+    """Torques of all joints while feet stand on the ground, then the wrench (M, F) of the ground: n_v + 6 numbers."""
 
     model: Model
     stances: tuple[Stance, ...]
@@ -125,7 +125,7 @@ class GroundTorques(ModelMeasure):
                 raise unknown_name("body", stance.body, known, f"model {self.model.name!r}")
         if self.probes is None:
             object.__setattr__(self, "probes", probed(self.model, ground=True))
-        wrench = tuple(f"ground {what}.{axis}" for what in ("force", "moment") for axis in "xyz")
+        wrench = tuple(f"ground {what}.{axis}" for what in ("couple", "force") for axis in "xyz")
         object.__setattr__(self, "names", (*(f"tau({name})" for name in self.model.v_names), *wrench))
         if self.xi is not None:
             _ = self._attachments
@@ -191,11 +191,11 @@ class GroundTorques(ModelMeasure):
 
     @cached_property
     def _shift(self) -> Array:
-        """(0, D x F) as a matrix acting on W, (nt, 6, 6)."""
+        """(D x F, 0) as a matrix acting on W, (nt, 6, 6)."""
         D = self._attachments.place[:, 1] - self._attachments.place[:, 0]
         out = np.zeros((len(D), 6, 6))
         for axis in range(3):
-            out[:, 3:, axis] = np.cross(D, np.eye(3)[axis])
+            out[:, :3, 3 + axis] = np.cross(D, np.eye(3)[axis])
         return out
 
     @cached_property
@@ -230,7 +230,7 @@ class GroundTorques(ModelMeasure):
         J = marker_derivatives(self.model, markers, q).x_q.swapaxes(2, 3)
         p = marker_motion(self.model, markers, q).position[:, ::2]
         w = J[:, 1::2]
-        twist = np.concatenate([J[:, ::2] - np.cross(w, p[:, :, None]), w], axis=-1)
+        twist = np.concatenate([w, J[:, ::2] - np.cross(w, p[:, :, None])], axis=-1)
         twist = np.concatenate([twist, np.zeros_like(twist[:, :1])], axis=1)
         return np.asarray(twist[np.arange(len(q))[:, None], self._attachments.body])
 
@@ -241,16 +241,16 @@ class GroundTorques(ModelMeasure):
         two = np.flatnonzero(self._two)
         if two.size == 0:
             return s, s_W, s_WW
-        V, F_z = W[two], W[two, 2]
-        Z = np.stack([-V[:, 4], V[:, 3]], axis=1) / F_z[:, None]
+        V, F_z = W[two], W[two, 5]
+        Z = np.stack([-V[:, 1], V[:, 0]], axis=1) / F_z[:, None]
         value, s_Z, s_ZZ = share_of_second(Z, self._attachments.place[two, 0, :2], self._attachments.place[two, 1, :2])
         Z_W = np.zeros((two.size, 2, 6))
-        Z_W[:, 0, 4], Z_W[:, 1, 3] = -1 / F_z, 1 / F_z
-        Z_W[:, :, 2] = -Z / F_z[:, None]
+        Z_W[:, 0, 1], Z_W[:, 1, 0] = -1 / F_z, 1 / F_z
+        Z_W[:, :, 5] = -Z / F_z[:, None]
         Z_WW = np.zeros((two.size, 2, 6, 6))
-        Z_WW[:, 0, 4, 2] = Z_WW[:, 0, 2, 4] = 1 / F_z**2
-        Z_WW[:, 1, 3, 2] = Z_WW[:, 1, 2, 3] = -1 / F_z**2
-        Z_WW[:, :, 2, 2] = 2 * Z / F_z[:, None] ** 2
+        Z_WW[:, 0, 1, 5] = Z_WW[:, 0, 5, 1] = 1 / F_z**2
+        Z_WW[:, 1, 0, 5] = Z_WW[:, 1, 5, 0] = -1 / F_z**2
+        Z_WW[:, :, 5, 5] = 2 * Z / F_z[:, None] ** 2
         s[two] = value
         s_W[two] = np.einsum("tk,tki->ti", s_Z, Z_W)
         s_WW[two] = np.einsum("tki,tkl,tlj->tij", Z_W, s_ZZ, Z_W) + np.einsum("tk,tkij->tij", s_Z, Z_WW)
@@ -263,7 +263,7 @@ class GroundTorques(ModelMeasure):
         return np.concatenate([state.tau - pushed, state.W], axis=1)
 
     def wrenches(self, s: Samples) -> dict[str, Array]:
-        """Wrench (F, M) of the ground on each body about the world's origin, (nt, 6), zero while it does not stand."""
+        """Wrench (M, F) of the ground on each body about the world's origin, (nt, 6), zero while it does not stand."""
         q, v, a, loads = self._motion(s)
         state = self._state(s, inverse_dynamics(self._probed.model, q, v, a, loads=loads))
         out = {body: np.zeros((s.nt, 6)) for body in self._bodies}
@@ -413,7 +413,7 @@ class GroundTorques(ModelMeasure):
         y, lever = np.zeros((len(q), len(markers), 3)), np.zeros((len(q), self.model.n_v, len(self.parameters)))
         for b in range(len(self._bodies)):
             wrench = np.sum(np.where((self._attachments.body == b)[:, :, None], w, 0.0), axis=1)
-            F, M = wrench[:, :3], wrench[:, 3:]
+            M, F = wrench[:, :3], wrench[:, 3:]
             y[:, 2 * b], y[:, 2 * b + 1] = F, M - np.cross(x[:, 2 * b], F)
             turned = np.cross(D.x_p[:, 2 * b].swapaxes(1, 2), F[:, None])  # x_p x F, (nt, n_p, 3)
             lever += np.einsum("tkc,tpk->tcp", D.x_q[:, 2 * b + 1], turned)

@@ -18,6 +18,7 @@ from mechgrad.kinematics.markers import (
     marker_derivatives,
     marker_motion,
 )
+from mechgrad.optimization.motion.measures.ball_points import joints_of, velocity_curvature
 from mechgrad.optimization.motion.measures.base import Measure, ModelMeasure
 from mechgrad.optimization.motion.samples import Curvature, CurvatureStructure, Gradient, Partials, Samples, Structure
 from mechgrad.typing import Array
@@ -178,14 +179,17 @@ class PointVelocities(_Marked):
 
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
         forces = y.reshape(s.nt, len(self.markers), 3)
-        H, _ = contracted_hessian(self.model, self.markers, s.q, forces)  # symmetric: plain coordinates
+        H, _ = contracted_hessian(self.model, self.markers, s.q, forces)
+        H = H.swapaxes(1, 2)  # by q_i and v_j; symmetric but for balls
+        balls = self.model.layout.ball_v
         D = self._derivatives(s)
         rows, cols = self._pairs
         qq = np.zeros_like(H)
         axes = self._axes(s.q)
         for k, chain in enumerate(self._chains):
-            qq[:, chain[:, None], chain] += _third(axes[:, k][:, :, chain], D.x_q[:, k][:, :, chain], s.v[:, chain],
-                                                   forces[:, k])  # fmt: skip
+            given = axes[:, k][:, :, chain], D.x_q[:, k][:, :, chain], s.v[:, chain], forces[:, k]
+            curvature = velocity_curvature(*given, joints_of(chain, balls)) if balls.size else _third(*given)
+            qq[:, chain[:, None], chain] += curvature
         g = {"q": np.einsum("tmkc,tmk->tc", D.xd_q, forces), "v": np.einsum("tmkc,tmk->tc", D.x_q, forces)}
         return Curvature(self.curvature_structure, {"qq": qq[:, rows, cols], "qv": H[:, rows, cols]}), g
 

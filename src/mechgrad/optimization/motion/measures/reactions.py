@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, eq=False)
 class Reactions(ModelMeasure):
-    """Force [N] and moment [N m] that a joint transmits, six numbers per joint, child's axes.
+    """Couple [N m] and force [N] that a joint transmits, six numbers per joint, child's axes.
 
     They are generalized forces of six frozen coordinates put into the joint (`probed`), which gives their first and
     second derivatives.
@@ -48,7 +48,7 @@ class Reactions(ModelMeasure):
     def __post_init__(self) -> None:
         if self.probes is None:
             object.__setattr__(self, "probes", probed(self.model, self.joints))
-        parts = [f"{what}.{axis}" for what in ("force", "moment") for axis in "xyz"]
+        parts = [f"{what}.{axis}" for what in ("couple", "force") for axis in "xyz"]
         object.__setattr__(self, "names", tuple(f"{joint} {part}" for joint in self.joints for part in parts))
 
     @property

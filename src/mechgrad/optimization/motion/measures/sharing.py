@@ -10,16 +10,16 @@ ROUND = 1e-3  # [m] distances to feet are sqrt(d^2 + ROUND^2): smooth at the foo
 
 
 def twist_cross(S: Array, U: Array) -> Array:
-    """Spatial product S x U of twists (v, w): (w_S x v_U + v_S x w_U, w_S x w_U)."""
-    v, w = S[..., :3], S[..., 3:]
-    return np.concatenate([np.cross(w, U[..., :3]) + np.cross(v, U[..., 3:]), np.cross(w, U[..., 3:])], axis=-1)
+    """Spatial product S x U of twists (w, v): (w_S x w_U, w_S x v_U + v_S x w_U)."""
+    w, v = S[..., :3], S[..., 3:]
+    return np.concatenate([np.cross(w, U[..., :3]), np.cross(w, U[..., 3:]) + np.cross(v, U[..., :3])], axis=-1)
 
 
 def wrench_cross(S: Array, w: Array) -> Array:
     """The wrench S x* w for S (nt, n, 6), w (nt, 6), so that (S x U) . w = -U . (S x* w)."""
-    v, r = S[..., :3], S[..., 3:]
-    F, M = w[:, None, :3], w[:, None, 3:]
-    return np.concatenate([np.cross(r, F), np.cross(r, M) + np.cross(v, F)], axis=-1)
+    r, v = S[..., :3], S[..., 3:]
+    M, F = w[:, None, :3], w[:, None, 3:]
+    return np.concatenate([np.cross(r, M) + np.cross(v, F), np.cross(r, F)], axis=-1)
 
 
 def share_of_second(Z: Array, p1: Array, p2: Array) -> tuple[Array, Array, Array]:

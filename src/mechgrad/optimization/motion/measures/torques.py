@@ -148,7 +148,7 @@ class Torques(ModelMeasure):
         y[k, axis], y[k + 1, axis] = 1.0, -1.0
         return y
 
-    def _forces(self, s: Samples) -> list[Load]:
+    def forces_at(self, s: Samples) -> list[Load]:
         """Loads and schedules at the samples, and the forces in cut joints."""
         loads = loads_at(self.loads, s.xi)
         if not self.cuts:
@@ -183,7 +183,7 @@ class Torques(ModelMeasure):
 
     # ----------------------------------------------------------------------------------------------------- motion
     def values(self, s: Samples) -> Array:
-        return inverse_dynamics(self.model, s.q, s.v, s.a, loads=self._forces(s))
+        return inverse_dynamics(self.model, s.q, s.v, s.a, loads=self.forces_at(s))
 
     @cached_property
     def structure(self) -> Structure:
@@ -193,7 +193,7 @@ class Torques(ModelMeasure):
         return Structure(self.m, rows, cols, {"q": np.ones(rows.size, bool), "v": motion, "a": motion})
 
     def partials(self, s: Samples) -> Partials:
-        D = inverse_dynamics_derivatives(self.model, s.q, s.v, s.a, loads=self._forces(s))
+        D = inverse_dynamics_derivatives(self.model, s.q, s.v, s.a, loads=self.forces_at(s))
         by = {"q": D.dq.values, "v": D.dv.values, "a": D.da.values}
         if self.cuts:
             rows, cols = self._felt
@@ -215,7 +215,7 @@ class Torques(ModelMeasure):
         return CurvatureStructure(rows, cols, pairs)
 
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
-        H = inverse_dynamics_hessian(self.model, s.q, s.v, s.a, y, loads=self._forces(s))
+        H = inverse_dynamics_hessian(self.model, s.q, s.v, s.a, y, loads=self.forces_at(s))
         blocks = {"qq": H.qq.values, "qv": H.qv.values, "vv": H.vv.values, "qa": H.qa.values}
         g = {"q": H.q, "v": H.v, "a": H.a}
         if self.cuts:
@@ -241,12 +241,12 @@ class Torques(ModelMeasure):
 
     # --------------------------------------------------------------------------------------- free numbers of the model
     def partials_p(self, s: Samples) -> Array:
-        D = inverse_dynamics_derivatives(self.model, s.q, s.v, s.a, loads=self._forces(s), wrt=self.parameters)
+        D = inverse_dynamics_derivatives(self.model, s.q, s.v, s.a, loads=self.forces_at(s), wrt=self.parameters)
         return np.asarray(D.dp.dense())
 
     def curvature_p(self, s: Samples, y: Array) -> tuple[Gradient, Array]:
         """As `inverse_dynamics_hessian` gives them. By forces in cuts and p: tau_p is linear in the forces."""
-        H = inverse_dynamics_hessian(self.model, s.q, s.v, s.a, y, loads=self._forces(s), wrt=self.parameters)
+        H = inverse_dynamics_hessian(self.model, s.q, s.v, s.a, y, loads=self.forces_at(s), wrt=self.parameters)
         by = {"q": H.qp, "v": H.vp, "a": H.ap}
         if self.cuts:
             by_u = np.stack([self._pulled(s, y, u) for u in range(len(self._components))], axis=1)

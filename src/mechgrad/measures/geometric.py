@@ -1,0 +1,103 @@
+"""Measures that points and vectors decide:  y = g(x_1, x_2, ...),  x_k positions of points, or vectors, in the world.
+
+    y_q = sum g_k . x_k,q         y_p = sum g_k . x_k,p         (w y)_qq = w x_q^T g_xx x_q + sum (x_k,q^T (w g_k))_q
+
+A new one names its markers as fields and states g and its gradients g_k = dg/dx_k, complex-safe. If it is a row of
+`model.rows` it says so, and force laws, drivers and `assemble` read it as well.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+import numpy as np
+
+from mechgrad.kinematics.batch import tree_of
+from mechgrad.kinematics.markers import contracted_hessian, marker_derivatives, marker_motion
+from mechgrad.measures.base import Curvature, Measure, Partials, StateSamples
+from mechgrad.measures.parameters import MotionParameters
+from mechgrad.model.columns import BEFORE, BEHIND, MARKER, STEP, model_terms
+from mechgrad.typing import Array, FloatArray
+
+
+def moving(at: StateSamples, parameters: MotionParameters, markers: Sequence[str]) -> list[int]:
+    """Positions of the parameters that move one of the markers directly."""
+    tree = tree_of(at.model)
+
+    def moves(path: str) -> bool:
+        return any(term.kind in (BEFORE, BEHIND, MARKER) for term in model_terms(at.model, tree, path, markers))
+
+    return [k for k in parameters.in_model if not parameters.pushes(k) and moves(parameters.names[k])]
+
+
+@dataclass(frozen=True)
+class GeometricMeasure(Measure, ABC):
+    """One number g(x_1, x_2, ...) of the points and vectors that its fields name."""
+
+    uses: ClassVar[str] = "q"
+
+    @abstractmethod
+    def function(self, *x: Array) -> Array:
+        """g (nt,) of positions of points and of vectors, (nt, 3) each, in the order of the fields."""
+
+    @abstractmethod
+    def gradient(self, *x: Array) -> tuple[Array, ...]:
+        """dg/dx_k, (nt, 3) each; complex-safe, so that its own derivative is a complex step."""
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """Names of its points and vectors."""
+        return tuple(getattr(self, f.name) for f in fields(self) if f.metadata.get("refers") in ("point", "vector"))
+
+    def values(self, at: StateSamples) -> Array:
+        return np.asarray(self.function(*self._placed(at)))
+
+    def _placed(self, at: StateSamples) -> Array:
+        """(markers, nt, 3)."""
+        self.check_model(at.model, self.label)
+        return np.moveaxis(marker_motion(at.model, self.markers, at.states.q).position, 1, 0)
+
+    def depends_on(self, at: StateSamples, parameters: MotionParameters) -> Sequence[int]:
+        return moving(at, parameters, self.markers)
+
+    def partials(self, at: StateSamples, parameters: MotionParameters) -> Partials:
+        g = np.stack(self.gradient(*self._placed(at)), axis=1)
+        depends_on = self.depends_on(at, parameters)
+        names, at_name = parameters.once(depends_on)
+        D = marker_derivatives(at.model, self.markers, at.states.q, wrt=names)
+        by_p = None
+        if names:
+            by_p = np.zeros((len(g), 1, len(parameters)))
+            by_p[:, 0, depends_on] = np.einsum("tki,tkip->tp", g, D.x_p)[:, at_name]
+        return Partials(q=np.einsum("tki,tkin->tn", g, D.x_q)[:, None, :], p=by_p)
+
+    def curvature(self, at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> Curvature:
+        x, q = self._placed(at), at.states.q
+        forces = weights[:, :, None] * np.stack(self.gradient(*x), axis=1)
+        turning, _ = contracted_hessian(at.model, self.markers, q, forces)
+        J = marker_derivatives(at.model, self.markers, q).x_q
+        J = J.reshape(len(q), -1, at.model.n_v)
+        return Curvature(qq=turning + J.swapaxes(1, 2) @ (weights[:, :, None] * self.hessian(*x)) @ J)
+
+    def hessian(self, *x: Array) -> FloatArray:
+        """Second derivatives of g by all components of all x, (nt, 3 k, 3 k): complex steps through the gradient."""
+        nt, size = len(x[0]), 3 * len(x)
+        H = np.empty((nt, size, size))
+        for j in range(size):
+            moved = [part + 0j for part in x]
+            moved[j // 3][:, j % 3] += 1j * STEP
+            H[:, :, j] = np.concatenate(self.gradient(*moved), axis=1).imag / STEP
+        return H
+
+
+def dot(a: Array, b: Array) -> Array:
+    """a . b of rows of vectors, without conjugation."""
+    return np.asarray(np.sum(a * b, axis=1))
+
+
+def length(a: Array) -> Array:
+    """|a| of rows of vectors, complex-safe."""
+    return np.asarray(np.sqrt(dot(a, a)))

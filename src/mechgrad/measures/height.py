@@ -1,0 +1,41 @@
+"""The height of a point over a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import final
+
+from mechgrad.measures.geometric import GeometricMeasure, dot, length
+from mechgrad.model.attached import POINT, VECTOR, Where
+from mechgrad.model.rows import PLANE, Row
+from mechgrad.typing import Array
+
+
+@final
+@dataclass(frozen=True)
+class Height(GeometricMeasure):
+    """Height of a point over a plane, (nt,) [m]:  g = n . (x - x_plane) / |n|.
+
+    n is a vector of the model, of any length. A positive force of a law on it lowers the point.
+
+    >>> Height("tip", "ground.origin", "up")
+    Height(point='tip', plane_point='ground.origin', normal='up')
+    """
+
+    point: str = field(metadata=POINT)
+    plane_point: str = field(metadata=POINT)
+    normal: str = field(metadata=VECTOR)
+
+    def row(self, where: Where) -> Row:
+        """The row that it is."""
+        return Row(PLANE, (where(self.normal), where(self.point), where(self.plane_point)), label="height")
+
+    def function(self, *x: Array) -> Array:
+        point, plane, n = x
+        return dot(n, point - plane) / length(n)
+
+    def gradient(self, *x: Array) -> tuple[Array, ...]:
+        point, plane, n = x
+        size = length(n)[:, None]
+        u, d = n / size, point - plane
+        return u, -u, (d - dot(u, d)[:, None] * u) / size

@@ -1,0 +1,52 @@
+"""The distance of two points along a world direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from mechgrad.errors import ZeroAxisError
+from mechgrad.measures.geometric import GeometricMeasure
+from mechgrad.model.attached import POINT, Where
+from mechgrad.model.fields import as_vector
+from mechgrad.model.frames import unit
+from mechgrad.model.rows import POINT as POINT_ROW
+from mechgrad.model.rows import Row
+from mechgrad.typing import Array
+
+
+@final
+@dataclass(frozen=True)
+class Offset(GeometricMeasure):
+    """Distance of two points along a world direction, (nt,) [m]:  g = e . (x_a - x_b).
+
+    e is given in world axes, with any non-zero length; it is normalised. A positive force of a law on it lowers it.
+
+    >>> Offset("tip", "ground.origin", (0, 0, 2)).direction
+    (0.0, 0.0, 1.0)
+    """
+
+    point_a: str = field(metadata=POINT)
+    point_b: str = field(metadata=POINT)
+    direction: Any
+
+    def __post_init__(self) -> None:
+        e = as_vector(self.direction, "Offset: direction")
+        if not np.any(e.real != 0.0):
+            raise ZeroAxisError(f"Offset: direction = {self.direction!r} has length zero. Give it a direction.")
+        object.__setattr__(self, "direction", tuple(unit(e).tolist()))
+
+    def row(self, where: Where) -> Row:
+        """The row that it is."""
+        ends = (where(self.point_a), where(self.point_b))
+        return Row(POINT_ROW, ends, direction=self.direction, label="offset")
+
+    def function(self, *x: Array) -> Array:
+        a, b = x
+        return np.asarray((a - b) @ np.asarray(self.direction))
+
+    def gradient(self, *x: Array) -> tuple[Array, ...]:
+        e = np.broadcast_to(np.asarray(self.direction), x[0].shape)
+        return e, -e

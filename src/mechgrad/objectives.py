@@ -1,0 +1,15 @@
+"""What gradients are of: numbers of a motion, made of measures, and the data that motions are compared with.
+
+>>> import mechgrad as mg
+>>> "Tracking" in dir(mg.objectives)
+True
+"""
+
+from mechgrad.sensitivities.objectives import AtEnd, AtTime, Integral, Objective, Term, smooth_abs
+from mechgrad.sensitivities.tracking import Samples, Tracking
+
+__all__ = ["AtEnd", "AtTime", "Integral", "Objective", "Samples", "Term", "Tracking", "smooth_abs"]
+
+
+def __dir__() -> list[str]:
+    return __all__

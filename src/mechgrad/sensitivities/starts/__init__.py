@@ -1,6 +1,0 @@
-"""How motions start, differentiated: one file per way to find a start. Knows nothing of what comes after it."""
-
-from mechgrad.sensitivities.starts.base import POSITION, VELOCITY, Start
-from mechgrad.sensitivities.starts.choice import start_of
-
-__all__ = ["POSITION", "VELOCITY", "Start", "start_of"]

@@ -1,0 +1,119 @@
+"""How a motion is made, as one value: what repeats it, with other numbers too, and what logs and files store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from mechgrad.dynamics.equilibrium import Equilibrium
+from mechgrad.dynamics.formulations import Formulation
+from mechgrad.dynamics.system import System
+from mechgrad.errors import unknown_name
+from mechgrad.inverse.loads import Load
+from mechgrad.kinematics.state import State
+from mechgrad.simulation.starts import start_of
+from mechgrad.simulation.starts.base import Forces
+from mechgrad.steps.schemes import Scheme
+from mechgrad.steps.task import Stop
+from mechgrad.typing import Array
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+    from mechgrad.simulation.trajectory import Trajectory
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """All that `simulate` needs, with nothing left to choose.
+
+    Attributes
+    ----------
+    model : Model
+    start : State or Equilibrium
+    duration, t0 : float [s]
+    formulation, scheme : as they were chosen
+    step : float [s] or None;   samples : int or None
+    tau : (n_v,), loads : constant forces
+    reference : "origin" or "com"
+    rtol, atol : tolerances of the error control
+    stop : the condition that may end the motion, or None
+
+    >>> swing = mg.simulate(model, {"pin": 0.5}, 2.0)
+    >>> swing.recipe
+    Recipe of 'pendulum': 2 s from State ... FullyRecursive(), DOP853(), rtol = 1e-09, atol = 1e-09.
+    >>> longer = swing.recipe.changed(duration=3.0).simulate()
+    >>> heavier = swing.recipe.with_values({"bob.mass": 2.5, "start.position.pin": 0.6}).simulate()
+    >>> float(heavier.q[0, 0]), heavier.model.value("bob.mass")
+    (0.6, 2.5)
+    """
+
+    model: Model
+    start: State | Equilibrium
+    duration: float
+    formulation: Formulation
+    scheme: Scheme
+    step: float | None
+    samples: int | None
+    tau: Array
+    loads: tuple[Load, ...]
+    t0: float
+    reference: str
+    rtol: float
+    atol: float
+    stop: Stop | None = None
+
+    def simulate(self, *, progress: bool = False) -> Trajectory:
+        """The motion, made once more."""
+        from mechgrad.simulation.simulate import march  # a recipe is what that module makes, too
+
+        return march(self, progress=progress)
+
+    def changed(self, **fields: Any) -> Recipe:
+        """A recipe with some of its fields changed; a start belongs to its model (`with_values` changes both)."""
+        for name in fields:
+            if name not in self.__dataclass_fields__:
+                raise unknown_name("field", name, self.__dataclass_fields__, "a recipe")
+        return replace(self, **fields)
+
+    def with_values(self, values: Mapping[str, float]) -> Recipe:
+        """The recipe with other numbers: paths of the model, and "start.position.hinge", "start.velocity.hinge".
+
+        The start is found anew, in the way it was found: what `assemble` or `equilibrium` held is held.
+        """
+        start = start_of(self.beginning())
+        numbers = start.values()
+        for name in values:
+            if name.startswith("start.") and name not in numbers:
+                raise unknown_name("start value", name, numbers, f"the start of model {self.model.name!r}")
+        own = {name: x for name, x in values.items() if not name.startswith("start.")}
+        model = self.model.with_values(own) if own else self.model
+        forces = start.forces or Forces(self.tau, self.loads)
+        again = start.again(model, numbers | {k: x for k, x in values.items() if k not in own}, forces)
+        return replace(self, model=model, start=again)
+
+    def beginning(self) -> Beginning:
+        """The first state, for those who ask how it depends on numbers."""
+        system = System(self.model, self.tau, self.loads)
+        q, v = np.atleast_2d(self.start.q), np.atleast_2d(self.start.v)
+        return Beginning(system, q, v, np.array([self.t0]), self.start)
+
+    def __repr__(self) -> str:
+        steps = f"steps of {self.step:g} s" if self.step else f"rtol = {self.rtol:g}, atol = {self.atol:g}"
+        first = repr(self.start).partition(". Next")[0]
+        how = f"{self.formulation}, {self.scheme!r}, {steps}"
+        return f"Recipe of {self.model.name!r}: {self.duration:g} s from {first}; {how}."
+
+
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """The first state of a motion, as its start is asked for."""
+
+    system: System
+    q: Array
+    v: Array
+    t: Array
+    start: State | Equilibrium

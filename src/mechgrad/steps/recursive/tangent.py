@@ -1,0 +1,66 @@
+"""Changes on their way through explicit steps of open trees: the elimination differentiated, body by body."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from mechgrad.dynamics.kernels.accelerations import DONE
+from mechgrad.dynamics.states import States, StateSlopes, slopes
+from mechgrad.errors import InputError
+from mechgrad.model.columns import STEP
+from mechgrad.model.joints.base import BALL
+from mechgrad.model.tree import KIND, Q_AT, V_AT
+from mechgrad.steps.base import ParameterColumns, Tangent
+from mechgrad.steps.failures import REASONS
+from mechgrad.steps.recursive.kernels import tangent as _kernels
+from mechgrad.typing import Array, FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.steps.recursive.record import Piece, RecursiveSteps
+
+
+@final
+class RecursiveTangent(Tangent):
+    """q and v at all outputs with changes as imaginary parts, (nt, np, .)."""
+
+    def __init__(self, steps: RecursiveSteps, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> None:
+        self.steps, self.parameters, record = steps, parameters, steps.record
+        count, nt = len(parameters), len(record.t)
+        self.Q: Array = np.zeros((nt, count, steps.model.n_q), complex)
+        self.V: Array = np.zeros((nt, count, steps.model.n_v), complex)
+        self.Q[0] = steps.model.integrate(np.tile(record.q[0] + 0j, (count, 1)), 1j * STEP * dq)
+        self.V[0] = record.v[0] + 1j * STEP * dv
+
+    def through(self, piece: Piece) -> None:
+        steps, first, last = self.steps, piece.outputs.start, piece.outputs.stop
+        t, here = float(steps.record.t[first]), slice(first, last + 1)
+        _, reason = _kernels.recursive_tangents(
+            steps.T, *steps.tableau, steps.h, t, steps.every, piece.direct_effects, self.Q[here], self.V[here]
+        )
+        if reason != DONE:
+            raise InputError(f"sensitivities end after t = {t:.6g} s: {REASONS[reason]}.")
+
+    def finished(self) -> StateSlopes:
+        steps, record, parameters = self.steps, self.steps.record, self.parameters
+        nt, count = len(record.t), len(parameters)
+        by_a = np.zeros((nt, count, steps.model.n_v))
+        for k in range(count):
+            T = steps.T if parameters.is_start(k) else parameters.record(k)
+            at = States(self.Q[:, k], self.V[:, k], record.a + 0j, record.multipliers, record.t)
+            by_a[:, k] = steps.accelerated(record.q, slopes(T, at).r)
+        return StateSlopes(self._along_tangent(self.Q), self.V.imag / STEP, by_a, np.zeros((nt, count, 0)))
+
+    def _along_tangent(self, Q: Array) -> FloatArray:
+        """Changes along `model.integrate` from slopes of coordinates."""
+        model = self.steps.model
+        out = np.zeros((*Q.shape[:2], model.n_v))
+        layout = model.layout
+        out[..., layout.plain_v] = Q[..., layout.plain_q].imag / STEP
+        atoms = self.steps.system.T.atoms_i
+        for k, j in atoms[atoms[:, KIND] == BALL][:, [Q_AT, V_AT]]:
+            e, de = Q[..., k : k + 4].real, Q[..., k : k + 4].imag / STEP
+            turn = e[..., :1] * de[..., 1:] - de[..., :1] * e[..., 1:] - np.cross(de[..., 1:], e[..., 1:])
+            out[..., j : j + 3] = 2.0 * turn / np.sum(e * e, axis=-1, keepdims=True)
+        return out

@@ -1,0 +1,39 @@
+"""What explicit steps serve, with error control and without."""
+
+from __future__ import annotations
+
+from mechgrad.steps.base import StepMethod
+from mechgrad.steps.record import Record
+from mechgrad.steps.runge_kutta import dop853, rk4
+from mechgrad.steps.runge_kutta.record import RungeKuttaSteps
+from mechgrad.steps.runge_kutta.step import adaptive, controlled_states, fixed, states_before
+
+
+def _per_step(record: Record, per_step: int) -> int:
+    """The least multiple of the reported intervals with at least `per_step` in each step."""
+    reported = len(record.t) - 1
+    return reported * -(-per_step * record.steps // reported)
+
+
+METHODS = (
+    StepMethod(
+        "explicit steps with error control",
+        lambda formulation, scheme, controlled: not scheme.implicit and scheme.chooses_steps,
+        adaptive,
+        RungeKuttaSteps,
+        controlled_states,
+        _per_step,
+    ),
+    StepMethod(
+        "explicit steps",
+        lambda formulation, scheme, controlled: (
+            not scheme.implicit and not scheme.chooses_steps and not formulation.recursive
+        ),
+        fixed,
+        RungeKuttaSteps,
+        states_before,
+        lambda record, per_step: record.steps,
+    ),
+)
+
+SCHEMES = (dop853.DOP853, rk4.RK4, rk4.RungeKutta)
