@@ -65,15 +65,26 @@ def unit(e):
 @inlined
 def product(a, b):
     """a b, of R(a) R(b)."""
-    v = add(add(scale(a[0], b[1:]), scale(b[0], a[1:])), cross(a[1:], b[1:]))
-    return a[0] * b[0] - dot(a[1:], b[1:]), v[0], v[1], v[2]
+    a0, a1, a2, a3 = a
+    b0, b1, b2, b3 = b
+    return (
+        a0 * b0 - a1 * b1 - a2 * b2 - a3 * b3,
+        a0 * b1 + a1 * b0 + a2 * b3 - a3 * b2,
+        a0 * b2 + a2 * b0 + a3 * b1 - a1 * b3,
+        a0 * b3 + a3 * b0 + a1 * b2 - a2 * b1,
+    )
 
 
 @inlined
 def pure_product(x, e):
     """(0, x) e: twice the rate of e with the angular velocity x."""
-    v = add(scale(e[0], x), cross(x, e[1:]))
-    return -1.0 * dot(x, e[1:]), v[0], v[1], v[2]
+    e0, e1, e2, e3 = e
+    return (
+        -1.0 * (x[0] * e1 + x[1] * e2 + x[2] * e3),
+        e0 * x[0] + x[1] * e3 - x[2] * e2,
+        e0 * x[1] + x[2] * e1 - x[0] * e3,
+        e0 * x[2] + x[0] * e2 - x[1] * e1,
+    )
 
 
 @inlined
@@ -85,8 +96,8 @@ def pure_product_back(y, e):
 @inlined
 def rotated(e, x, way):
     """R(e) x (way 1.0), or R(e)^T x (way -1.0)."""
-    c = scale(2.0 * reciprocal(square(e)), cross(e[1:], x))
-    return add(x, add(scale(way * e[0], c), cross(e[1:], c)))
+    c = cross(e[1:], x)
+    return add(x, scale(2.0 * reciprocal(square(e)), add(scale(way * e[0], c), cross(e[1:], c))))
 
 
 @inlined
