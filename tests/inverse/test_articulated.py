@@ -16,12 +16,18 @@ from support.random_trees import ALL_KINDS, ONE_DOF, random_loads, random_state,
 import mechgrad as mg
 from mechgrad.gallery import chain, human, human_motion
 from mechgrad.inverse.forward import RECURSIVE
-from mechgrad.inverse.kernels.articulated import ARTICULATED, CHANGE_V, CHANGE_W, state_accelerations
-from mechgrad.inverse.kernels.wrenches import WRENCH
+from mechgrad.inverse.kernels.articulated import (
+    ARTICULATED,
+    CHANGE_V,
+    CHANGE_W,
+    articulated_accelerations,
+    body_wrenches_and_inertias,
+)
+from mechgrad.inverse.kernels.wrenches import WRENCH, apply_loads
 from mechgrad.inverse.loads import compile_loads
 from mechgrad.kernels.host import LANES
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.kernels.outward import FRAME, TWIST, place_world
+from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward, place_world
 
 
 def recursive(model, q, v=None, tau=None, **options):
@@ -257,9 +263,10 @@ def one_state(atoms_i, atoms_f, q, v, tau, loads_i, loads, wrenches, a):
     frames, twists = np.empty((n_atoms + 1) * FRAME), np.empty(n_v * TWIST)
     inertias = np.empty(n_atoms * ARTICULATED)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], 0.0)
-    return state_accelerations(
-        atoms_i, atoms_f, q, v, np.zeros(n_v), tau, loads_i, loads, frames, twists, wrenches, inertias, a, 0.0
-    )
+    check = outward(atoms_i, atoms_f, q, v, np.zeros(n_v), frames, twists, 0.0)
+    body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, 0.0)
+    apply_loads(loads_i, loads, frames, wrenches, 0.0)
+    return check, articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, 0.0)
 
 
 def test_a_kernel_gets_accelerations_of_coordinates_and_their_part_in_those_of_bodies(tree):

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from mechgrad.kernels.elementary import sincos
 from mechgrad.kernels.lanes import LANES, load, store
-from mechgrad.kernels.rotation import turn_quaternion, turn_z
+from mechgrad.kernels.rotation import get4, turn_quaternion, turn_z
 from mechgrad.kernels.vec3 import (
     add,
     add3,
@@ -95,8 +95,7 @@ def _turn_z(scalar, axes, angle, out):
 
 def _turn_quaternion(scalar, axes, e, out):
     x, y, z = turn_quaternion(
-        load(e, 0, scalar), load(e, 1, scalar), load(e, 2, scalar), load(e, 3, scalar),
-        get3(axes, 0, scalar), get3(axes, 3, scalar), get3(axes, 6, scalar),
+        get4(e, 0, scalar), get3(axes, 0, scalar), get3(axes, 3, scalar), get3(axes, 6, scalar),
     )  # fmt: skip
     put3(out, 0, x)
     put3(out, 3, y)

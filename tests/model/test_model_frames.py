@@ -94,3 +94,15 @@ def test_skew_is_the_matrix_of_the_cross_product():
 
 def test_norm_does_not_conjugate():
     assert frames.norm(np.array([3.0 + 1j * H, 4.0, 0.0])).imag == pytest.approx(0.6 * H)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-3, 1e200])
+def test_rotated_is_the_product_with_the_matrix_and_its_transpose(length: float) -> None:
+    rng = np.random.default_rng(7)
+    e, x = length * rng.standard_normal((5, 4)), rng.standard_normal((5, 3))
+    R = frames.quaternion_to_matrix(e)
+    np.testing.assert_allclose(frames.rotated(e, x), (R @ x[..., None])[..., 0], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(
+        frames.rotated(e, x, -1.0), (R.swapaxes(1, 2) @ x[..., None])[..., 0], rtol=0, atol=1e-14
+    )
+    assert np.abs(frames.rotated(e, x) - x).max() > 0.1

@@ -11,9 +11,8 @@ import numpy as np
 from mechgrad.dynamics.kernels.user_laws import SIGNATURE
 from mechgrad.errors import InputError
 from mechgrad.model.forces.user_force import UserForce
+from mechgrad.tolerances import COMPLEX_STEP
 from mechgrad.typing import Array
-
-STEP = 1e-30
 
 
 class UserLaws:
@@ -96,6 +95,8 @@ def _complex_steps(law: UserForce, t: float, g: Array, gd: Array, by_g: Array, b
     for j in range(len(g)):
         for base, other, out, swap in ((real, real_rate, by_g, False), (real_rate, real, by_gd, True)):
             moved = base.copy()
-            moved[j] += 1j * STEP
+            moved[j] += 1j * COMPLEX_STEP
             arguments = (other, moved) if swap else (moved, other)
-            out[:, j] = np.imag(_checked(law, law.function(t, *arguments, **numbers), (len(g),), complex)) / STEP
+            out[:, j] = (
+                np.imag(_checked(law, law.function(t, *arguments, **numbers), (len(g),), complex)) / COMPLEX_STEP
+            )

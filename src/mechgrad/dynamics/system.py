@@ -20,12 +20,12 @@ from mechgrad.model.joints import PRISMATIC
 from mechgrad.model.mechanism import AT_TAU, N_HOLONOMIC, N_ROWS, Mechanism
 from mechgrad.model.rows import Row
 from mechgrad.model.tree import KIND, V_AT
+from mechgrad.tolerances import RANK as RANK
 from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
-RANK = 1e-9  # relative size of a singular value of Gamma that counts as zero
 SURROUNDINGS = 4  # configurations from which the scales of rows are taken
 INDEX_1 = np.array([REGULAR, 0.0, 0.0, 0.0])
 

@@ -92,13 +92,11 @@ def semi_recursive_terms(
     batch = Batch(model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)))
     tree, about = batch.tree, REFERENCES[reference]
     values, residual = batch.empties((tree.pattern.nnz, tree.n_v))
-    kernel, atoms_f = batch.pick(SEMI_RECURSIVE), batch.atoms_f
+    kernel, tables = batch.pick(SEMI_RECURSIVE), batch.tables
+    chains = (tree.chain_start, tree.chain_positions, tree.chain_transposed)
 
     def call(part: slice) -> int:
-        return kernel(  # type: ignore[no-any-return]
-            tree.atoms_i, atoms_f, tree.columns_i, tree.chain_start, tree.chain_positions, tree.chain_transposed,
-            about, *batch.rows(part), values[part], residual[part],
-        )  # fmt: skip
+        return kernel(tables, chains, about, batch.rows(part), values[part], residual[part])  # type: ignore[no-any-return]
 
     batch.sweep(call)
     M = tree.pattern.dense(values)

@@ -79,7 +79,7 @@ def closed_form_torques(
     return tau[0] if batch.single else tau
 
 
-def _torques(links: Links, state: list[Array], loads_i: Array, loads_f: Array) -> Array:
+def _torques(links: Links, state: tuple[Array, ...], loads_i: Array, loads_f: Array) -> Array:
     q, v, a = state
     A, B, C = _local_transforms(links, q)
     J = pseudo_inertia(links.mass, links.com, links.inertia)

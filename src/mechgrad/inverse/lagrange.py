@@ -71,10 +71,10 @@ class LinkTables:
     def _as_complex(self) -> tuple[Array, ...]:
         return tuple(_frozen(x.astype(complex)) for x in (self.constant, self.J, self.gravity))
 
-    def statics(self, dtype: type) -> tuple[Array, ...]:
-        """Arguments of the kernels up to gravity, in the batch's type."""
+    def record(self, dtype: type) -> tuple[Array, ...]:
+        """All arrays for a kernel (`inverse.kernels.lagrange_motion.LinkTables`), in the batch's type."""
         numbers = (self.constant, self.J, self.gravity) if dtype is float else self._as_complex
-        return self.phi, self.psi, self.links, self.sign, *numbers
+        return self.phi, self.psi, self.links, self.sign, *numbers, self.first, self.pairs
 
 
 def pseudo_inertia(mass: Array, com: Array, inertia: Array) -> Array:
@@ -167,10 +167,10 @@ def lagrange_torques(
     tables = model.cached("lagrange", _tables)
     batch, loading = _batch(model, tables, q, v, a, loads)
     tau = batch.empty(batch.tree.n_v)
-    statics = tables.statics(batch.dtype)
+    record = tables.record(batch.dtype)
 
     def call(part: slice) -> int:
-        return _torques(*statics, *batch.rows(part), loading.indices, loading.rows(part), tau[part])  # type: ignore[no-any-return]
+        return _torques(record, batch.rows(part), loading.record(part), tau[part])  # type: ignore[no-any-return]
 
     batch.sweep(call)
     return tau[0] if batch.single else tau
@@ -196,12 +196,10 @@ def lagrange_derivatives(
     batch, loading = _batch(model, tables, q, v, a, loads)
     pattern, n_v = batch.tree.pattern, batch.tree.n_v
     arrays = batch.empties((n_v, pattern.nnz, pattern.nnz, pattern.nnz, 0))
-    statics = (*tables.statics(batch.dtype), tables.first, tables.pairs)
+    record = tables.record(batch.dtype)
 
     def call(part: slice) -> int:
-        return _derivatives(  # type: ignore[no-any-return]
-            *statics, *batch.rows(part), loading.indices, loading.rows(part), *(x[part] for x in arrays[:4])
-        )
+        return _derivatives(record, batch.rows(part), loading.record(part), batch.parts(arrays[:4], part))  # type: ignore[no-any-return]
 
     batch.sweep(call)
     if batch.single:
@@ -287,12 +285,10 @@ def point_sensitivities(
     local = _frozen(np.array([r for _, r in places], batch.dtype).reshape(-1, 3))
     size = 3 * len(places)
     values = [batch.empty(size) for _ in range(3)] + [batch.empty(size * model.n_v) for _ in range(3)]
-    *statics, _, _ = tables.statics(batch.dtype)
+    record = tables.record(batch.dtype)
 
     def call(part: slice) -> int:
-        return _points(  # type: ignore[no-any-return]
-            *statics, tables.first, tables.pairs, *batch.rows(part), link, local, *(x[part] for x in values)
-        )
+        return _points(record, batch.rows(part), (link, local), batch.parts(values, part))  # type: ignore[no-any-return]
 
     batch.sweep(call)
     lead = () if batch.single else (batch.nt,)

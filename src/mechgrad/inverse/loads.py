@@ -76,6 +76,10 @@ class LoadTable:
         """Numbers of some samples; a constant table serves all."""
         return self.numbers if self.numbers.shape[0] == 1 else self.numbers[part]
 
+    def record(self, part: slice) -> tuple[Array, Array]:
+        """Loads of some samples for a kernel (`kinematics.kernels.tables.Loads`)."""
+        return self.indices, self.numbers if self.numbers.shape[0] == 1 else self.numbers[part]
+
     def terms(self, path: str) -> list[Term]:
         """How a load path acts."""
         name, field, axis = path.rsplit(".", 2)

@@ -195,11 +195,13 @@ class _Call:
         arrays = self.batch.empties((self.n_v, self.nnz, self.nnz, self.nnz, n_reactions * WRENCH, n_partials))
         kernel = self.batch.pick(DERIVATIVES)
 
+        links = (t.links_i, self.numbers, t.beyond, t.positions)
+
         def call(part: slice) -> int:
+            tau, dq, dv, da, reactions, partials = self.batch.parts(arrays, part)
             return kernel(  # type: ignore[no-any-return]
-                t.links_i, self.numbers, t.beyond, t.positions, *self.batch.rows(part), self.loads.indices,
-                self.loads.rows(part), *(x[part] for x in arrays),
-            )  # fmt: skip
+                links, self.batch.rows(part), self.loads.record(part), tau, reactions, (dq, dv, da, partials)
+            )
 
         self.batch.sweep(call)
         return arrays

@@ -289,9 +289,8 @@ def joint_reactions_derivatives(
 
     def call(part: slice) -> int:
         return kernel(  # type: ignore[no-any-return]
-            tree.atoms_i, tree.atoms_f, tree.columns_i, *batch.rows(part), loading.indices, loading.rows(part),
-            columns.terms_i, columns.terms_f, table.indices, table.tails, pairs, actions,
-            *(x[part] for x in (out, by_q, by_v, by_a, by_p)),
+            batch.tables, batch.rows(part), loading.record(part), (columns.terms_i, columns.terms_f),
+            (table.indices, table.tails, pairs, actions), batch.parts((out, by_q, by_v, by_a, by_p), part),
         )  # fmt: skip
 
     batch.sweep(call, threads)

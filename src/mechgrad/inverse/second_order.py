@@ -259,13 +259,11 @@ def _batch(
 def _run(batch: Batch, table: LoadTable, nnz: int) -> list[Array]:
     tree = batch.tree
     arrays = batch.empties([tree.n_v] * 3 + [nnz] * 4)
-    kernel, atoms_f = batch.pick(SECOND_ORDER), batch.atoms_f
+    kernel, tables = batch.pick(SECOND_ORDER), batch.tables
 
     def call(part: slice) -> int:
-        return kernel(  # type: ignore[no-any-return]
-            tree.atoms_i, atoms_f, tree.columns_i, tree.pairs, *batch.rows(part), table.indices, table.rows(part),
-            *(x[part] for x in arrays),
-        )  # fmt: skip
+        rows = batch.parts(arrays, part)
+        return kernel(tables, tree.pairs, batch.rows(part), table.record(part), rows[:3], rows[3:])  # type: ignore[no-any-return]
 
     batch.sweep(call)
     return arrays

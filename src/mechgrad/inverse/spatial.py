@@ -207,13 +207,12 @@ def inverse_dynamics_derivatives(
     table = compile_loads(model, tree, loads, batch.nt, batch.dtype)
     columns = columns_for(model, tree, wrt, table)
     arrays = _outputs(batch, columns, out)
-    kernel, atoms_f = batch.pick(DERIVATIVES), batch.atoms_f
+    kernel, tables, pairs, terms = batch.pick(DERIVATIVES), batch.tables, tree.pairs, columns.tables
 
     def call(part: slice) -> int:
         return kernel(  # type: ignore[no-any-return]
-            tree.atoms_i, atoms_f, tree.columns_i, tree.pairs, *batch.rows(part), table.indices, table.rows(part),
-            columns.terms_i, columns.terms_f, columns.rows, *(x[part] for x in arrays),
-        )  # fmt: skip
+            tables, pairs, batch.rows(part), table.record(part), terms, batch.parts(arrays, part)
+        )
 
     batch.sweep(call, threads)
     if out is not None:

@@ -13,6 +13,8 @@ from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import LaneType, element_address, lane_zero, part_addresses
 
+REFINED = 1e-14  # what is left of a right-hand side, beside its largest entry, when refinement ends
+
 
 def padded(count: int) -> int:
     """The number of columns that fill whole blocks; a few are better off one by one."""
@@ -174,7 +176,7 @@ def refined_columns(S, pivots, J, X, n, m, back, passes, c, work):
     """X := S^-1 X or S^-T X for a saddle matrix S with -eps in its last block, without the influence of eps.
 
     back: None for the first, 1 for the second; branches on None vanish, so that only one is compiled. J: the block
-    below (or, transposed, the transpose of the one above); c (m, count), work (n + m, count): room.
+    below (or, transposed, the transpose of the one above); c (m, count), work (n + m, count): workspace.
     """
     size = n + m
     most = 0.0
@@ -201,7 +203,7 @@ def refined_columns(S, pivots, J, X, n, m, back, passes, c, work):
         for i in range(m):
             for k in range(X.shape[1]):
                 worst = max(worst, abs(work[n + i, k]))
-        if worst <= 1e-14 * most:
+        if worst <= REFINED * most:
             break
         if back is None:
             solve_columns(S, pivots, work, size)

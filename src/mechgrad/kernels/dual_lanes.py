@@ -3,7 +3,7 @@ derivative along one direction.
 
     (x, x') + (y, y') = (x + y, x' + y'),      (x, x') (y, y') = (x y, x' y + x y'),      f(x, x') = (f(x), f_x x')
 
-Pass `like = dual_zero()`. One sample is a complex128, value + slope j: tables and scratch arrays are complex, a table
+Pass `scalar = dual_zero()`. One sample is a complex128, value + slope j: tables and scratch arrays are complex, a table
 entry mixes with dual lanes as value and slope, and slots hold the L values, then the L slopes. Products of
 slopes are dropped here and not by complex128; with slopes of the size 1e-30 both agree, and what is computed sample
 by sample (force laws, functions of time, laws in Python) sees an ordinary complex step.

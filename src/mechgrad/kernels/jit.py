@@ -121,12 +121,12 @@ def entry(function: Callable[..., Any]) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a pass that Python calls: as `entry`, but all room is given, and references are not counted."""
+    """Compile a pass that Python calls: as `entry`, but the workspace is given, and references are not counted."""
     return _kept(function, **_OWNLESS)
 
 
 def wrapper(function: Callable[..., Any]) -> Any:
-    """Mark Python that makes room for a kernel and calls it; like kernels it goes without annotations."""
+    """Mark Python that makes the workspace of a kernel and calls it; like kernels it goes without annotations."""
     return function
 
 
@@ -148,6 +148,11 @@ def spliced(function: Callable[..., Any]) -> Any:
 def allocating(function: Callable[..., Any]) -> Any:
     """Copy what entries have in common, and allocates, into them before anything is compiled."""
     return numba.njit(inline="always", **_INNER)(function)
+
+
+def allocator(function: Callable[..., Any]) -> Any:
+    """Compile a small function that makes an array, for entries; it vanishes into them."""
+    return numba.njit(forceinline=True, **_INNER)(function)
 
 
 @inlined

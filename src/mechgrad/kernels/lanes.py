@@ -3,13 +3,13 @@ a single state (float64), a batch over time samples (lanes) and the complex step
 
 A kernel receives a value `scalar` whose *type* says which scalar it runs on:
 
-    like = 0.0             float64       width 1
-    like = lane_zero()     lanes         width 1, 4 or 8 (`kernels.host`)
-    like = dual_zero()     dual lanes    the same, and each sample has a slope (`kernels.dual_lanes`)
-    like = 0j              complex128    width 1
+    scalar = 0.0             float64       width 1
+    scalar = lane_zero()     lanes         width 1, 4 or 8 (`kernels.host`)
+    scalar = dual_zero()     dual lanes    the same, and each sample has a slope (`kernels.dual_lanes`)
+    scalar = 0j              complex128    width 1
 
 Scratch arrays are one-dimensional; slot k of a lane kernel is the L consecutive numbers at k*L.
-`load(A, k, like)` and `store(A, k, x)` move one scalar, whatever it is, `put_sample` and `get_sample` one sample of
+`load(A, k, scalar)` and `store(A, k, x)` move one scalar, whatever it is, `put_sample` and `get_sample` one sample of
 it. Model numbers are plain and mix freely with lanes.
 """
 

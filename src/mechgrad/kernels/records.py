@@ -1,7 +1,8 @@
 """Records of arrays by reference, for passes that share many arrays.
 
-A record handed to a compiled function goes there array by array, each as seven numbers or more: for the room of one
-mechanism hundreds of numbers at every call. A reference is one pointer. Fields are read as those of the record itself:
+A record handed to a compiled function goes there array by array, each as seven numbers or more: for the workspace of
+one mechanism hundreds of numbers at every call. A reference is one pointer. Fields are read as those of the record
+itself:
 
     @inner
     def march(T, w, ..):                 # T, w: named tuples of arrays, which the entry that called owns

@@ -20,14 +20,13 @@ from mechgrad.errors import AssemblyError, InputError
 from mechgrad.kinematics.held import Equations, Quantity, checked_state, find_values, finite_number
 from mechgrad.kinematics.state import State
 from mechgrad.model.configuration import unit
+from mechgrad.tolerances import RANK_NEAR_SINGULAR
 from mechgrad.typing import Array, ArrayLike, Number
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
-RANK = 1e-7
-"""Singular values below this part of the largest count as zero: a configuration next to a singular one is found to
-about the root of rounding only, since its constraints are flat there."""
+RANK = RANK_NEAR_SINGULAR
 
 LINEAR_MISS = 1e-8  # of the largest term: what rates may miss by, when positions are known to 1e-12
 IMAGINARY_MISS = 1e-7  # of the largest change: what imaginary parts may miss by

@@ -53,7 +53,7 @@ class Batch:
     """
 
     __slots__ = ("arrays", "convert", "dtype", "given", "nt", "single", "tree")
-    arrays: list[Array]
+    arrays: tuple[Array, ...]
     convert: bool
     dtype: type
     nt: int
@@ -73,7 +73,7 @@ class Batch:
             if type(x) is not np.ndarray or x.dtype is not _FLOAT or x.shape != (n,) or not x.flags.carray:
                 return False
             arrays.append(x[None])
-        self.single, self.nt, self.dtype, self.convert, self.arrays = True, 1, float, False, arrays
+        self.single, self.nt, self.dtype, self.convert, self.arrays = True, 1, float, False, tuple(arrays)
         return True
 
     def _take_any(self, model: Model, also_complex: bool) -> None:
@@ -106,7 +106,7 @@ class Batch:
             is_complex = is_complex or x.dtype.kind == "c"
             arrays.append(x)
         self.dtype = complex if is_complex else float
-        self.arrays = []
+        ready: list[Array] = []
         self.convert = False
         for (name, _, n), rows in zip(given, arrays, strict=True):
             x = np.zeros((1, n), self.dtype) if rows is None else rows
@@ -119,7 +119,8 @@ class Batch:
                 x = np.broadcast_to(x, (self.nt, n))
             if not (x.flags.carray and x.dtype == self.dtype):
                 self.convert = True
-            self.arrays.append(x)
+            ready.append(x)
+        self.arrays = tuple(ready)
 
     @property
     def atoms_f(self) -> Array:
@@ -127,14 +128,25 @@ class Batch:
         tree = self.tree
         return tree.atoms_f if tree.dtype is self.dtype else tree.as_complex
 
-    def rows(self, part: slice) -> list[Array]:
+    @property
+    def tables(self) -> tuple[Array, Array, Array]:
+        """The tree for a kernel (`kinematics.kernels.tables.TreeTables`), its numbers in the batch's type."""
+        return self.tree.atoms_i, self.atoms_f, self.tree.columns_i
+
+    def rows(self, part: slice) -> tuple[Array, ...]:
         """The samples of one block, ready for a kernel."""
         if part.start == 0 and part.stop == self.nt and not self.convert:
             return self.arrays
-        return [
+        return tuple(
             x if x.flags.carray and x.dtype == self.dtype else np.array(x, self.dtype, order="C")
             for x in (y[part] for y in self.arrays)
-        ]
+        )
+
+    def parts(self, arrays: Sequence[Array], part: slice) -> tuple[Array, ...]:
+        """One block of each of some results (nt, n)."""
+        if part.start == 0 and part.stop == self.nt:
+            return tuple(arrays)
+        return tuple(x[part] for x in arrays)
 
     def pick(self, kernels: Kernels) -> Any:
         """The kernel for this batch."""

@@ -207,8 +207,8 @@ def marker_derivatives(
 
     def call(part: slice) -> int:
         return kernel(  # type: ignore[no-any-return]
-            tree.atoms_i, tree.atoms_f, tree.columns_i, *batch.rows(part), table.indices, table.local, columns.terms_i,
-            columns.terms_f, acts, n_p, *(x[part] for x in (*by_q, *by_p)),
+            batch.tables, batch.rows(part), (table.indices, table.local), (columns.terms_i, columns.terms_f, acts), n_p,
+            batch.parts(by_q, part), batch.parts(by_p, part),
         )  # fmt: skip
 
     batch.sweep(call)
@@ -265,8 +265,8 @@ def contracted_hessian(
     def call(part: slice) -> int:
         q_, y_ = batch.rows(part)
         return kernel(  # type: ignore[no-any-return]
-            tree.atoms_i, tree.atoms_f, tree.columns_i, q_, table.indices, table.local, columns.terms_i,
-            columns.terms_f, acts, n_p, y_, H_q[part], H_p[part],
+            batch.tables, q_, y_, (table.indices, table.local), (columns.terms_i, columns.terms_f, acts), n_p,
+            H_q[part], H_p[part],
         )  # fmt: skip
 
     batch.sweep(call)

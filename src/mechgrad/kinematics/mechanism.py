@@ -284,7 +284,7 @@ def evaluate_rows(
     values, rates, seconds = (np.zeros((nt, rows), dtype) for _ in range(3))
     J, J_rate = (np.zeros((nt, rows * n_v), dtype) for _ in range(2))
     kernel = _kernels.constraint_rows_complex if dtype.kind == "c" else _kernels.constraint_rows_one
-    bad = kernel(T, q, v, a, np.array(t, float), first, last, values, rates, seconds, J, J_rate)
+    bad = kernel(T, (q, v, a), np.array(t, float), first, last, (values, rates, seconds, J, J_rate))
     if bad >= 0:
         raise InputError(f"sample {bad} holds a number that is not finite, or four Euler parameters that are all zero.")
     part = slice(first, last)

@@ -26,6 +26,7 @@ from mechgrad.model.joints.reversed import Reversed
 from mechgrad.model.parameters import MAGIC, is_path, matching, read_value, resolve
 from mechgrad.model.pattern import Pattern
 from mechgrad.model.tree import LAST_COLUMN, PARENT, Pose, Tree, compose, second_moments, six
+from mechgrad.tolerances import COMPLEX_STEP
 
 if TYPE_CHECKING:
     from mechgrad.model.body import Body
@@ -38,7 +39,7 @@ BEFORE, BEHIND, INERTIAL, GRAVITY, LOAD_FORCE, LOAD_COUPLE, LOAD_POINT, MARKER =
 T_KIND, T_NODE, T_COLUMN, T_START, T_BEYOND, T_END = range(6)
 TERM_SIZE = 10
 
-STEP = 1e-30  # complex step: the truncation error, of order STEP^2, is below every double
+STEP = COMPLEX_STEP
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ class ParameterColumns:
     terms_f: np.ndarray
     rows: np.ndarray
     pattern: Pattern
+
+    @property
+    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Terms and their rows for a kernel (`kinematics.kernels.tables.Terms`)."""
+        return self.terms_i, self.terms_f, self.rows
 
 
 def column_index(parameters: Sequence[str], path: str) -> int:

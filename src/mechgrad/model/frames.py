@@ -141,6 +141,21 @@ def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
     )
 
 
+def rotated(e: ArrayLike, x: ArrayLike, way: float = 1.0) -> Array:
+    """R(e) x, or R(e)^T x for way = -1; e (..., 4) of any non-zero length, x (..., 3).
+
+        R(e) x = x + 2 (w c + v x c) / e.e,   c = v x x,   e = (w, v)
+
+    >>> rotated((1, 0, 0, 1), (2.0, 0.0, 0.0))          # a quarter turn about z
+    array([0., 2., 0.])
+    """
+    e, _ = scaled(np.asarray(e))
+    x = np.asarray(x)
+    across = np.cross(e[..., 1:], x) * (2.0 / np.sum(e * e, axis=-1, keepdims=True))
+    result: Array = x + way * e[..., :1] * across + np.cross(e[..., 1:], across)
+    return result
+
+
 def rotation_vector_to_quaternion(theta: ArrayLike) -> Array:
     """Exponential map: the unit quaternion of a rotation by |theta| [rad] about theta; batched over leading axes.
 

@@ -11,12 +11,10 @@ import numpy as np
 
 from mechgrad.errors import NotFiniteError, ValueRangeError
 from mechgrad.model.fields import as_number, brief, check_name
+from mechgrad.tolerances import COMPLEX_STEP
 from mechgrad.typing import Number
 
 Map = float | Callable[[Any], Any]
-
-# Any step works: the complex step has no subtraction to lose digits in.
-_STEP = 1e-30
 
 
 @final
@@ -91,7 +89,12 @@ class DesignVariable:
     def weights(self) -> list[tuple[str, float]]:
         """Derivative of each target by the variable: (path, factor or f'(x)), f' by complex step at the real value."""
         return [
-            (path, self._mapped(path, map_, complex(self.value.real, _STEP)).imag / _STEP if callable(map_) else map_)
+            (
+                path,
+                self._mapped(path, map_, complex(self.value.real, COMPLEX_STEP)).imag / COMPLEX_STEP
+                if callable(map_)
+                else map_,
+            )
             for path, map_ in self.targets
         ]
 

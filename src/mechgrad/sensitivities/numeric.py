@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.errors import InputError
+from mechgrad.tolerances import COMPLEX_STEP as COMPLEX_STEP
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 STEPS = tuple(0.1 * 9.7**-k for k in range(8))
 """The sweep, 1e-1 to 1e-8, relative to each number's scale; a smooth function has its best step near eps^(1/3) = 6e-6.
 The ratio is not 10, because a function that comes in steps of rounding can err alike at h, 10 h and 100 h."""
 
-COMPLEX_STEP = 1e-30
 EPS = float(np.finfo(float).eps)
 TINY = 1e-6  # numbers below this are stepped by absolute amounts: their size says nothing about their scale
 

@@ -25,12 +25,11 @@ from mechgrad.simulation.motion import Motion
 from mechgrad.steps.guided.record import GuidedRecord
 from mechgrad.steps.guided.step import march
 from mechgrad.steps.matrix_r.independent import named_rows
+from mechgrad.tolerances import RANK
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
-
-RANK = 1e-9  # relative size of a singular value of the rows that counts as zero
 
 
 @final

@@ -21,9 +21,8 @@ from mechgrad.dynamics.states import (
 from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.record import Record
 from mechgrad.steps.weights import Weights
+from mechgrad.tolerances import RANK
 from mechgrad.typing import FloatArray, IntArray
-
-RANK = 1e-9
 
 
 @final

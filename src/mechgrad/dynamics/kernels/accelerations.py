@@ -21,6 +21,7 @@ from mechgrad.kernels.vec3 import clear
 from mechgrad.kinematics.kernels.markers import marker_motion_block
 from mechgrad.kinematics.kernels.outward import outward
 from mechgrad.kinematics.kernels.rows import place_rows, row_columns
+from mechgrad.kinematics.kernels.tables import Motion, RowStates
 from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
 
 # reasons to end
@@ -36,23 +37,8 @@ def tree_accelerations(T, w, q, v, t, a, scalar):
     check = outward(atoms_i, atoms_f, q, v, w.zero, w.frames, w.twists, scalar)
     if last > first:
         marker_motion_block(T.markers_i, T.markers_f, w.frames, w.motion, scalar)
-        place_rows(
-            ints,
-            T.numbers,
-            w.motion,
-            w.frames,
-            q,
-            v,
-            w.zero,
-            t,
-            first,
-            last,
-            w.values,
-            w.rates,
-            w.seconds,
-            w.attachments,
-            scalar,
-        )
+        state, rows = Motion(q, v, w.zero), RowStates(w.values, w.rates, w.seconds)
+        place_rows(ints, T.numbers, w.motion, w.frames, state, t, first, last, rows, w.attachments, scalar)
     if any_not_less(check, 1.0):
         return BAD_NUMBER
     forces(T, w, t, scalar)

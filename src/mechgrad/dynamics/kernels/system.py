@@ -47,6 +47,7 @@ from mechgrad.kernels.interrupt import listener
 from mechgrad.kernels.jit import inner, runtime_int
 from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
+from mechgrad.kinematics.kernels.header import row_int
 from mechgrad.kinematics.kernels.markers import MOTION, marker_motion_block
 from mechgrad.kinematics.kernels.measures import attachments_of_kind
 from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward, place_world
@@ -60,9 +61,9 @@ from mechgrad.kinematics.kernels.rows import (
     foot_is_point,
     place_rows,
     row_columns,
-    row_int,
     row_rate_columns,
 )
+from mechgrad.kinematics.kernels.tables import Motion, RowStates
 from mechgrad.model.mechanism import (
     AT_COORDS,
     AT_FACTORS,
@@ -178,23 +179,8 @@ def place(T, w, q, v, a, t, last, scalar):
     check = outward(T.atoms_i, T.atoms_f, q, v, a, w.frames, w.twists, scalar)
     if last:
         marker_motion_block(T.markers_i, T.markers_f, w.frames, w.motion, scalar)
-        place_rows(
-            T.ints,
-            T.numbers,
-            w.motion,
-            w.frames,
-            q,
-            v,
-            a,
-            t,
-            runtime_int(0),
-            last,
-            w.values,
-            w.rates,
-            w.seconds,
-            w.attachments,
-            scalar,
-        )
+        state, rows = Motion(q, v, a), RowStates(w.values, w.rates, w.seconds)
+        place_rows(T.ints, T.numbers, w.motion, w.frames, state, t, runtime_int(0), last, rows, w.attachments, scalar)
     return check
 
 
@@ -202,10 +188,10 @@ def place(T, w, q, v, a, t, last, scalar):
 def place_free(T, w, q, v, a, t, scalar):
     """`place` of all rows, the free ones too."""
     check = place(T, w, q, v, a, scalar * 0.0 + t, T.ints[N_ROWS], scalar)
+    state, rows, time = Motion(q, v, a), RowStates(w.values, w.rates, w.seconds), scalar * 0.0 + t
     place_rows(
-        T.ints, T.numbers, w.motion, w.frames, q, v, a, scalar * 0.0 + t, T.ints[N_ROWS], T.ints[N_ALL], w.values,
-        w.rates, w.seconds, w.attachments, scalar,
-    )  # fmt: skip
+        T.ints, T.numbers, w.motion, w.frames, state, time, T.ints[N_ROWS], T.ints[N_ALL], rows, w.attachments, scalar
+    )
     return check
 
 
@@ -341,10 +327,7 @@ def linearise(T, w, r, K, C, M, scalar):
     if T.loads_i.shape[0]:
         apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
     push_rows(T.ints, w.attachments, w.y, w.wrenches, runtime_int(0), scalar)
-    inward(
-        T.atoms_i, T.atoms_f, T.columns_i, T.pairs, w.twists, w.column_rates, w.wrenches, w.inertia, w.duals, r,
-        w.packed_q, w.packed_v, w.packed_a, scalar,
-    )  # fmt: skip
+    inward(T, T.pairs, w, r, w.packed_q, w.packed_v, w.packed_a, scalar)
     push_coordinates(T.ints, T.numbers, w.y, r, runtime_int(0), scalar)
     if T.loads_i.shape[0] or T.ints[N_ROWS]:
         collect_world_loads(T.loads_i, w.loads, w.frames, w.world, T.atoms_i.shape[0], scalar)

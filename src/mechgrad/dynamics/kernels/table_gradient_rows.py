@@ -40,6 +40,7 @@ from mechgrad.kernels.elementary import reciprocal, square_root
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.vec3 import add, add3, clear, cross, dot, get3, put3, scale, sub, zero3
+from mechgrad.kinematics.kernels.header import marker_at, marker_int, row_int, row_number
 from mechgrad.kinematics.kernels.markers import MOTION
 from mechgrad.kinematics.kernels.markers import POINT as IS_POINT
 from mechgrad.kinematics.kernels.measures import attachments_of_kind, variation
@@ -52,10 +53,6 @@ from mechgrad.kinematics.kernels.rows import (
     FEET,
     FOOT,
     foot_atom,
-    marker_at,
-    marker_int,
-    row_int,
-    row_number,
 )
 from mechgrad.model.mechanism import (
     AT_COORDS,

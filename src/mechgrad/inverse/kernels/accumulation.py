@@ -28,6 +28,8 @@ are of the material point at the origin and are not used.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mechgrad.inverse.kernels.wrenches import (
@@ -44,6 +46,7 @@ from mechgrad.inverse.kernels.wrenches import (
 )
 from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, lane_zero, load, scatter, store, width
+from mechgrad.kernels.slots import slots
 from mechgrad.kernels.vec3 import add, add3, clear, combine, cross, dot, get3, get6, put3, scale, sub, sym_mul, zero3
 from mechgrad.kinematics.kernels.outward import (
     AT,
@@ -60,6 +63,7 @@ from mechgrad.kinematics.kernels.outward import (
     outward_rows,
     place_world,
 )
+from mechgrad.kinematics.kernels.tables import Motion
 from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE
 from mechgrad.model.tree import BEYOND, C_ATOM, C_PARENT, COM, HAS_MASS, KIND, MASS, MOMENTS, ORIGIN, PARENT, Q_AT, V_AT
 
@@ -247,50 +251,64 @@ def accumulated_mass(atoms_i, atoms_f, columns_i, start, frames, twists, motions
             _add_moments(inertia, parent, mass, h, S, get3(motions, at + STEP, scalar), scalar)
 
 
+class Chains(NamedTuple):
+    """Where a matrix stored by chains stands in the packed one: `start` (n_v,) of each column's chain, and for every
+    entry its packed position and that of its transpose."""
+
+    start: np.ndarray
+    positions: np.ndarray
+    transposed: np.ndarray
+
+
 @allocating
-def semi_recursive(atoms_i, atoms_f, columns_i, start, positions, pairs_t, reference, q, v, a, M, r, scalar):
-    """Rows of q, v, a to rows of M (nt, nnz) and r (nt, n_v). Returns the first row of a block with a bad number, or
-    -1."""
-    n_atoms, n_q, n_v, nnz = atoms_i.shape[0], q.shape[1], v.shape[1], M.shape[1]
-    n = width(scalar)
-    q_, v_, a_ = np.empty(n_q * n, r.dtype), np.empty(n_v * n, r.dtype), np.empty(n_v * n, r.dtype)
-    frames, twists = np.empty((n_atoms + 1) * FRAME * n, r.dtype), np.empty(n_v * TWIST * n, r.dtype)
-    motions = np.empty((n_atoms + 1) * REFERENCE * n, r.dtype)
-    wrenches, inertia = np.empty(n_atoms * WRENCH * n, r.dtype), np.empty(n_atoms * INERTIA * n, r.dtype)
-    chains, packed = np.empty(positions.size * n, r.dtype), np.empty(nnz * n, r.dtype)
-    r_ = np.empty(n_v * n, r.dtype)
+def semi_recursive(tree, chains, reference, samples, M, r, scalar):
+    """Rows of the samples of a motion to rows of M (nt, nnz) and r (nt, n_v).
+
+    Tuples of arrays: tree as in `TreeTables`, chains `Chains`, samples `Motion`; reference: ABOUT_COM or ABOUT_ORIGIN.
+    Returns the first row of a block with a bad number, or -1.
+    """
+    atoms_i, atoms_f, columns_i = tree
+    start, positions, transposed = chains
+    samples = Motion(*samples)
+    n_atoms, n_v, n = atoms_i.shape[0], columns_i.shape[0], width(scalar)
+    motion = Motion(q=slots(samples.q.shape[1], r, scalar), v=slots(n_v, r, scalar), a=slots(n_v, r, scalar))
+    frames, twists = slots((n_atoms + 1) * FRAME, r, scalar), slots(n_v * TWIST, r, scalar)
+    motions, r_ = slots((n_atoms + 1) * REFERENCE, r, scalar), slots(n_v, r, scalar)
+    wrenches, inertia = slots(n_atoms * WRENCH, r, scalar), slots(n_atoms * INERTIA, r, scalar)
+    by_chains, packed = slots(positions.size, r, scalar), slots(M.shape[1], r, scalar)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
-    for row in range(0, q.shape[0], n):
-        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar)
+    for row in range(0, r.shape[0], n):
+        check = outward_rows(atoms_i, atoms_f, samples, row, motion, frames, twists, scalar)
         if any_not_less(check, 1.0):
             return row
-        recursion_outward(atoms_i, atoms_f, q_, v_, a_, reference, frames, twists, motions, scalar)
+        recursion_outward(
+            atoms_i, atoms_f, motion.q, motion.v, motion.a, reference, frames, twists, motions, scalar
+        )  # fmt: skip
         clear(wrenches, 0, n_atoms * WRENCH, scalar)
         accumulated_residual(atoms_i, atoms_f, frames, twists, motions, wrenches, r_, scalar)
-        accumulated_mass(atoms_i, atoms_f, columns_i, start, frames, twists, motions, inertia, chains, scalar)
+        accumulated_mass(atoms_i, atoms_f, columns_i, start, frames, twists, motions, inertia, by_chains, scalar)
         for k in range(positions.size):
-            value = load(chains, k, scalar)
+            value = load(by_chains, k, scalar)
             store(packed, positions[k], value)
-            store(packed, pairs_t[k], value)
+            store(packed, transposed[k], value)
         scatter(packed, 0, M, row, scalar)
         scatter(r_, 0, r, row, scalar)
     return -1
 
 
 @entry
-def semi_recursive_one(atoms_i, atoms_f, columns_i, start, positions, pairs_t, reference, q, v, a, M, r):
+def semi_recursive_one(tree, chains, reference, samples, M, r):
     """`semi_recursive` sample by sample."""
-    return semi_recursive(atoms_i, atoms_f, columns_i, start, positions, pairs_t, reference, q, v, a, M, r, 0.0)
+    return semi_recursive(tree, chains, reference, samples, M, r, 0.0)
 
 
 @entry
-def semi_recursive_lanes(atoms_i, atoms_f, columns_i, start, positions, pairs_t, reference, q, v, a, M, r):
+def semi_recursive_lanes(tree, chains, reference, samples, M, r):
     """`semi_recursive` in SIMD lanes."""
-    zero = lane_zero()
-    return semi_recursive(atoms_i, atoms_f, columns_i, start, positions, pairs_t, reference, q, v, a, M, r, zero)
+    return semi_recursive(tree, chains, reference, samples, M, r, lane_zero())
 
 
 @entry
-def semi_recursive_complex(atoms_i, atoms_f, columns_i, start, positions, pairs_t, reference, q, v, a, M, r):
+def semi_recursive_complex(tree, chains, reference, samples, M, r):
     """`semi_recursive` of complex numbers."""
-    return semi_recursive(atoms_i, atoms_f, columns_i, start, positions, pairs_t, reference, q, v, a, M, r, 0j)
+    return semi_recursive(tree, chains, reference, samples, M, r, 0j)

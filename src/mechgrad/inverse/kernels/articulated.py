@@ -25,8 +25,6 @@ Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7, has the elimination 
 
 from __future__ import annotations
 
-import numpy as np
-
 from mechgrad.inverse.kernels.wrenches import (
     FORCE,
     LOAD,
@@ -38,8 +36,9 @@ from mechgrad.inverse.kernels.wrenches import (
     wrench_of,
 )
 from mechgrad.kernels.elementary import reciprocal
-from mechgrad.kernels.jit import allocating, entry, inlined, inner
+from mechgrad.kernels.jit import allocating, entry, inlined, inner, spliced
 from mechgrad.kernels.lanes import any_not_less, extract, gather, lane_zero, load, scatter, store, where_less, width
+from mechgrad.kernels.slots import slots
 from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
 from mechgrad.kernels.vec3 import (
     add,
@@ -134,19 +133,25 @@ def pivot_terms(mass, spread, s, r):
     return spread * dot(s, s) + mass * dot(r, r)
 
 
-@inner
-def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar):
-    """Accelerations `a` (n_v slots) of one state, from the twists of `outward` at a = 0 and the generalized forces.
+@inlined
+def _add_inertia(inertias, p, A, B, C, spread, scalar):
+    """Add the 6x6 inertia [A B; B^T C], and int x.x dm, to the slots from p on."""
+    add3(inertias, p + ANGULAR, (A[0], A[1], A[2]), scalar)
+    add3(inertias, p + ANGULAR + 3, (A[3], A[4], A[5]), scalar)
+    add3(inertias, p + COUPLING, (B[0], B[1], B[2]), scalar)
+    add3(inertias, p + COUPLING + 3, (B[3], B[4], B[5]), scalar)
+    add3(inertias, p + COUPLING + 6, (B[6], B[7], B[8]), scalar)
+    add3(inertias, p + LINEAR, (C[0], C[1], C[2]), scalar)
+    add3(inertias, p + LINEAR + 3, (C[3], C[4], C[5]), scalar)
+    store(inertias, p + SPREAD, load(inertias, p + SPREAD, scalar) + spread)
 
-    On entry `wrenches` (WRENCH slots per atom) and `inertias` (ARTICULATED per atom) are those of
-    `body_wrenches_and_inertias`, loads subtracted. Both are used up: on return inertias[atom] holds its eliminated
-    columns and wrenches[atom] the change of its spatial acceleration (CHANGE_W, CHANGE_V).
 
-    Returns 0, or 1 + j in samples where column j is the first whose pivot vanishes.
-    """
+@spliced
+def _eliminate(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar):
+    """Inward: U, D and u / D of every column, J and P of every atom into its parent's I^ and p^. Returns what
+    `articulated_accelerations` does."""
     failed, half = 0.0 * scalar, 0.5 + 0.0 * scalar
-    n_atoms = atoms_i.shape[0]
-    for i in range(n_atoms - 1, -1, -1):
+    for i in range(atoms_i.shape[0] - 1, -1, -1):
         k = i * ARTICULATED
         A, C = get6(inertias, k + ANGULAR, scalar), get6(inertias, k + LINEAR, scalar)
         B = get9(inertias, k + COUPLING, scalar)
@@ -171,18 +176,16 @@ def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias,
                 A, B, C = dyad_taken(A, Uw, gain_w), rows_taken(B, Uw, gain_v), dyad_taken(C, Uv, gain_v)
                 moment, force = add(moment, scale(u, gain_w)), add(force, scale(u, gain_v))
         if parent >= 0:
-            p = parent * ARTICULATED
-            add3(inertias, p + ANGULAR, (A[0], A[1], A[2]), scalar)
-            add3(inertias, p + ANGULAR + 3, (A[3], A[4], A[5]), scalar)
-            add3(inertias, p + COUPLING, (B[0], B[1], B[2]), scalar)
-            add3(inertias, p + COUPLING + 3, (B[3], B[4], B[5]), scalar)
-            add3(inertias, p + COUPLING + 6, (B[6], B[7], B[8]), scalar)
-            add3(inertias, p + LINEAR, (C[0], C[1], C[2]), scalar)
-            add3(inertias, p + LINEAR + 3, (C[3], C[4], C[5]), scalar)
-            store(inertias, p + SPREAD, load(inertias, p + SPREAD, scalar) + spread)
+            _add_inertia(inertias, parent * ARTICULATED, A, B, C, spread, scalar)
             add3(wrenches, parent * WRENCH + FORCE, force, scalar)
             add3(wrenches, parent * WRENCH + MOMENT, moment, scalar)
-    for i in range(n_atoms):
+    return failed
+
+
+@spliced
+def _substitute(atoms_i, twists, wrenches, inertias, a, scalar):
+    """Outward: a_j = u / D - (U / D) . dA_before, and dA of every atom where its wrench was."""
+    for i in range(atoms_i.shape[0]):
         parent = atoms_i[i, PARENT]
         dw, dv = zero3(scalar), zero3(scalar)
         if parent >= 0:
@@ -198,25 +201,21 @@ def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias,
             dw, dv = add(dw, scale(a_j, s)), add(dv, scale(a_j, r))
         put3(wrenches, i * WRENCH + CHANGE_W, dw)
         put3(wrenches, i * WRENCH + CHANGE_V, dv)
-    return failed
 
 
 @inner
-def state_accelerations(
-    atoms_i, atoms_f, q, v, zero, tau, loads_i, loads, frames, twists, wrenches, inertias, a, scalar
-):
-    """`a` of the state in the slots q, v, tau; `zero` holds n_v slots of 0, `loads` LOAD slots per load, `frames` the
-    world's frame already (`place_world`).
+def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar):
+    """Accelerations `a` (n_v slots) of one state, from the twists of `outward` at a = 0 and the generalized forces.
 
-    Returns (check, failed): check is 0, or NaN where a number is bad; failed as in `articulated_accelerations`.
+    On entry `wrenches` (WRENCH slots per atom) and `inertias` (ARTICULATED per atom) are those of
+    `body_wrenches_and_inertias`, loads subtracted. Both are used up: on return inertias[atom] holds its eliminated
+    columns and wrenches[atom] the change of its spatial acceleration (CHANGE_W, CHANGE_V).
+
+    Returns 0, or 1 + j in samples where column j is the first whose pivot vanishes.
     """
-    check = outward(atoms_i, atoms_f, q, v, zero, frames, twists, scalar)
-    for j in range(tau.size // width(scalar)):
-        t = load(tau, j, scalar)
-        check = check + (t - t)
-    body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, scalar)
-    apply_loads(loads_i, loads, frames, wrenches, scalar)
-    return check, articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar)
+    failed = _eliminate(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar)
+    _substitute(atoms_i, twists, wrenches, inertias, a, scalar)
+    return failed
 
 
 @allocating
@@ -228,23 +227,26 @@ def recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, scalar):
     """
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
     n, n_loads = width(scalar), loads_i.shape[0]
-    q_, v_, zero = np.empty(n_q * n, a.dtype), np.empty(n_v * n, a.dtype), np.zeros(n_v * n, a.dtype)
-    tau_, a_ = np.empty(n_v * n, a.dtype), np.empty(n_v * n, a.dtype)
-    frames = np.empty((n_atoms + 1) * FRAME * n, a.dtype)
-    twists = np.empty(n_v * TWIST * n, a.dtype)
-    wrenches = np.empty(n_atoms * WRENCH * n, a.dtype)
-    inertias = np.empty(n_atoms * ARTICULATED * n, a.dtype)
-    loads = np.empty(n_loads * LOAD * n, a.dtype)
+    q_, v_, zero = slots(n_q, a, scalar), slots(n_v, a, scalar), slots(n_v, a, scalar)
+    tau_, a_ = slots(n_v, a, scalar), slots(n_v, a, scalar)
+    frames, twists = slots((n_atoms + 1) * FRAME, a, scalar), slots(n_v * TWIST, a, scalar)
+    wrenches, inertias = slots(n_atoms * WRENCH, a, scalar), slots(n_atoms * ARTICULATED, a, scalar)
+    loads = slots(n_loads * LOAD, a, scalar)
+    clear(zero, 0, n_v, scalar)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
         gather(q, row, q_, 0, scalar)
         gather(v, row, v_, 0, scalar)
         gather(tau, row, tau_, 0, scalar)
+        check = outward(atoms_i, atoms_f, q_, v_, zero, frames, twists, scalar)
+        for j in range(n_v):
+            t = load(tau_, j, scalar)
+            check = check + (t - t)
+        body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, scalar)
         if n_loads:
             gather_loads(loads_f, row, loads, scalar)
-        check, failed = state_accelerations(
-            atoms_i, atoms_f, q_, v_, zero, tau_, loads_i, loads, frames, twists, wrenches, inertias, a_, scalar
-        )  # fmt: skip
+            apply_loads(loads_i, loads, frames, wrenches, scalar)
+        failed = articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau_, inertias, a_, scalar)
         if any_not_less(check, 1.0):
             return row, 0, 0.0
         if any_not_less(failed, 0.5):

@@ -90,34 +90,47 @@ def world_load_dual(world, atom, s, m, scalar):
     return add(sub(scale(trace, s), mat_tmul(K, s)), add(cross(couple, s), cross(force, m)))
 
 
+@inlined
+def column_duals(mass, h, S, P, D, N, F, s, m, rates, r, scalar):
+    """u1, u2, u3 (angular and linear parts) and u4 of a column with twist (s, m), whose rates begin at slot r, from the
+    mass moments (mass, h, S), their flow (P, D) and the wrench (N, F) of everything beyond it."""
+    yw, yv = get3(rates, r + RATE_Y, scalar), get3(rates, r + RATE_YV, scalar)
+    ddw, ddv = get3(rates, r + RATE_DD, scalar), get3(rates, r + RATE_DDV, scalar)
+    dw = get3(rates, r + RATE_D, scalar)
+    trace_S, trace_D = S[0] + S[3] + S[5], D[0] + D[4] + D[8]
+    u1w, u1v = inertia_w(trace_S, S, h, s, m), inertia_v(mass, h, s, m)
+    bw, bv = velocity_operator(trace_D, D, P, s)
+    u2w, u2v = add(bw, inertia_w(trace_S, S, h, yw, yv)), add(bv, inertia_v(mass, h, yw, yv))
+    bw, bv = velocity_operator(trace_D, D, P, dw)
+    u3w = add(add(bw, inertia_w(trace_S, S, h, ddw, ddv)), add(cross(s, N), cross(m, F)))
+    u3v = add(add(bv, inertia_v(mass, h, ddw, ddv)), cross(s, F))
+    u4 = scale(2.0, add(sub(scale(trace_D, s), mat_tmul(D, s)), cross(P, m)))
+    return u1w, u1v, u2w, u2v, u3w, u3v, u4
+
+
 @inner
-def inward(atoms_i, atoms_f, columns_i, pairs, twists, rates, wrenches, inertia, duals, tau, dq, dv, da, scalar):
-    """From the tips to the ground: composites, then row and column of every joint against its ancestors."""
+def inward(tree, pairs, w, tau, dq, dv, da, scalar):
+    """From the tips to the ground: composites, then row and column of every joint against its ancestors.
+
+    tree : a record with atoms_i, atoms_f, columns_i; pairs (n, 2): packed positions of related columns
+    w : a record with twists, column_rates, and wrenches and inertia of bodies, which become those of all beyond; and
+        duals, DUALS slots per column, which are left there
+    tau, dq, dv, da : slots, n_v and nnz of the pattern
+    """
+    atoms_i, atoms_f, columns_i = tree.atoms_i, tree.atoms_f, tree.columns_i
+    twists, rates, wrenches, inertia, duals = w.twists, w.column_rates, w.wrenches, w.inertia, w.duals
     for i in range(atoms_i.shape[0] - 1, -1, -1):
         k = i * INERTIA_FLOW
         F, N = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
-        h, S, P = (
-            get3(inertia, k + FIRST, scalar),
-            get6(inertia, k + SECOND, scalar),
-            get3(inertia, k + MOMENTUM, scalar),
-        )
-        D = get9(inertia, k + FLOW, scalar)
-        mass, trace_S, trace_D = atoms_f[i, BEYOND], S[0] + S[3] + S[5], D[0] + D[4] + D[8]
+        h, S = get3(inertia, k + FIRST, scalar), get6(inertia, k + SECOND, scalar)
+        P, D = get3(inertia, k + MOMENTUM, scalar), get9(inertia, k + FLOW, scalar)
         columns = columns_of_kind(atoms_i[i, KIND])
         for j in range(atoms_i[i, V_AT], atoms_i[i, V_AT] + columns):
             s, m = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
-            r = j * RATES
-            yw, yv = get3(rates, r + RATE_Y, scalar), get3(rates, r + RATE_YV, scalar)
-            ddw, ddv = get3(rates, r + RATE_DD, scalar), get3(rates, r + RATE_DDV, scalar)
-            dw = get3(rates, r + RATE_D, scalar)
             store(tau, j, dot(s, N) + dot(m, F))
-            u1w, u1v = inertia_w(trace_S, S, h, s, m), inertia_v(mass, h, s, m)
-            bw, bv = velocity_operator(trace_D, D, P, s)
-            u2w, u2v = add(bw, inertia_w(trace_S, S, h, yw, yv)), add(bv, inertia_v(mass, h, yw, yv))
-            bw, bv = velocity_operator(trace_D, D, P, dw)
-            u3w = add(add(bw, inertia_w(trace_S, S, h, ddw, ddv)), add(cross(s, N), cross(m, F)))
-            u3v = add(add(bv, inertia_v(mass, h, ddw, ddv)), cross(s, F))
-            u4 = scale(2.0, add(sub(scale(trace_D, s), mat_tmul(D, s)), cross(P, m)))
+            u1w, u1v, u2w, u2v, u3w, u3v, u4 = column_duals(
+                atoms_f[i, BEYOND], h, S, P, D, N, F, s, m, rates, j * RATES, scalar
+            )
             put3(duals, j * DUALS + U1, u1w)
             put3(duals, j * DUALS + U1V, u1v)
             put3(duals, j * DUALS + U4, u4)

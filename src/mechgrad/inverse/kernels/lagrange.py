@@ -14,6 +14,8 @@ matrix then serves any number of loads. The first pass and the meaning of pairs 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mechgrad.inverse.kernels.affine import add_moved, add_moved_vector, clear, inertia_times, times, trace
@@ -23,6 +25,7 @@ from mechgrad.inverse.kernels.lagrange_motion import (
     KIND,
     MASSIVE,
     UP,
+    LinkTables,
     M,
     finite,
     local_stacks,
@@ -185,16 +188,25 @@ def project(parent, links, sign, g, local, T, sums, loaded, row, scratch, tau):
         tau[row, j] = Q
 
 
+class Derivatives(NamedTuple):
+    """Results: tau (nt, n_v), tau_q, tau_v, tau_a (nt, nnz), packed."""
+
+    tau: np.ndarray
+    dq: np.ndarray
+    dv: np.ndarray
+    da: np.ndarray
+
+
 @inner
-def project_sensitivities(
-    parent, links, sign, g, first, pairs, local, T, T_q, sums, sums_q, loaded, row, scratch, tau_q, tau_v, tau_a
-):
+def project_sensitivities(parent, tables, local, T, T_q, sums, sums_q, loaded, row, scratch, out):
     """The derivatives of Q_i by q_m, v_m, a_m for every pair.
 
     Q_i,m = tr[T_p B_i (H_i,m - E_i,m g^T - F_i,m)] + tr[(T_p B_i),m (H_i - E_i g^T - F_i)] - (G_i . T_p w_i),m
 
     (T_p B_i),m is T_p,m B_i for m before i, T_p C_i for m = i and zero beyond; E_i,m is zero unless m is beyond i.
+    tables: `LinkTables`; out: `Derivatives`.
     """
+    links, sign, g, first, pairs = tables.links, tables.sign, tables.gravity, tables.first, tables.pairs
     B, C = local[1], local[2]
     H, E, F, G = sums
     H_q, H_v, H_a, E_q, F_q, G_q = sums_q
@@ -223,15 +235,22 @@ def project_sensitivities(
                 Q_m -= trace(U, 0, F_q, at) + moment(G_q, at, T, p, links[i, KIND], sign[i])
                 if m < i:
                     Q_m -= moment(G, i, T_q, up, links[i, KIND], sign[i])
-            tau_q[row, x] = Q_m
-            tau_v[row, x] = trace(U, 0, H_v, at)
-            tau_a[row, x] = trace(U, 0, H_a, at)
+            out.dq[row, x] = Q_m
+            out.dv[row, x] = trace(U, 0, H_v, at)
+            out.da[row, x] = trace(U, 0, H_a, at)
 
 
 # ------------------------------------------------------------------------------------------------------ entries
 @entry
-def lagrange_torques(phi, psi, links, sign, constant, J, g, q, v, a, loads_i, loads_f, tau):
-    """Rows of q, v, a to rows of tau. Returns the first row with a bad number, or -1."""
+def lagrange_torques(tables, samples, loads, tau):
+    """Rows of q, v, a to rows of tau (nt, n_v). Returns the first row with a bad number, or -1.
+
+    Tuples of arrays: tables as in `LinkTables`, samples q, v, a (nt, n_v), loads as in `Loads` of
+    `kinematics.kernels.tables`.
+    """
+    phi, psi, links, sign, constant, J, g, _, _ = tables
+    q, v, a = samples
+    loads_i, loads_f = loads
     parent, child, sibling = read_branches(phi, psi)
     n, loaded = parent.size, loads_i.shape[0] > 0
     local, motion = local_stacks(n, tau), motion_stacks(n, tau)
@@ -250,10 +269,17 @@ def lagrange_torques(phi, psi, links, sign, constant, J, g, q, v, a, loads_i, lo
 
 
 @entry
-def lagrange_derivatives(
-    phi, psi, links, sign, constant, J, g, first, pairs, q, v, a, loads_i, loads_f, tau, tau_q, tau_v, tau_a
-):
-    """Rows of q, v, a to rows of tau and of its packed derivatives. Returns the first row with a bad number, or -1."""
+def lagrange_derivatives(tables, samples, loads, out):
+    """Rows of q, v, a to rows of tau and of its packed derivatives. Returns the first row with a bad number, or -1.
+
+    Tuples of arrays as in `lagrange_torques`; out as in `Derivatives`.
+    """
+    phi, psi, links, sign, constant, J, g, first, pairs = tables
+    q, v, a = samples
+    loads_i, loads_f = loads
+    tau, tau_q, tau_v, tau_a = out
+    tables = LinkTables(phi, psi, links, sign, constant, J, g, first, pairs)
+    results = Derivatives(tau, tau_q, tau_v, tau_a)
     parent, child, sibling = read_branches(phi, psi)
     n, n_pairs, loaded = parent.size, pairs.shape[0], loads_i.shape[0] > 0
     n_loaded = n_pairs if loaded else 0
@@ -276,9 +302,8 @@ def lagrange_derivatives(
         inward_sensitivities(child, sibling, links, first, pairs, J, local, motion_q, sums, sums_q, loaded)
         project(parent, links, sign, g, local, motion[0], sums, loaded, row, scratch, tau)
         project_sensitivities(
-            parent, links, sign, g, first, pairs, local, motion[0], motion_q[0], sums, sums_q, loaded, row, scratch,
-            tau_q, tau_v, tau_a,
-        )  # fmt: skip
+            parent, tables, local, motion[0], motion_q[0], sums, sums_q, loaded, row, scratch, results
+        )
         if not (finite(q, row) and finite(v, row) and finite(a, row) and finite(tau, row)):
             return row
     return -1

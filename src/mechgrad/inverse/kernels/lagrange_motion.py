@@ -11,11 +11,39 @@ needs those with m at or before i). All others are zero and have no place.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mechgrad.inverse.kernels.affine import by_coordinate, product_rule, rates
 from mechgrad.kernels.jit import allocating, entry, inner
 from mechgrad.model.joints.base import REVOLUTE
+
+
+class LinkTables(NamedTuple):
+    """Links 1..n, row 0 is the ground; arrays as in `inverse.lagrange.LinkTables`, which explains them."""
+
+    phi: np.ndarray
+    psi: np.ndarray
+    links: np.ndarray
+    sign: np.ndarray
+    constant: np.ndarray
+    J: np.ndarray
+    gravity: np.ndarray
+    first: np.ndarray
+    pairs: np.ndarray
+
+
+class PointMotion(NamedTuple):
+    """Results: position, velocity and acceleration of points (nt, points * 3), and by q (nt, points * 3 * n_v)."""
+
+    x: np.ndarray
+    xd: np.ndarray
+    xdd: np.ndarray
+    x_q: np.ndarray
+    xd_q: np.ndarray
+    xdd_q: np.ndarray
+
 
 # columns of `links`
 KIND, COLUMN, MASSIVE = range(3)
@@ -99,14 +127,14 @@ def outward_sensitivities(parent, first, pairs, local, motion, motion_q):
 
 # ------------------------------------------------------------------------------------------------------- memory
 @allocating
-def stack(count, rows, columns, scalar):
-    """Room for matrices, in the type of `scalar`."""
-    return np.empty((count, rows, columns), scalar.dtype)
+def stack(count, rows, columns, like):
+    """Matrices, not yet filled, in the type of the array `like`."""
+    return np.empty((count, rows, columns), like.dtype)
 
 
 @allocating
 def local_stacks(n, scalar):
-    """Room for A, B, C, D, dA, ddA, dB, ddB."""
+    """Workspace of A, B, C, D, dA, ddA, dB, ddB."""
     return (
         stack(n, 3, 4, scalar), stack(n, 3, 4, scalar), stack(n, 3, 4, scalar), stack(n, 3, 4, scalar),
         stack(n, 3, 4, scalar), stack(n, 3, 4, scalar), stack(n, 3, 4, scalar), stack(n, 3, 4, scalar),
@@ -115,7 +143,7 @@ def local_stacks(n, scalar):
 
 @allocating
 def motion_stacks(n, scalar):
-    """Room for T, S, R; row 0 is the ground: at rest, its frame the world's."""
+    """Workspace of T, S, R; row 0 is the ground: at rest, its frame the world's."""
     T, S, R = stack(n, 3, 4, scalar), stack(n, 3, 4, scalar), stack(n, 3, 4, scalar)
     for r in range(3):
         for c in range(4):
@@ -145,10 +173,16 @@ def place(X, x, points_f, k, out, row, column, width):
 
 
 @entry
-def lagrange_points(
-    phi, psi, links, sign, constant, first, pairs, q, v, a, points_i, points_f, x, xd, xdd, x_q, xd_q, xdd_q
-):
-    """Position T r, velocity S r and acceleration R r of points (nt, points * 3), and by q (nt, points * 3 * n_v)."""
+def lagrange_points(tables, samples, points, out):
+    """Position T r, velocity S r and acceleration R r of points, and by q.
+
+    Tuples of arrays: tables as in `LinkTables`, samples q, v, a (nt, n_v), points: link (n,) int64 and place in its
+    frame (n, 3), out as in `PointMotion`. Returns the first row with a bad number, or -1.
+    """
+    phi, psi, links, sign, constant, _, _, first, pairs = tables
+    q, v, a = samples
+    points_i, points_f = points
+    x, xd, xdd, x_q, xd_q, xdd_q = out
     parent, _, _ = read_branches(phi, psi)
     n, n_pairs, n_v = parent.size, pairs.shape[0], v.shape[1]
     local, motion = local_stacks(n, x), motion_stacks(n, x)

@@ -16,8 +16,6 @@ y' = R^T y_p is a vector of p seen by j:
 
 from __future__ import annotations
 
-import numpy as np
-
 from mechgrad.inverse.kernels.wrenches import (
     FORCE,
     L_ATOM,
@@ -33,6 +31,7 @@ from mechgrad.inverse.kernels.wrenches import (
 from mechgrad.kernels.elementary import sincos
 from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.slots import slots
 from mechgrad.kernels.vec3 import (
     add,
     add3,
@@ -202,12 +201,10 @@ def torques(links_i, links_f, q, v, a, loads_i, loads_f, tau, reactions, scalar)
     """
     n_links, n_v, n_loads = links_i.shape[0], v.shape[1], loads_i.shape[0]
     n = width(scalar)
-    q_, v_, a_ = np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype)
-    tau_ = np.empty(n_v * n, tau.dtype)
-    motion = np.empty((n_links + 1) * MOTION * n, tau.dtype)
-    wrenches = np.empty(n_links * WRENCH * n, tau.dtype)
-    loads = np.empty(n_loads * LOAD * n, tau.dtype)
-    reactions_ = np.empty(reactions.shape[1] * n, tau.dtype)
+    q_, v_, a_ = slots(n_v, tau, scalar), slots(n_v, tau, scalar), slots(n_v, tau, scalar)
+    tau_, motion = slots(n_v, tau, scalar), slots((n_links + 1) * MOTION, tau, scalar)
+    wrenches, loads = slots(n_links * WRENCH, tau, scalar), slots(n_loads * LOAD, tau, scalar)
+    reactions_ = slots(reactions.shape[1], tau, scalar)
     place_ground(motion, n_links, scalar)
     for row in range(0, q.shape[0], n):
         gather(q, row, q_, 0, scalar)

@@ -24,6 +24,8 @@ entry is pair N_START + k. What lies beyond j is kept once per column and carrie
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mechgrad.inverse.kernels.newton_euler import (
@@ -57,9 +59,19 @@ from mechgrad.inverse.kernels.newton_euler import (
     place_ground,
     row3,
 )
-from mechgrad.inverse.kernels.wrenches import FORCE, L_ATOM, L_IN_BODY_AXES, LOAD, MOMENT, WRENCH, gather_loads
+from mechgrad.inverse.kernels.wrenches import (
+    FORCE,
+    L_ATOM,
+    L_IN_BODY_AXES,
+    LOAD,
+    MOMENT,
+    WRENCH,
+    any_in_world_axes,
+    gather_loads,
+)
 from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.slots import slots
 from mechgrad.kernels.vec3 import (
     add,
     add3,
@@ -87,6 +99,20 @@ WRENCHES = 18
 # slots of the loads in world axes on a link, seen by the link: couple, force, sum f r^T row by row
 L_COUPLE, L_FORCE, L_DYAD = 0, 3, 6
 WORLD_LOADS = 15
+
+
+class Links(NamedTuple):
+    """Links as the recursion reads them (`inverse.newton_euler`).
+
+    links_i, links_f : (n, INDICES) int64 and (n + 1, NUMBERS), see `newton_euler`
+    beyond : columns beyond each link, N_BEYOND to N_END
+    positions : packed positions of a link's own column with all related ones, from N_POSITION on
+    """
+
+    links_i: np.ndarray
+    links_f: np.ndarray
+    beyond: np.ndarray
+    positions: np.ndarray
 
 
 @inlined
@@ -213,26 +239,42 @@ def wrench_partials(j, links_i, links_f, motion, world, pairs, forces, scalar):
             add3(forces, s + MOMENT, scale(-1.0, turned), scalar)
 
 
+class Packed(NamedTuple):
+    """Partials: tau_q, tau_v, tau_a, rows (nt, nnz) or slots, and of reactions, WRENCHES per joint and related column
+    (none, if they are not asked for)."""
+
+    dq: np.ndarray
+    dv: np.ndarray
+    da: np.ndarray
+    reactions: np.ndarray
+
+
 @inner
-def emit(forces, s, X, e, is_hinge, moves, at, dq, dv, da, reaction, kept, scalar):
-    """Finish a pair: moments about the parent's origin; generalized forces go to place `at`, reactions to `kept`."""
+def emit(forces, s, X, e, is_hinge, at, reaction, out, scalar):
+    """Finish a pair: moments about the parent's origin; generalized forces go to place `at` of `out` (`Packed`),
+    wrenches to `reaction`, either unless it is negative."""
     for by in (BY_Q, BY_V, BY_A):
         force = get3(forces, s + by + FORCE, scalar)
         moment = add(get3(forces, s + by + MOMENT, scalar), cross(X, force))
         put3(forces, s + by + MOMENT, moment)
         if reaction >= 0:
-            put3(kept, reaction * WRENCHES + by + FORCE, force)
-            put3(kept, reaction * WRENCHES + by + MOMENT, moment)
-    if moves:
+            put3(out.reactions, reaction * WRENCHES + by + FORCE, force)
+            put3(out.reactions, reaction * WRENCHES + by + MOMENT, moment)
+    if at >= 0:
         part = MOMENT if is_hinge else FORCE
-        store(dq, at, dot(e, get3(forces, s + BY_Q + part, scalar)))
-        store(dv, at, dot(e, get3(forces, s + BY_V + part, scalar)))
-        store(da, at, dot(e, get3(forces, s + BY_A + part, scalar)))
+        store(out.dq, at, dot(e, get3(forces, s + BY_Q + part, scalar)))
+        store(out.dv, at, dot(e, get3(forces, s + BY_V + part, scalar)))
+        store(out.da, at, dot(e, get3(forces, s + BY_A + part, scalar)))
 
 
 @inner
-def inward_partials(links_i, links_f, beyond, positions, motion, wrenches, forces, far, dq, dv, da, kept, keep, scalar):
-    """Inward: sum the partials towards the ground and project them. `wrenches` holds F and T, as `inward` left them."""
+def inward_partials(links, motion, wrenches, forces, far, out, keep, scalar):
+    """Inward: sum the partials towards the ground and project them into `out`, a `Packed`.
+
+    links: `Links`; wrenches: F and T, as `inward` left them; forces: WRENCHES per pair, as `wrench_partials` left them;
+    far: WRENCHES per column, for what lies beyond a link; keep: whether reactions are asked for.
+    """
+    links_i, links_f, beyond, positions = links.links_i, links.links_f, links.beyond, links.positions
     for j in range(links_i.shape[0] - 1, -1, -1):
         parent, kind, start = links_i[j, N_PARENT], links_i[j, N_KIND], links_i[j, N_START]
         level, column = links_i[j, N_LEVEL], links_i[j, N_COLUMN]
@@ -249,12 +291,12 @@ def inward_partials(links_i, links_f, beyond, positions, motion, wrenches, force
         if kind == PRISMATIC:
             add3(forces, (start + level - 1) * WRENCHES + BY_Q + MOMENT, cross(e, force), scalar)
         for k in range(level):
-            place = positions[at + k] if moves else 0
-            emit(forces, (start + k) * WRENCHES, X, e, is_hinge, moves, place, dq, dv, da, reaction, kept, scalar)
+            place = positions[at + k] if moves else -1
+            emit(forces, (start + k) * WRENCHES, X, e, is_hinge, place, reaction, out, scalar)
             reaction += step
         for k in range(links_i[j, N_BEYOND], links_i[j, N_END]):
-            place = positions[at + level + k - links_i[j, N_BEYOND]] if moves else 0
-            emit(far, beyond[k] * WRENCHES, X, e, is_hinge, moves, place, dq, dv, da, reaction, kept, scalar)
+            place = positions[at + level + k - links_i[j, N_BEYOND]] if moves else -1
+            emit(far, beyond[k] * WRENCHES, X, e, is_hinge, place, reaction, out, scalar)
             reaction += step
         if parent < 0:
             continue
@@ -276,48 +318,47 @@ def inward_partials(links_i, links_f, beyond, positions, motion, wrenches, force
 
 
 @allocating
-def derivatives(
-    links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, scalar
-):
-    """Rows of q, v, a to rows of tau, dq, dv, da (nt, nnz), reactions (nt, 6 per joint, or none) and their partials
-    (nt, 18 per joint and related column, or none).
+def derivatives(links, samples, loads, tau, reactions, out, scalar):
+    """Rows of the samples of a motion to rows of tau (nt, n_v), of reactions (nt, 6 per joint, or none) and of `out`.
 
-    Returns the first row of a block with a bad number, or -1.
+    Tuples of arrays: links as in `Links`, samples `Motion`, loads `Loads`, out `Packed`. Returns the first row of a
+    block with a bad number, or -1.
     """
+    links_i, links_f, beyond, positions = links
+    q, v, a = samples
+    loads_i, loads_f = loads
+    dq, dv, da, partials = out
+    links = Links(links_i, links_f, beyond, positions)
     n_links, n_v, n_loads, nnz = links_i.shape[0], v.shape[1], loads_i.shape[0], dq.shape[1]
-    n, keep, n_pairs = width(scalar), reactions.shape[1] > 0, links_i[:, N_LEVEL].sum()
-    has_world = False
-    for k_load in range(n_loads):
-        has_world |= loads_i[k_load, L_IN_BODY_AXES] == 0
-    q_, v_, a_ = np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype)
-    tau_ = np.empty(n_v * n, tau.dtype)
-    motion = np.empty((n_links + 1) * MOTION * n, tau.dtype)
-    wrenches = np.empty(n_links * WRENCH * n, tau.dtype)
-    loads = np.empty(n_loads * LOAD * n, tau.dtype)
-    world = np.empty((n_links if has_world else 0) * WORLD_LOADS * n, tau.dtype)
-    pairs, forces = np.empty(n_pairs * PAIR * n, tau.dtype), np.empty(n_pairs * WRENCHES * n, tau.dtype)
-    far = np.empty(n_v * WRENCHES * n, tau.dtype)
-    dq_, dv_, da_ = np.empty(nnz * n, tau.dtype), np.empty(nnz * n, tau.dtype), np.empty(nnz * n, tau.dtype)
-    reactions_, partials_ = np.empty(reactions.shape[1] * n, tau.dtype), np.empty(partials.shape[1] * n, tau.dtype)
+    n, keep, n_pairs, has_world = width(scalar), reactions.shape[1] > 0, 0, any_in_world_axes(loads_i)
+    for j in range(n_links):
+        n_pairs += links_i[j, N_LEVEL]
+    q_, v_, a_ = slots(n_v, tau, scalar), slots(n_v, tau, scalar), slots(n_v, tau, scalar)
+    tau_, motion = slots(n_v, tau, scalar), slots((n_links + 1) * MOTION, tau, scalar)
+    wrenches, acting = slots(n_links * WRENCH, tau, scalar), slots(n_loads * LOAD, tau, scalar)
+    world = slots((n_links if has_world else 0) * WORLD_LOADS, tau, scalar)
+    pairs, forces = slots(n_pairs * PAIR, tau, scalar), slots(n_pairs * WRENCHES, tau, scalar)
+    far, reactions_ = slots(n_v * WRENCHES, tau, scalar), slots(reactions.shape[1], tau, scalar)
+    dq_, dv_, da_ = slots(nnz, tau, scalar), slots(nnz, tau, scalar), slots(nnz, tau, scalar)
+    partials_ = slots(partials.shape[1], tau, scalar)
+    packed = Packed(dq=dq_, dv=dv_, da=da_, reactions=partials_)
     place_ground(motion, n_links, scalar)
-    for row in range(0, q.shape[0], n):
+    for row in range(0, tau.shape[0], n):
         gather(q, row, q_, 0, scalar)
         gather(v, row, v_, 0, scalar)
         gather(a, row, a_, 0, scalar)
         check = outward(links_i, links_f, q_, v_, a_, motion, scalar)
         link_wrenches(links_i, links_f, motion, wrenches, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, scalar)
-            apply_loads(loads_i, loads, motion, wrenches, scalar)
+            gather_loads(loads_f, row, acting, scalar)
+            apply_loads(loads_i, acting, motion, wrenches, scalar)
             if has_world:
-                collect_world_loads(loads_i, loads, motion, world, n_links, scalar)
+                collect_world_loads(loads_i, acting, motion, world, n_links, scalar)
         inward(links_i, links_f, motion, wrenches, tau_, reactions_, keep, scalar)
         for j in range(n_links):  # one after the other while the link's pairs are in the cache
             motion_partials(j, links_i, links_f, v_, motion, pairs, scalar)
             wrench_partials(j, links_i, links_f, motion, world, pairs, forces, scalar)
-        inward_partials(
-            links_i, links_f, beyond, positions, motion, wrenches, forces, far, dq_, dv_, da_, partials_, keep, scalar
-        )
+        inward_partials(links, motion, wrenches, forces, far, packed, keep, scalar)
         if any_not_less(check, 1.0):
             return row
         scatter(tau_, 0, tau, row, scalar)
@@ -330,31 +371,18 @@ def derivatives(
 
 
 @entry
-def derivatives_one(
-    links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials
-):
+def derivatives_one(links, samples, loads, tau, reactions, out):
     """`derivatives` sample by sample."""
-    return derivatives(
-        links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, 0.0
-    )  # fmt: skip
+    return derivatives(links, samples, loads, tau, reactions, out, 0.0)
 
 
 @entry
-def derivatives_lanes(
-    links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials
-):
+def derivatives_lanes(links, samples, loads, tau, reactions, out):
     """`derivatives` in SIMD lanes."""
-    return derivatives(
-        links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials,
-        lane_zero(),
-    )  # fmt: skip
+    return derivatives(links, samples, loads, tau, reactions, out, lane_zero())
 
 
 @entry
-def derivatives_complex(
-    links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials
-):
+def derivatives_complex(links, samples, loads, tau, reactions, out):
     """`derivatives` of complex numbers."""
-    return derivatives(
-        links_i, links_f, beyond, positions, q, v, a, loads_i, loads_f, tau, dq, dv, da, reactions, partials, 0j
-    )  # fmt: skip
+    return derivatives(links, samples, loads, tau, reactions, out, 0j)

@@ -103,12 +103,14 @@ def load_change(kind, k_load, loads_i, loads, frames, terms_f, t, scalar):
 
 
 @inner
-def parameter_terms(
-    atoms_i, atoms_f, terms_i, terms_f, rows, loads_i, loads, has_world, frames, twists, wrenches, inertia, world,
-    duals, dp, size, scalar,
-):  # fmt: skip
+def parameter_terms(tree, terms, loads_i, w, has_world, dp, size, scalar):
     """Add every term to the packed columns dp (`size` slots), after the inward sweep has left its composites
-    behind."""
+    behind.
+
+    tree: `TreeTables`; terms: `Terms`; w: `inverse.kernels.derivatives.Workspace`.
+    """
+    atoms_i, atoms_f, terms_i, terms_f, rows = tree.atoms_i, tree.atoms_f, terms.terms_i, terms.terms_f, terms.rows
+    frames, twists, wrenches, inertia, duals = w.frames, w.twists, w.wrenches, w.inertia, w.duals
     clear(dp, 0, size, scalar)
     n_atoms = atoms_i.shape[0]
     for t in range(terms_i.shape[0]):
@@ -140,12 +142,12 @@ def parameter_terms(
             moment = add(moment, add(cross(s, N), cross(m, F)))
             force = add(add(bv, inertia_v(mass, h, dd_w, dd_v)), cross(s, F))
             if has_world:
-                lw, lv = world_load_turn(world, node, s, scalar)
+                lw, lv = world_load_turn(w.world, node, s, scalar)
                 moment, force = add(moment, lw), add(force, lv)
         elif kind == INERTIAL:
             force, moment = inertial_change(frames, node, terms_f, t, scalar)
         else:
-            force, moment = load_change(kind, node, loads_i, loads, frames, terms_f, t, scalar)
+            force, moment = load_change(kind, node, loads_i, w.loads, frames, terms_f, t, scalar)
         for r in range(start, beyond):
             j = rows[r, 0] * TWIST
             value = dot(get3(twists, j, scalar), moment) + dot(get3(twists, j + 3, scalar), force)

@@ -16,6 +16,8 @@ axes turn with the columns that carry them.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mechgrad.inverse.kernels.inward import velocity_operator, world_load_turn
@@ -25,13 +27,13 @@ from mechgrad.inverse.kernels.wrenches import (
     FLOW,
     FORCE,
     INERTIA_FLOW,
-    L_IN_BODY_AXES,
     LOAD,
     MOMENT,
     MOMENTUM,
     SECOND,
     WORLD_LOAD,
     WRENCH,
+    any_in_world_axes,
     apply_loads,
     body_wrenches,
     body_wrenches_and_moments,
@@ -43,6 +45,7 @@ from mechgrad.inverse.kernels.wrenches import (
 )
 from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, lane_zero, load, scatter, store, width
+from mechgrad.kernels.slots import slots
 from mechgrad.kernels.vec3 import add, clear, combine, cross, dot, get3, get6, get9, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.outward import (
     AT,
@@ -59,6 +62,7 @@ from mechgrad.kinematics.kernels.outward import (
     place_world,
     twist_rates,
 )
+from mechgrad.kinematics.kernels.tables import Motion, TreeTables
 from mechgrad.model.columns import BEFORE, BEHIND, GRAVITY, INERTIAL, T_KIND, T_NODE
 from mechgrad.model.tree import BEYOND, C_ATOM, PARENT
 
@@ -140,12 +144,49 @@ def wrench_by_displacement(mass, h, S, P, D, F, N, s, m, d_w, dd_w, dd_v):
     return w, add(add(bv, inertia_v(mass, h, dd_w, dd_v)), cross(s, F))
 
 
+class JointTables(NamedTuple):
+    """Whose wrenches are wanted, in which axes, and what they feel.
+
+    joints_i, tails : (joints, 2) int64, (joints, 9): see R_ATOM; the constant rotation of the axes, column by column
+    pairs, actions : (n, 6) and (n, 7) int64: joint and column, joint and term, see P_JOINT and A_JOINT
+    """
+
+    joints_i: np.ndarray
+    tails: np.ndarray
+    pairs: np.ndarray
+    actions: np.ndarray
+
+
+class ReactionDerivatives(NamedTuple):
+    """Results: reactions (nt, joints * 6), and their packed derivatives by q, v, a and by parameters."""
+
+    values: np.ndarray
+    by_q: np.ndarray
+    by_v: np.ndarray
+    by_a: np.ndarray
+    by_p: np.ndarray
+
+
+class Workspace(NamedTuple):
+    """Slots of one block of samples: frames per atom, twists and column_rates per column; wrenches and inertia of all
+    beyond each atom; loads per load, and world, those in world axes beyond each atom (empty without any)."""
+
+    frames: np.ndarray
+    twists: np.ndarray
+    column_rates: np.ndarray
+    wrenches: np.ndarray
+    inertia: np.ndarray
+    loads: np.ndarray
+    world: np.ndarray
+
+
 @inner
-def reaction_columns(
-    joints_i, tails, pairs, atoms_i, atoms_f, columns_i, frames, twists, rates, wrenches, inertia, has_world, world,
-    by_q, by_v, by_a, scalar,
-):  # fmt: skip
-    """Derivatives by every related column."""
+def reaction_columns(joints, tree, w, has_world, by_q, by_v, by_a, scalar):
+    """Derivatives by every related column. joints: `JointTables`; tree: `TreeTables`; w: `Workspace`."""
+    joints_i, tails, pairs, atoms_f, columns_i = (
+        joints.joints_i, joints.tails, joints.pairs, tree.atoms_f, tree.columns_i
+    )  # fmt: skip
+    frames, twists, rates, wrenches, inertia = w.frames, w.twists, w.column_rates, w.wrenches, w.inertia
     zero = zero3(scalar)
     for out in (by_q, by_v, by_a):
         clear(out, 0, REACTION * pairs.shape[0], scalar)
@@ -163,7 +204,7 @@ def reaction_columns(
         yw, yv = get3(rates, c * RATES + RATE_Y, scalar), get3(rates, c * RATES + RATE_YV, scalar)
         q_w, q_v = wrench_by_displacement(mass, h, S, P, D, F, N, s, m, d_w, dd_w, dd_v)
         if has_world:
-            lw, lv = world_load_turn(world, node, s, scalar)
+            lw, lv = world_load_turn(w.world, node, s, scalar)
             q_w, q_v = add(q_w, lw), add(q_v, lv)
         v_w, v_v = wrench_by_velocity(mass, h, S, P, D, s, m, yw, yv)
         trace = S[0] + S[3] + S[5]
@@ -183,11 +224,13 @@ def reaction_columns(
 
 
 @inner
-def reaction_terms(
-    joints_i, tails, actions, size, atoms_i, atoms_f, terms_i, terms_f, loads_i, loads, frames, wrenches, inertia,
-    has_world, world, by_p, scalar,
-):  # fmt: skip
-    """Derivatives by parameters, `size` slots."""
+def reaction_terms(joints, tree, terms, loads_i, w, has_world, by_p, size, scalar):
+    """Derivatives by parameters, `size` slots. terms: terms_i and terms_f of `Terms`; the rest as above."""
+    joints_i, tails, actions, atoms_i, atoms_f = (
+        joints.joints_i, joints.tails, joints.actions, tree.atoms_i, tree.atoms_f
+    )  # fmt: skip
+    terms_i, terms_f = terms
+    frames, wrenches, inertia = w.frames, w.wrenches, w.inertia
     n_atoms = atoms_i.shape[0]
     clear(by_p, 0, size, scalar)
     for r in range(actions.shape[0]):
@@ -211,7 +254,7 @@ def reaction_terms(
             d_w, _, dd_w, dd_v = twist_rates(frames, carrier, s, m, scalar)
             dN, dF = wrench_by_displacement(mass, h, S, P, D, F, N, s, m, d_w, dd_w, dd_v)
             if has_world:
-                lw, lv = world_load_turn(world, node, s, scalar)
+                lw, lv = world_load_turn(w.world, node, s, scalar)
                 dN, dF = add(dN, lw), add(dF, lv)
             if actions[r, A_MOVES]:
                 dx = add(m, cross(s, x))
@@ -225,7 +268,7 @@ def reaction_terms(
             h = get3(inertia, i * INERTIA_FLOW + FIRST, scalar)
             dF, dN = scale(-1.0 * atoms_f[i, BEYOND], g), scale(-1.0, cross(h, g))
         else:
-            dF, dN = load_change(kind, at, loads_i, loads, frames, terms_f, t, scalar)
+            dF, dN = load_change(kind, at, loads_i, w.loads, frames, terms_f, t, scalar)
         F, N = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
         ax, ay, az = axes_of(joints_i, tails, k, frames, scalar)
         force, moment = changed(ax, ay, az, x, F, N, dF, dN, dx, s)
@@ -237,13 +280,14 @@ def reactions(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out,
     """Rows of q, v, a to rows of out (nt, joints * 6). Returns the first row of a block with a bad number, or -1."""
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
     n, n_loads = width(scalar), loads_i.shape[0]
-    q_, v_, a_ = np.empty(n_q * n, out.dtype), np.empty(n_v * n, out.dtype), np.empty(n_v * n, out.dtype)
-    frames, twists = np.empty((n_atoms + 1) * FRAME * n, out.dtype), np.empty(n_v * TWIST * n, out.dtype)
-    wrenches, loads = np.empty(n_atoms * WRENCH * n, out.dtype), np.empty(n_loads * LOAD * n, out.dtype)
-    out_ = np.empty(out.shape[1] * n, out.dtype)
+    samples = Motion(q, v, a)
+    motion = Motion(q=slots(n_q, out, scalar), v=slots(n_v, out, scalar), a=slots(n_v, out, scalar))
+    frames, twists = slots((n_atoms + 1) * FRAME, out, scalar), slots(n_v * TWIST, out, scalar)
+    wrenches, loads = slots(n_atoms * WRENCH, out, scalar), slots(n_loads * LOAD, out, scalar)
+    out_ = slots(out.shape[1], out, scalar)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
-        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar), 1.0):
+        if any_not_less(outward_rows(atoms_i, atoms_f, samples, row, motion, frames, twists, scalar), 1.0):
             return row
         body_wrenches(atoms_i, atoms_f, frames, wrenches, scalar)
         if n_loads:
@@ -258,56 +302,53 @@ def reactions(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tails, out,
 
 
 @allocating
-def reaction_derivatives(
-    atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
-    out, by_q, by_v, by_a, by_p, scalar,
-):  # fmt: skip
-    """Rows of q, v, a to rows of the reactions and their derivatives. Returns the first row of a block with a bad
-    number, or -1."""
-    n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
-    n, n_loads = width(scalar), loads_i.shape[0]
-    has_world = False
-    for k in range(n_loads):
-        has_world |= loads_i[k, L_IN_BODY_AXES] == 0
-    q_, v_, a_ = np.empty(n_q * n, out.dtype), np.empty(n_v * n, out.dtype), np.empty(n_v * n, out.dtype)
-    frames, twists = np.empty((n_atoms + 1) * FRAME * n, out.dtype), np.empty(n_v * TWIST * n, out.dtype)
-    rates = np.empty(n_v * RATES * n, out.dtype)
-    wrenches, loads = np.empty(n_atoms * WRENCH * n, out.dtype), np.empty(n_loads * LOAD * n, out.dtype)
-    inertia = np.empty(n_atoms * INERTIA_FLOW * n, out.dtype)
-    world = np.empty((n_atoms if has_world else 0) * WORLD_LOAD * n, out.dtype)
-    out_, size = np.empty(out.shape[1] * n, out.dtype), by_q.shape[1] * n
-    bq, bv, ba = np.empty(size, out.dtype), np.empty(size, out.dtype), np.empty(size, out.dtype)
-    bp = np.empty(by_p.shape[1] * n, out.dtype)
+def reaction_derivatives(tree, samples, loads, terms, joints, out, scalar):
+    """Rows of the samples of a motion to rows of the reactions and their derivatives.
+
+    Tuples of arrays: tree as in `TreeTables`, samples `Motion`, loads `Loads`, terms (terms_i, terms_f) of `Terms`,
+    joints `JointTables`, out `ReactionDerivatives`. Returns the first row of a block with a bad number, or -1.
+    """
+    atoms_i, atoms_f, columns_i = tree
+    loads_i, loads_f = loads
+    values, by_q, by_v, by_a, by_p = out
+    tree, samples, joints = TreeTables(atoms_i, atoms_f, columns_i), Motion(*samples), JointTables(*joints)
+    n_atoms, n_v, n = atoms_i.shape[0], columns_i.shape[0], width(scalar)
+    n_loads, has_world, size = loads_i.shape[0], any_in_world_axes(loads_i), by_q.shape[1]
+    q_slots = slots(samples.q.shape[1], values, scalar)
+    motion = Motion(q=q_slots, v=slots(n_v, values, scalar), a=slots(n_v, values, scalar))
+    frames, twists = slots((n_atoms + 1) * FRAME, values, scalar), slots(n_v * TWIST, values, scalar)
+    rates, wrenches = slots(n_v * RATES, values, scalar), slots(n_atoms * WRENCH, values, scalar)
+    inertia, acting = slots(n_atoms * INERTIA_FLOW, values, scalar), slots(n_loads * LOAD, values, scalar)
+    world = slots((n_atoms if has_world else 0) * WORLD_LOAD, values, scalar)
+    w = Workspace(
+        frames=frames, twists=twists, column_rates=rates, wrenches=wrenches, inertia=inertia, loads=acting, world=world
+    )  # fmt: skip
+    values_, bp = slots(values.shape[1], values, scalar), slots(by_p.shape[1], values, scalar)
+    bq, bv, ba = slots(size, values, scalar), slots(size, values, scalar), slots(size, values, scalar)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
-    for row in range(0, q.shape[0], n):
-        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar), 1.0):
+    for row in range(0, values.shape[0], n):
+        if any_not_less(outward_rows(atoms_i, atoms_f, samples, row, motion, frames, twists, scalar), 1.0):
             return row
         column_rates(atoms_i, columns_i, frames, twists, rates, scalar)
         body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, scalar)
-            apply_loads(loads_i, loads, frames, wrenches, scalar)
+            gather_loads(loads_f, row, acting, scalar)
+            apply_loads(loads_i, acting, frames, wrenches, scalar)
         for i in range(n_atoms - 1, -1, -1):
             if atoms_i[i, PARENT] >= 0:
                 pass_down(wrenches, i, atoms_i[i, PARENT], WRENCH, scalar)
                 pass_down(inertia, i, atoms_i[i, PARENT], INERTIA_FLOW, scalar)
         if has_world:
-            collect_world_loads(loads_i, loads, frames, world, n_atoms, scalar)
+            collect_world_loads(loads_i, acting, frames, world, n_atoms, scalar)
             for i in range(n_atoms - 1, -1, -1):
                 if atoms_i[i, PARENT] >= 0:
                     pass_down(world, i, atoms_i[i, PARENT], WORLD_LOAD, scalar)
-        reaction_values(joints_i, tails, frames, wrenches, out_, scalar)
-        reaction_columns(
-            joints_i, tails, pairs, atoms_i, atoms_f, columns_i, frames, twists, rates, wrenches, inertia, has_world,
-            world, bq, bv, ba, scalar,
-        )  # fmt: skip
+        reaction_values(joints.joints_i, joints.tails, frames, wrenches, values_, scalar)
+        reaction_columns(joints, tree, w, has_world, bq, bv, ba, scalar)
         if by_p.shape[1]:
-            reaction_terms(
-                joints_i, tails, actions, by_p.shape[1], atoms_i, atoms_f, terms_i, terms_f, loads_i, loads, frames,
-                wrenches, inertia, has_world, world, bp, scalar,
-            )  # fmt: skip
+            reaction_terms(joints, tree, terms, loads_i, w, has_world, bp, by_p.shape[1], scalar)
             scatter(bp, 0, by_p, row, scalar)
-        scatter(out_, 0, out, row, scalar)
+        scatter(values_, 0, values, row, scalar)
         scatter(bq, 0, by_q, row, scalar)
         scatter(bv, 0, by_v, row, scalar)
         scatter(ba, 0, by_a, row, scalar)
@@ -333,24 +374,12 @@ def reactions_complex(atoms_i, atoms_f, q, v, a, loads_i, loads_f, joints_i, tai
 
 
 @entry
-def reaction_derivatives_one(
-    atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
-    out, by_q, by_v, by_a, by_p,
-):  # fmt: skip
+def reaction_derivatives_one(tree, samples, loads, terms, joints, out):
     """`reaction_derivatives` sample by sample."""
-    return reaction_derivatives(
-        atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
-        out, by_q, by_v, by_a, by_p, 0.0,
-    )  # fmt: skip
+    return reaction_derivatives(tree, samples, loads, terms, joints, out, 0.0)
 
 
 @entry
-def reaction_derivatives_lanes(
-    atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
-    out, by_q, by_v, by_a, by_p,
-):  # fmt: skip
+def reaction_derivatives_lanes(tree, samples, loads, terms, joints, out):
     """`reaction_derivatives` in SIMD lanes."""
-    return reaction_derivatives(
-        atoms_i, atoms_f, columns_i, q, v, a, loads_i, loads_f, terms_i, terms_f, joints_i, tails, pairs, actions,
-        out, by_q, by_v, by_a, by_p, lane_zero(),
-    )  # fmt: skip
+    return reaction_derivatives(tree, samples, loads, terms, joints, out, lane_zero())

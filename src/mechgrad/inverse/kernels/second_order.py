@@ -33,6 +33,8 @@ Loads in world axes (force f and couple c at x, virtual velocity y_x) add to L_q
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple, TypeAlias
+
 import numpy as np
 
 from mechgrad.inverse.kernels.inward import velocity_operator, world_load_dual, world_load_turn
@@ -70,13 +72,13 @@ from mechgrad.inverse.kernels.wrenches import (
     FLOW,
     FORCE,
     INERTIA_FLOW,
-    L_IN_BODY_AXES,
     LOAD,
     MOMENT,
     MOMENTUM,
     SECOND,
     WORLD_LOAD,
     WRENCH,
+    any_in_world_axes,
     apply_loads,
     body_wrenches_and_moments,
     collect_world_loads,
@@ -86,7 +88,8 @@ from mechgrad.inverse.kernels.wrenches import (
     pass_down,
 )
 from mechgrad.kernels.jit import allocating, entry, inlined, inner
-from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, store, width
+from mechgrad.kernels.slots import scatter_all, slots
 from mechgrad.kernels.vec3 import (
     add,
     cross,
@@ -94,7 +97,6 @@ from mechgrad.kernels.vec3 import (
     get3,
     get6,
     get9,
-    mat_mul,
     mat_tmul,
     scale,
     sub,
@@ -107,116 +109,250 @@ from mechgrad.kinematics.kernels.outward import (
     outward_rows,
     place_world,
 )
+from mechgrad.kinematics.kernels.tables import Motion, TreeTables
 from mechgrad.model.tree import BEYOND, C_DIAGONAL, C_PAIR, C_PARENT, KIND, PARENT, V_AT
+
+Scalar: TypeAlias = Any  # of the kernel, in registers
+Vector: TypeAlias = Any  # a tuple of them
+
+
+class Gradient(NamedTuple):
+    """L_q, L_v, L_a: rows (nt, n_v), or the slots of one block."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+
+
+class Hessian(NamedTuple):
+    """Packed L_qq, L_qv, L_vv, L_qa: rows (nt, nnz), or the slots of one block; (row q, column v) of qv."""
+
+    qq: np.ndarray
+    qv: np.ndarray
+    vv: np.ndarray
+    qa: np.ndarray
+
+
+class Workspace(NamedTuple):
+    """Slots of one block of samples, as the passes before leave them.
+
+    twists, screws : per column, TWIST and SCREWS
+    wrenches, inertia, sums : per atom, WRENCH, INERTIA_FLOW and VIRTUAL_SUMS: of its body, then of all beyond
+    world, turned : per atom, WORLD_LOAD and VIRTUAL_LOAD of loads in world axes; empty without any
+    """
+
+    twists: np.ndarray
+    screws: np.ndarray
+    wrenches: np.ndarray
+    inertia: np.ndarray
+    sums: np.ndarray
+    world: np.ndarray
+    turned: np.ndarray
+
+
+class Composite(NamedTuple):
+    """What lies beyond an atom: wrench (N, F), mass moments (mass, h, S), their flow (P, D), and G, K, E, Q."""
+
+    N: Vector
+    F: Vector
+    mass: Scalar
+    h: Vector
+    S: Vector
+    trace_S: Scalar
+    P: Vector
+    D: Vector
+    trace_D: Scalar
+    G_N: Vector
+    G_F: Vector
+    K: Vector
+    E: Vector
+    Q: Vector
+
+
+class Screws(NamedTuple):
+    """Twist S = (s, m) of a column, and its Psid, Psidd, Z and eta: angular and linear parts."""
+
+    s: Vector
+    m: Vector
+    d_w: Vector
+    d_v: Vector
+    dd_w: Vector
+    dd_v: Vector
+    z_w: Vector
+    z_v: Vector
+    e_w: Vector
+    e_v: Vector
+
+
+class Duals(NamedTuple):
+    """The vectors u1, u2, u3, p2, p3, p4 of a column; `own`: what stands for p3 between columns of one atom."""
+
+    u1_w: Vector
+    u1_v: Vector
+    u2_w: Vector
+    u2_v: Vector
+    u3_w: Vector
+    u3_v: Vector
+    p2_w: Vector
+    p2_v: Vector
+    p3_w: Vector
+    p3_v: Vector
+    p4_w: Vector
+    p4_v: Vector
+    own: Vector
+
+
+@inlined
+def composite(atoms_f, w, i, scalar):
+    """Everything beyond atom i, from slots that hold the sums already."""
+    k, j = i * VIRTUAL_SUMS, i * INERTIA_FLOW
+    S, D = get6(w.inertia, j + SECOND, scalar), get9(w.inertia, j + FLOW, scalar)
+    return Composite(
+        N=get3(w.wrenches, i * WRENCH + MOMENT, scalar),
+        F=get3(w.wrenches, i * WRENCH + FORCE, scalar),
+        mass=atoms_f[i, BEYOND],
+        h=get3(w.inertia, j + FIRST, scalar),
+        S=S,
+        trace_S=S[0] + S[3] + S[5],
+        P=get3(w.inertia, j + MOMENTUM, scalar),
+        D=D,
+        trace_D=D[0] + D[4] + D[8],
+        G_N=get3(w.sums, k + G_N, scalar),
+        G_F=get3(w.sums, k + G_F, scalar),
+        K=get3(w.sums, k + K_, scalar),
+        E=get9(w.sums, k + E_, scalar),
+        Q=get3(w.sums, k + Q_, scalar),
+    )
+
+
+@inlined
+def screws_of(twists, screws, c, scalar):
+    """Twist and screws of column c."""
+    o = c * SCREWS
+    return Screws(
+        s=get3(twists, c * TWIST, scalar),
+        m=get3(twists, c * TWIST + 3, scalar),
+        d_w=get3(screws, o + D_W, scalar),
+        d_v=get3(screws, o + D_V, scalar),
+        dd_w=get3(screws, o + DD_W, scalar),
+        dd_v=get3(screws, o + DD_V, scalar),
+        z_w=get3(screws, o + Z_W, scalar),
+        z_v=get3(screws, o + Z_V, scalar),
+        e_w=get3(screws, o + E_W, scalar),
+        e_v=get3(screws, o + E_V, scalar),
+    )
+
+
+@inlined
+def duals_of(b, x, l_w, l_v):
+    """The six vectors of a column with screws x and the composite b beyond it; (l_w, l_v): L(s), see above."""
+    u1_w, u1_v = inertia_w(b.trace_S, b.S, b.h, x.s, x.m), inertia_v(b.mass, b.h, x.s, x.m)
+    b_w, b_v = velocity_operator(b.trace_D, b.D, b.P, x.s)
+    u2_w = add(b_w, inertia_w(b.trace_S, b.S, b.h, x.z_w, x.z_v))
+    u2_v = add(b_v, inertia_v(b.mass, b.h, x.z_w, x.z_v))
+    b_w, b_v = velocity_operator(b.trace_D, b.D, b.P, x.d_w)
+    x_w, x_v = dual_cross(x.s, x.m, b.N, b.F)
+    u3_w = add(add(add(b_w, inertia_w(b.trace_S, b.S, b.h, x.dd_w, x.dd_v)), x_w), l_w)
+    u3_v = add(add(add(b_v, inertia_v(b.mass, b.h, x.dd_w, x.dd_v)), x_v), l_v)
+    x_w, x_v = dual_cross(x.s, x.m, b.G_N, b.G_F)
+    p2_w = add(inertia_w(b.trace_S, b.S, b.h, x.e_w, x.e_v), x_w)
+    p2_v = add(inertia_v(b.mass, b.h, x.e_w, x.e_v), x_v)
+    c_w, c_v = virtual_dual(b.E, b.Q, x.s)
+    p4_w, p4_v = add(scale(2.0, x_w), c_w), add(scale(2.0, x_v), c_v)
+    x_w, x_v = dual_cross(x.d_w, x.d_v, b.G_N, b.G_F)
+    c_w, c_v = virtual_dual(b.E, b.Q, x.d_w)
+    eta_dual, s_K = velocity_dual(b.D, b.P, x.e_w, x.e_v), cross(x.s, b.K)
+    p3_w, p3_v = add(add(eta_dual, scale(2.0, x_w)), add(s_K, c_w)), add(scale(2.0, x_v), c_v)
+    own = add(add(eta_dual, s_K), virtual_operator(b.E, b.Q, x.d_w, x.d_v))
+    return Duals(u1_w, u1_v, u2_w, u2_v, u3_w, u3_v, p2_w, p2_v, p3_w, p3_v, p4_w, p4_v, own)
+
+
+@inlined
+def own_entries(b, x, d, y):
+    """L_qr,qc, L_qc,vr, L_vc,vr and L_qc,ar of column c with screws x and duals d, and a column r of the same atom with
+    screws y; without loads in world axes."""
+    qq = dot(y.e_w, d.u3_w) + dot(y.e_v, d.u3_v)
+    qq = qq + dot(y.dd_w, d.p2_w) + dot(y.dd_v, d.p2_v)
+    qq = qq + dot(y.d_w, d.own)
+    qv = dot(y.s, d.p3_w) + dot(y.m, d.p3_v) + dot(y.z_w, d.p2_w) + dot(y.z_v, d.p2_v)
+    x_w, x_v = motion_cross(y.s, y.m, x.s, x.m)
+    vv = dot(y.s, d.p4_w) + dot(y.m, d.p4_v) - (dot(x_w, b.G_N) + dot(x_v, b.G_F))
+    return qq, qv, vv, dot(y.s, d.p2_w) + dot(y.m, d.p2_v)
+
+
+@inlined
+def put_pair(hessian, up, down, qq, y, d):
+    """Entries of column c with duals d and a column before it with screws y; up, down: packed positions of (before, c)
+    and (c, before); qq: what loads in world axes add."""
+    value = dot(y.d_w, d.p3_w) + dot(y.d_v, d.p3_v) + dot(y.dd_w, d.p2_w) + dot(y.dd_v, d.p2_v)
+    value = value + dot(y.e_w, d.u3_w) + dot(y.e_v, d.u3_v) + qq
+    store(hessian.qq, up, value)
+    store(hessian.qq, down, value)
+    store(hessian.qv, down, dot(y.s, d.p3_w) + dot(y.m, d.p3_v) + dot(y.z_w, d.p2_w) + dot(y.z_v, d.p2_v))
+    store(hessian.qv, up, dot(y.d_w, d.p4_w) + dot(y.d_v, d.p4_v) + dot(y.e_w, d.u2_w) + dot(y.e_v, d.u2_v))
+    value = dot(y.s, d.p4_w) + dot(y.m, d.p4_v)
+    store(hessian.vv, up, value)
+    store(hessian.vv, down, value)
+    store(hessian.qa, down, dot(y.s, d.p2_w) + dot(y.m, d.p2_v))
+    store(hessian.qa, up, dot(y.e_w, d.u1_w) + dot(y.e_v, d.u1_v))
 
 
 @inner
-def gradient_and_hessian(
-    atoms_i, atoms_f, columns_i, pairs, twists, screws, wrenches, inertia, sums, has_world, world, turned,
-    g_q, g_v, g_a, wanted, qq, qv, vv, qa, scalar,
-):  # fmt: skip
-    """From the tips to the ground: gradient, and with `wanted` the packed Hessian blocks (row q, column v of qv,
-    ...)."""
+def gradient_and_hessian(tree, pairs, w, has_world, gradient, wanted, hessian, scalar):
+    """From the tips to the ground: `Gradient`, and with `wanted` the packed `Hessian`.
+
+    tree: `TreeTables`; pairs (n, 2): packed positions of related columns; w: `Workspace`, whose sums are used up.
+    """
+    atoms_i, columns_i, zero = tree.atoms_i, tree.columns_i, 0.0 * scalar
     for i in range(atoms_i.shape[0] - 1, -1, -1):
-        k, j = i * VIRTUAL_SUMS, i * INERTIA_FLOW
-        F, N = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
-        h, S = get3(inertia, j + FIRST, scalar), get6(inertia, j + SECOND, scalar)
-        P, D = get3(inertia, j + MOMENTUM, scalar), get9(inertia, j + FLOW, scalar)
-        GN, GF, K = get3(sums, k + G_N, scalar), get3(sums, k + G_F, scalar), get3(sums, k + K_, scalar)
-        E, Q = get9(sums, k + E_, scalar), get3(sums, k + Q_, scalar)
-        mass, trace, trace_D = atoms_f[i, BEYOND], S[0] + S[3] + S[5], D[0] + D[4] + D[8]
-        columns = columns_of_kind(atoms_i[i, KIND])
+        b = composite(tree.atoms_f, w, i, scalar)
         first = atoms_i[i, V_AT]
-        for c in range(first, first + columns):
-            s, m = get3(twists, c * TWIST, scalar), get3(twists, c * TWIST + 3, scalar)
-            o = c * SCREWS
-            dw, dv = get3(screws, o + D_W, scalar), get3(screws, o + D_V, scalar)
-            ddw, ddv = get3(screws, o + DD_W, scalar), get3(screws, o + DD_V, scalar)
-            zw, zv = get3(screws, o + Z_W, scalar), get3(screws, o + Z_V, scalar)
-            ew, ev = get3(screws, o + E_W, scalar), get3(screws, o + E_V, scalar)
-            by_q = dot(ew, N) + dot(ev, F) + dot(ddw, GN) + dot(ddv, GF) + dot(dw, K)
+        last = first + columns_of_kind(atoms_i[i, KIND])
+        for c in range(first, last):
+            x = screws_of(w.twists, w.screws, c, scalar)
+            by_q = dot(x.e_w, b.N) + dot(x.e_v, b.F) + dot(x.dd_w, b.G_N) + dot(x.dd_v, b.G_F) + dot(x.d_w, b.K)
             if has_world:
-                by_q = by_q + dot(s, get3(turned, i * VIRTUAL_LOAD + LAM, scalar))
-            store(g_q, c, by_q)
-            store(g_v, c, dot(s, K) + dot(zw, GN) + dot(zv, GF))
-            store(g_a, c, dot(s, GN) + dot(m, GF))
+                by_q = by_q + dot(x.s, get3(w.turned, i * VIRTUAL_LOAD + LAM, scalar))
+            store(gradient.q, c, by_q)
+            store(gradient.v, c, dot(x.s, b.K) + dot(x.z_w, b.G_N) + dot(x.z_v, b.G_F))
+            store(gradient.a, c, dot(x.s, b.G_N) + dot(x.m, b.G_F))
             if not wanted:
                 continue
-            u1w, u1v = inertia_w(trace, S, h, s, m), inertia_v(mass, h, s, m)
-            bw, bv = velocity_operator(trace_D, D, P, s)
-            u2w, u2v = add(bw, inertia_w(trace, S, h, zw, zv)), add(bv, inertia_v(mass, h, zw, zv))
-            bw, bv = velocity_operator(trace_D, D, P, dw)
-            xw, xv = dual_cross(s, m, N, F)
-            u3w = add(add(bw, inertia_w(trace, S, h, ddw, ddv)), xw)
-            u3v = add(add(bv, inertia_v(mass, h, ddw, ddv)), xv)
-            xw, xv = dual_cross(s, m, GN, GF)
-            p2w, p2v = add(inertia_w(trace, S, h, ew, ev), xw), add(inertia_v(mass, h, ew, ev), xv)
-            cw, cv = virtual_dual(E, Q, s)
-            p4w, p4v = add(scale(2.0, xw), cw), add(scale(2.0, xv), cv)
-            xw, xv = dual_cross(dw, dv, GN, GF)
-            cw, cv = virtual_dual(E, Q, dw)
-            eta_dual = velocity_dual(D, P, ew, ev)
-            p3w = add(add(eta_dual, scale(2.0, xw)), add(cross(s, K), cw))
-            p3v = add(scale(2.0, xv), cv)
-            lw, lv, turn = zero3(scalar), zero3(scalar), zero3(scalar)
+            l_w, l_v, turn = zero3(scalar), zero3(scalar), zero3(scalar)
             if has_world:
-                lw, lv = world_load_turn(world, i, s, scalar)
-                R = get9(turned, i * VIRTUAL_LOAD + R_, scalar)
-                # s_d . turn = eta_c . L(s_d) - s_c . R s_d + (s_c . s_d) tr R
-                turn = world_load_dual(world, i, ew, ev, scalar)
-                turn = add(sub(turn, mat_tmul(R, s)), scale(R[0] + R[4] + R[8], s))
-            u3w, u3v = add(u3w, lw), add(u3v, lv)
-            # columns of the same atom: this one as the moved column d, each of them as the row c
-            dK = add(add(eta_dual, cross(s, K)), virtual_operator(E, Q, dw, dv))
-            for r in range(first, first + columns):
-                rs, rm = get3(twists, r * TWIST, scalar), get3(twists, r * TWIST + 3, scalar)
-                ro = r * SCREWS
-                at = own_position(columns_i, pairs, r, c)
-                value = dot(get3(screws, ro + E_W, scalar), u3w) + dot(get3(screws, ro + E_V, scalar), u3v)
-                value = value + dot(get3(screws, ro + DD_W, scalar), p2w) + dot(get3(screws, ro + DD_V, scalar), p2v)
-                value = value + dot(get3(screws, ro + D_W, scalar), dK)
-                if has_world:
-                    # eta_c . L(s_r) + (s_c . s_r) tr R - s_c . R s_r: the row's s stays, y and x turn
-                    value = value + dot(rs, world_load_dual(world, i, ew, ev, scalar))
-                    value = value + (R[0] + R[4] + R[8]) * dot(s, rs) - dot(s, mat_mul(R, rs))
-                store(qq, at, value)
+                l_w, l_v = world_load_turn(w.world, i, x.s, scalar)
+                R = get9(w.turned, i * VIRTUAL_LOAD + R_, scalar)
+                # s_d . turn = eta_c . L(s_d) - s_c . R s_d + (s_c . s_d) tr R, also for columns d of the same atom
+                turn = sub(world_load_dual(w.world, i, x.e_w, x.e_v, scalar), mat_tmul(R, x.s))
+                turn = add(turn, scale(R[0] + R[4] + R[8], x.s))
+            d = duals_of(b, x, l_w, l_v)
+            for r in range(first, last):
+                y = screws_of(w.twists, w.screws, r, scalar)
+                qq, qv, vv, qa = own_entries(b, x, d, y)
+                store(hessian.qq, own_position(columns_i, pairs, r, c), qq + (dot(y.s, turn) if has_world else zero))
                 at = own_position(columns_i, pairs, c, r)
-                rzw, rzv = get3(screws, ro + Z_W, scalar), get3(screws, ro + Z_V, scalar)
-                store(qv, at, dot(rs, p3w) + dot(rm, p3v) + dot(rzw, p2w) + dot(rzv, p2v))
-                store(qa, at, dot(rs, p2w) + dot(rm, p2v))
-                bw, bv = motion_cross(rs, rm, s, m)
-                store(vv, at, dot(rs, p4w) + dot(rm, p4v) - (dot(bw, GN) + dot(bv, GF)))
-            pair, d = columns_i[c, C_PAIR] + (c - first), columns_i[first, C_PARENT]
-            while d >= 0:
-                up, down = pairs[pair, 0], pairs[pair, 1]  # (d, c) and (c, d)
-                t, n = get3(twists, d * TWIST, scalar), get3(twists, d * TWIST + 3, scalar)
-                o = d * SCREWS
-                aw, av = get3(screws, o + D_W, scalar), get3(screws, o + D_V, scalar)
-                aaw, aav = get3(screws, o + DD_W, scalar), get3(screws, o + DD_V, scalar)
-                yw, yv = get3(screws, o + Z_W, scalar), get3(screws, o + Z_V, scalar)
-                hw, hv = get3(screws, o + E_W, scalar), get3(screws, o + E_V, scalar)
-                value = dot(aw, p3w) + dot(av, p3v) + dot(aaw, p2w) + dot(aav, p2v) + dot(hw, u3w) + dot(hv, u3v)
-                if has_world:
-                    value = value + dot(t, turn)
-                store(qq, up, value)
-                store(qq, down, value)
-                store(qv, down, dot(t, p3w) + dot(n, p3v) + dot(yw, p2w) + dot(yv, p2v))
-                store(qv, up, dot(aw, p4w) + dot(av, p4v) + dot(hw, u2w) + dot(hv, u2v))
-                value = dot(t, p4w) + dot(n, p4v)
-                store(vv, up, value)
-                store(vv, down, value)
-                store(qa, down, dot(t, p2w) + dot(n, p2v))
-                store(qa, up, dot(hw, u1w) + dot(hv, u1v))
-                d = columns_i[d, C_PARENT]
+                store(hessian.qv, at, qv)
+                store(hessian.vv, at, vv)
+                store(hessian.qa, at, qa)
+            pair, r = columns_i[c, C_PAIR] + (c - first), columns_i[first, C_PARENT]
+            while r >= 0:
+                y = screws_of(w.twists, w.screws, r, scalar)
+                put_pair(hessian, pairs[pair, 0], pairs[pair, 1], dot(y.s, turn) if has_world else zero, y, d)
+                r = columns_i[r, C_PARENT]
                 pair += 1
-        parent = atoms_i[i, PARENT]
-        if parent >= 0:
-            pass_down(wrenches, i, parent, WRENCH, scalar)
-            pass_down(inertia, i, parent, INERTIA_FLOW, scalar)
-            pass_down(sums, i, parent, VIRTUAL_SUMS, scalar)
-            if has_world:
-                pass_down(world, i, parent, WORLD_LOAD, scalar)
-                pass_down(turned, i, parent, VIRTUAL_LOAD, scalar)
+        if atoms_i[i, PARENT] >= 0:
+            hand_down(w, has_world, i, atoms_i[i, PARENT], scalar)
+
+
+@inlined
+def hand_down(w, has_world, i, parent, scalar):
+    """Add all sums of atom i to those of its parent."""
+    pass_down(w.wrenches, i, parent, WRENCH, scalar)
+    pass_down(w.inertia, i, parent, INERTIA_FLOW, scalar)
+    pass_down(w.sums, i, parent, VIRTUAL_SUMS, scalar)
+    if has_world:
+        pass_down(w.world, i, parent, WORLD_LOAD, scalar)
+        pass_down(w.turned, i, parent, VIRTUAL_LOAD, scalar)
 
 
 @inlined
@@ -230,87 +366,76 @@ def own_position(columns_i, pairs, row, column):
 
 
 @allocating
-def second_order(
-    atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa, scalar
-):  # fmt: skip
-    """Rows of q, v, a, y to rows of the gradient (nt, n_v) x 3 and, unless qq is empty, of the Hessian (nt, nnz) x 4.
+def second_order(tree, pairs, states, loads, gradient, hessian, scalar):
+    """Rows of the motion to rows of the gradient and, unless its arrays are empty, of the Hessian.
 
-    Returns the first row of a block with a bad number, or -1.
+    tree, loads, gradient, hessian: tuples of arrays as in `TreeTables`, `Loads`, `Gradient`, `Hessian`; states: q
+    (nt, n_q), v, a and y (nt, n_v). Returns the first row of a block with a bad number, or -1.
     """
-    n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
-    n, nnz, n_loads = width(scalar), qq.shape[1], loads_i.shape[0]
-    wanted = nnz > 0
-    has_world = False
-    for k in range(n_loads):
-        has_world |= loads_i[k, L_IN_BODY_AXES] == 0
-    q_, v_, a_ = np.empty(n_q * n, g_q.dtype), np.empty(n_v * n, g_q.dtype), np.empty(n_v * n, g_q.dtype)
-    y_, loads = np.empty(n_v * n, g_q.dtype), np.empty(n_loads * LOAD * n, g_q.dtype)
-    frames, twists = np.empty((n_atoms + 1) * FRAME * n, g_q.dtype), np.empty(n_v * TWIST * n, g_q.dtype)
-    screws, virtual = np.empty(n_v * SCREWS * n, g_q.dtype), np.empty((n_atoms + 1) * VIRTUAL * n, g_q.dtype)
-    wrenches, inertia = np.empty(n_atoms * WRENCH * n, g_q.dtype), np.empty(n_atoms * INERTIA_FLOW * n, g_q.dtype)
-    sums, loaded = np.empty(n_atoms * VIRTUAL_SUMS * n, g_q.dtype), n_atoms if has_world else 0
-    world, turned = np.empty(loaded * WORLD_LOAD * n, g_q.dtype), np.empty(loaded * VIRTUAL_LOAD * n, g_q.dtype)
-    gq, gv, ga = np.empty(n_v * n, g_q.dtype), np.empty(n_v * n, g_q.dtype), np.empty(n_v * n, g_q.dtype)
-    b_qq, b_qv = np.empty(nnz * n, g_q.dtype), np.empty(nnz * n, g_q.dtype)
-    b_vv, b_qa = np.empty(nnz * n, g_q.dtype), np.empty(nnz * n, g_q.dtype)
+    atoms_i, atoms_f, columns_i = tree
+    q, v, a, y = states
+    samples = Motion(q, v, a)
+    loads_i, loads_f = loads
+    like = gradient[0]
+    n_atoms, n_v, n = atoms_i.shape[0], columns_i.shape[0], width(scalar)
+    nnz, n_loads, has_world = hessian[0].shape[1], loads_i.shape[0], any_in_world_axes(loads_i)
+    frames, virtual = slots((n_atoms + 1) * FRAME, like, scalar), slots((n_atoms + 1) * VIRTUAL, like, scalar)
+    motion = Motion(q=slots(q.shape[1], like, scalar), v=slots(n_v, like, scalar), a=slots(n_v, like, scalar))
+    y_, load_slots = slots(n_v, like, scalar), slots(n_loads * LOAD, like, scalar)
+    loaded = n_atoms if has_world else 0
+    w = Workspace(
+        twists=slots(n_v * TWIST, like, scalar),
+        screws=slots(n_v * SCREWS, like, scalar),
+        wrenches=slots(n_atoms * WRENCH, like, scalar),
+        inertia=slots(n_atoms * INERTIA_FLOW, like, scalar),
+        sums=slots(n_atoms * VIRTUAL_SUMS, like, scalar),
+        world=slots(loaded * WORLD_LOAD, like, scalar),
+        turned=slots(loaded * VIRTUAL_LOAD, like, scalar),
+    )
+    g = Gradient(q=slots(n_v, like, scalar), v=slots(n_v, like, scalar), a=slots(n_v, like, scalar))
+    h = Hessian(
+        qq=slots(nnz, like, scalar), qv=slots(nnz, like, scalar), vv=slots(nnz, like, scalar),
+        qa=slots(nnz, like, scalar),
+    )  # fmt: skip
+    tables = TreeTables(atoms_i, atoms_f, columns_i)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
         gather(y, row, y_, 0, scalar)
-        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar)
+        check = outward_rows(atoms_i, atoms_f, samples, row, motion, frames, w.twists, scalar)
         for c in range(n_v):
             value = load(y_, c, scalar)
             check = check + (value - value)
         if any_not_less(check, 1.0):
             return row
-        virtual_motion(atoms_i, columns_i, frames, twists, y_, virtual, screws, scalar)
-        body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, scalar)
-        virtual_sums(atoms_i, atoms_f, inertia, virtual, sums, scalar)
+        virtual_motion(atoms_i, columns_i, frames, w.twists, y_, virtual, w.screws, scalar)
+        body_wrenches_and_moments(atoms_i, atoms_f, frames, w.wrenches, w.inertia, scalar)
+        virtual_sums(atoms_i, atoms_f, w.inertia, virtual, w.sums, scalar)
         if n_loads:
-            gather_loads(loads_f, row, loads, scalar)
-            apply_loads(loads_i, loads, frames, wrenches, scalar)
+            gather_loads(loads_f, row, load_slots, scalar)
+            apply_loads(loads_i, load_slots, frames, w.wrenches, scalar)
         if has_world:
-            collect_world_loads(loads_i, loads, frames, world, n_atoms, scalar)
-            virtual_loads(loads_i, loads, frames, virtual, turned, n_atoms, scalar)
-        gradient_and_hessian(
-            atoms_i, atoms_f, columns_i, pairs, twists, screws, wrenches, inertia, sums, has_world, world, turned,
-            gq, gv, ga, wanted, b_qq, b_qv, b_vv, b_qa, scalar,
-        )  # fmt: skip
-        scatter(gq, 0, g_q, row, scalar)
-        scatter(gv, 0, g_v, row, scalar)
-        scatter(ga, 0, g_a, row, scalar)
-        if wanted:
-            scatter(b_qq, 0, qq, row, scalar)
-            scatter(b_qv, 0, qv, row, scalar)
-            scatter(b_vv, 0, vv, row, scalar)
-            scatter(b_qa, 0, qa, row, scalar)
+            collect_world_loads(loads_i, load_slots, frames, w.world, n_atoms, scalar)
+            virtual_loads(loads_i, load_slots, frames, virtual, w.turned, n_atoms, scalar)
+        gradient_and_hessian(tables, pairs, w, has_world, g, nnz > 0, h, scalar)
+        scatter_all(g, gradient, row, scalar)
+        if nnz:
+            scatter_all(h, hessian, row, scalar)
     return -1
 
 
 @entry
-def second_order_one(
-    atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa
-):  # fmt: skip
+def second_order_one(tree, pairs, states, loads, gradient, hessian):
     """`second_order` sample by sample."""
-    return second_order(
-        atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa, 0.0
-    )  # fmt: skip
+    return second_order(tree, pairs, states, loads, gradient, hessian, 0.0)
 
 
 @entry
-def second_order_lanes(
-    atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa
-):  # fmt: skip
+def second_order_lanes(tree, pairs, states, loads, gradient, hessian):
     """`second_order` in SIMD lanes."""
-    return second_order(
-        atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa, lane_zero()
-    )  # fmt: skip
+    return second_order(tree, pairs, states, loads, gradient, hessian, lane_zero())
 
 
 @entry
-def second_order_complex(
-    atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa
-):  # fmt: skip
+def second_order_complex(tree, pairs, states, loads, gradient, hessian):
     """`second_order` of complex numbers."""
-    return second_order(
-        atoms_i, atoms_f, columns_i, pairs, q, v, a, y, loads_i, loads_f, g_q, g_v, g_a, qq, qv, vv, qa, 0j
-    )  # fmt: skip
+    return second_order(tree, pairs, states, loads, gradient, hessian, 0j)

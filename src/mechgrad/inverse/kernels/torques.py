@@ -5,8 +5,6 @@ tau_j = S_j . (sum over the bodies beyond joint j of the wrench they need)
 
 from __future__ import annotations
 
-import numpy as np
-
 from mechgrad.inverse.kernels.wrenches import (
     FORCE,
     LOAD,
@@ -19,8 +17,10 @@ from mechgrad.inverse.kernels.wrenches import (
 )
 from mechgrad.kernels.jit import allocating, entry, inner
 from mechgrad.kernels.lanes import any_not_less, lane_zero, scatter, store, width
+from mechgrad.kernels.slots import slots
 from mechgrad.kernels.vec3 import dot, get3
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, columns_of_kind, outward_rows, place_world
+from mechgrad.kinematics.kernels.tables import Motion
 from mechgrad.model.tree import KIND, PARENT, V_AT
 
 
@@ -43,15 +43,14 @@ def torques(atoms_i, atoms_f, q, v, a, loads_i, loads_f, tau, scalar):
     number, or -1."""
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
     n, n_loads = width(scalar), loads_i.shape[0]
-    q_, v_, a_ = np.empty(n_q * n, tau.dtype), np.empty(n_v * n, tau.dtype), np.empty(n_v * n, tau.dtype)
-    tau_ = np.empty(n_v * n, tau.dtype)
-    frames = np.empty((n_atoms + 1) * FRAME * n, tau.dtype)
-    twists = np.empty(n_v * TWIST * n, tau.dtype)
-    wrenches = np.empty(n_atoms * WRENCH * n, tau.dtype)
-    loads = np.empty(n_loads * LOAD * n, tau.dtype)
+    samples = Motion(q, v, a)
+    motion = Motion(q=slots(n_q, tau, scalar), v=slots(n_v, tau, scalar), a=slots(n_v, tau, scalar))
+    tau_, twists = slots(n_v, tau, scalar), slots(n_v * TWIST, tau, scalar)
+    frames, wrenches = slots((n_atoms + 1) * FRAME, tau, scalar), slots(n_atoms * WRENCH, tau, scalar)
+    loads = slots(n_loads * LOAD, tau, scalar)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
-        check = outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar)
+        check = outward_rows(atoms_i, atoms_f, samples, row, motion, frames, twists, scalar)
         body_wrenches(atoms_i, atoms_f, frames, wrenches, scalar)
         if n_loads:
             gather_loads(loads_f, row, loads, scalar)

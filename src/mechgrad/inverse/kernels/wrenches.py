@@ -210,6 +210,15 @@ def load_in_world(loads_i, loads, k_load, frames, scalar):
     return force, couple, point
 
 
+@inlined
+def any_in_world_axes(loads_i):
+    """Whether there is a load whose axes do not turn with its body."""
+    found = False
+    for k in range(loads_i.shape[0]):
+        found |= loads_i[k, L_IN_BODY_AXES] == 0
+    return found
+
+
 @inner
 def gather_loads(loads_f, row, loads, scalar):
     """Load numbers of the samples row .. row+L-1 into slots; a table with one row serves all samples."""

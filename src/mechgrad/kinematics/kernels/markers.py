@@ -18,10 +18,13 @@ column turns only with columns before it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.slots import scatter_all, slots
 from mechgrad.kernels.vec3 import add, add3, clear, combine, cross, dot, get3, put3, zero3
 from mechgrad.kinematics.kernels.outward import (
     AT,
@@ -39,6 +42,7 @@ from mechgrad.kinematics.kernels.outward import (
     place_world,
     twist_rates,
 )
+from mechgrad.kinematics.kernels.tables import Markers, Motion, Terms, TreeTables
 from mechgrad.model.columns import BEFORE, MARKER, T_COLUMN, T_KIND, T_NODE
 from mechgrad.model.tree import C_ATOM, C_PARENT, LAST_COLUMN, PARENT
 
@@ -110,9 +114,30 @@ def hastened(kind, x, w, vel, s, m, y_w, y_v):
     return add(result, add(cross(s, add(vel, cross(w, x))), cross(w, e)))
 
 
+class ByColumn(NamedTuple):
+    """x_q, xd_q, xdd_q, xdd_v of every marker and column on its way to the ground: rows (nt, 3 pairs), or slots."""
+
+    x_q: np.ndarray
+    xd_q: np.ndarray
+    xdd_q: np.ndarray
+    xdd_v: np.ndarray
+
+
+class ByParameter(NamedTuple):
+    """x_p, xd_p, xdd_p of every marker: rows (nt, markers * n_p * 3), or slots."""
+
+    x: np.ndarray
+    xd: np.ndarray
+    xdd: np.ndarray
+
+
 @inner
-def marker_columns(atoms_i, columns_i, markers_i, markers_f, frames, twists, x_q, xd_q, xdd_q, xdd_v, scalar):
-    """Derivatives by every column on each marker's way to the ground, nearest first, three slots each."""
+def marker_columns(tree, markers, frames, twists, by_q, scalar):
+    """Derivatives by every column on each marker's way to the ground, nearest first, three slots each.
+
+    tree: `TreeTables`; markers: `Markers`; by_q: `ByColumn`, slots.
+    """
+    atoms_i, columns_i, markers_i, markers_f = tree.atoms_i, tree.columns_i, markers.markers_i, markers.markers_f
     n_atoms = atoms_i.shape[0]
     slot = 0
     for k in range(markers_i.shape[0]):
@@ -130,10 +155,10 @@ def marker_columns(atoms_i, columns_i, markers_i, markers_f, frames, twists, x_q
             o = (parent if parent >= 0 else n_atoms) * FRAME
             pw, pv = get3(frames, o + W, scalar), get3(frames, o + V, scalar)
             y_w, y_v = add(d_w, cross(pw, s)), add(d_v, add(cross(pw, m), cross(pv, s)))
-            put3(x_q, slot, dx)
-            put3(xd_q, slot, dxd)
-            put3(xdd_q, slot, dxdd)
-            put3(xdd_v, slot, hastened(kind, x, w, vel, s, m, y_w, y_v))
+            put3(by_q.x_q, slot, dx)
+            put3(by_q.xd_q, slot, dxd)
+            put3(by_q.xdd_q, slot, dxdd)
+            put3(by_q.xdd_v, slot, hastened(kind, x, w, vel, s, m, y_w, y_v))
             c = columns_i[c, C_PARENT]
             slot += 3
 
@@ -154,9 +179,12 @@ def term_twist(atoms_i, terms_i, terms_f, t, frames, scalar):
 
 
 @inner
-def marker_terms(atoms_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, frames, x_p, xd_p, xdd_p, scalar):
-    """Derivatives by parameters; `acts` lists (term, marker) of every term that displaces a marker. Slots: (marker,
-    parameter, 3)."""
+def marker_terms(atoms_i, markers, terms, n_p, frames, by_p, scalar):
+    """Derivatives by parameters. markers: `Markers`; terms: `Terms`, whose rows list (term, marker) of every term that
+    displaces a marker; by_p: `ByParameter`, slots (marker, parameter, 3)."""
+    markers_i, markers_f = markers.markers_i, markers.markers_f
+    terms_i, terms_f, acts = terms.terms_i, terms.terms_f, terms.rows
+    x_p, xd_p, xdd_p = by_p.x, by_p.xd, by_p.xdd
     size = markers_i.shape[0] * n_p * 3
     clear(x_p, 0, size, scalar)
     clear(xd_p, 0, size, scalar)
@@ -194,13 +222,11 @@ def jacobian_column(kind, x, s, m):
 
 
 @inner
-def contracted_block(
-    atoms_i, columns_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, frames, twists, H_q, H_p, scalar
-):  # fmt: skip
-    """(J^T y)_q and (J^T y)_p summed over the markers; slots (n_v, n_v) and (n_v, n_p)."""
+def contracted_columns(tree, markers, y, frames, twists, H_q, scalar):
+    """(J^T y)_q summed over the markers; slots (n_v, n_v). tree: `TreeTables`; markers: `Markers`."""
+    atoms_i, columns_i, markers_i, markers_f = tree.atoms_i, tree.columns_i, markers.markers_i, markers.markers_f
     n_atoms, n_v = atoms_i.shape[0], columns_i.shape[0]
     clear(H_q, 0, n_v * n_v, scalar)
-    clear(H_p, 0, n_v * n_p, scalar)
     for k in range(markers_i.shape[0]):
         atom, kind = markers_i[k, M_ATOM], markers_i[k, M_KIND]
         if atom == n_atoms:
@@ -222,6 +248,15 @@ def contracted_block(
                     store(H_q, c * n_v + d, load(H_q, c * n_v + d, scalar) + value)
                 d = columns_i[d, C_PARENT]
             c = columns_i[c, C_PARENT]
+
+
+@inner
+def contracted_terms(tree, markers, terms, n_p, y, frames, twists, H_p, scalar):
+    """(J^T y)_p summed over the markers; slots (n_v, n_p). terms: `Terms`, with (term, marker) as rows."""
+    atoms_i, columns_i, markers_i, markers_f = tree.atoms_i, tree.columns_i, markers.markers_i, markers.markers_f
+    terms_i, terms_f, acts = terms.terms_i, terms.terms_f, terms.rows
+    n_atoms, n_v = atoms_i.shape[0], columns_i.shape[0]
+    clear(H_p, 0, n_v * n_p, scalar)
     for r in range(acts.shape[0]):
         t, k = acts[r, 0], acts[r, 1]
         atom, kind, column = markers_i[k, M_ATOM], markers_i[k, M_KIND], terms_i[t, T_COLUMN]
@@ -256,12 +291,13 @@ def contracted_block(
 def motions(atoms_i, atoms_f, q, v, a, markers_i, markers_f, out, scalar):
     """Rows of q, v, a to rows of out (nt, markers * 9). Returns the first row of a block with a bad number, or -1."""
     n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], v.shape[1], width(scalar)
-    q_, v_, a_ = np.empty(n_q * n, out.dtype), np.empty(n_v * n, out.dtype), np.empty(n_v * n, out.dtype)
-    frames, twists = np.empty((n_atoms + 1) * FRAME * n, out.dtype), np.empty(n_v * TWIST * n, out.dtype)
-    motion = np.empty(out.shape[1] * n, out.dtype)
+    samples = Motion(q, v, a)
+    slot = Motion(q=slots(n_q, out, scalar), v=slots(n_v, out, scalar), a=slots(n_v, out, scalar))
+    frames, twists = slots((n_atoms + 1) * FRAME, out, scalar), slots(n_v * TWIST, out, scalar)
+    motion = slots(out.shape[1], out, scalar)
     place_world(frames, n_atoms, 0.0, 0.0, 0.0, scalar)
     for row in range(0, q.shape[0], n):
-        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar), 1.0):
+        if any_not_less(outward_rows(atoms_i, atoms_f, samples, row, slot, frames, twists, scalar), 1.0):
             return row
         marker_motion_block(markers_i, markers_f, frames, motion, scalar)
         scatter(motion, 0, out, row, scalar)
@@ -269,59 +305,59 @@ def motions(atoms_i, atoms_f, q, v, a, markers_i, markers_f, out, scalar):
 
 
 @allocating
-def motion_derivatives(
-    atoms_i, atoms_f, columns_i, q, v, a, markers_i, markers_f, terms_i, terms_f, acts, n_p,
-    x_q, xd_q, xdd_q, xdd_v, x_p, xd_p, xdd_p, scalar,
-):  # fmt: skip
-    """Rows of q, v, a to rows of the derivatives of every marker. Returns the first row of a block with a bad
-    number, or -1."""
-    n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], v.shape[1], width(scalar)
-    q_, v_, a_ = np.empty(n_q * n, x_q.dtype), np.empty(n_v * n, x_q.dtype), np.empty(n_v * n, x_q.dtype)
-    frames, twists = np.empty((n_atoms + 1) * FRAME * n, x_q.dtype), np.empty(n_v * TWIST * n, x_q.dtype)
-    size, size_p = x_q.shape[1] * n, x_p.shape[1] * n
-    b0, b1, b2, b3 = (
-        np.empty(size, x_q.dtype),
-        np.empty(size, x_q.dtype),
-        np.empty(size, x_q.dtype),
-        np.empty(size, x_q.dtype),
-    )
-    p0, p1, p2 = np.empty(size_p, x_q.dtype), np.empty(size_p, x_q.dtype), np.empty(size_p, x_q.dtype)
+def motion_derivatives(tree, samples, markers, terms, n_p, by_q, by_p, scalar):
+    """Rows of the samples of a motion to rows of the derivatives of every marker.
+
+    Tuples of arrays: tree as in `TreeTables`, samples `Motion`, markers `Markers`, terms `Terms` of n_p parameters,
+    by_q `ByColumn`, by_p `ByParameter`. Returns the first row of a block with a bad number, or -1.
+    """
+    atoms_i, atoms_f, columns_i = tree
+    tree, samples = TreeTables(atoms_i, atoms_f, columns_i), Motion(*samples)
+    markers, terms = Markers(*markers), Terms(*terms)
+    like = by_q[0]
+    n_atoms, n_v, n, size, size_p = atoms_i.shape[0], columns_i.shape[0], width(scalar), like.shape[1], by_p[0].shape[1]
+    motion = Motion(q=slots(samples.q.shape[1], like, scalar), v=slots(n_v, like, scalar), a=slots(n_v, like, scalar))
+    frames, twists = slots((n_atoms + 1) * FRAME, like, scalar), slots(n_v * TWIST, like, scalar)
+    slot_q = ByColumn(
+        x_q=slots(size, like, scalar), xd_q=slots(size, like, scalar), xdd_q=slots(size, like, scalar),
+        xdd_v=slots(size, like, scalar),
+    )  # fmt: skip
+    slot_p = ByParameter(
+        x=slots(size_p, like, scalar), xd=slots(size_p, like, scalar), xdd=slots(size_p, like, scalar)
+    )  # fmt: skip
     place_world(frames, n_atoms, 0.0, 0.0, 0.0, scalar)
-    for row in range(0, q.shape[0], n):
-        if any_not_less(outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar), 1.0):
+    for row in range(0, like.shape[0], n):
+        if any_not_less(outward_rows(atoms_i, atoms_f, samples, row, motion, frames, twists, scalar), 1.0):
             return row
-        marker_columns(atoms_i, columns_i, markers_i, markers_f, frames, twists, b0, b1, b2, b3, scalar)
-        scatter(b0, 0, x_q, row, scalar)
-        scatter(b1, 0, xd_q, row, scalar)
-        scatter(b2, 0, xdd_q, row, scalar)
-        scatter(b3, 0, xdd_v, row, scalar)
+        marker_columns(tree, markers, frames, twists, slot_q, scalar)
+        scatter_all(slot_q, by_q, row, scalar)
         if n_p:
-            marker_terms(atoms_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, frames, p0, p1, p2, scalar)
-            scatter(p0, 0, x_p, row, scalar)
-            scatter(p1, 0, xd_p, row, scalar)
-            scatter(p2, 0, xdd_p, row, scalar)
+            marker_terms(atoms_i, markers, terms, n_p, frames, slot_p, scalar)
+            scatter_all(slot_p, by_p, row, scalar)
     return -1
 
 
 @allocating
-def contracted(
-    atoms_i, atoms_f, columns_i, q, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, H_q, H_p, scalar
-):  # fmt: skip
-    """Rows of q and y (nt, markers * 3) to rows of (J^T y)_q and (J^T y)_p. Returns the first row of a block with a
-    bad number, or -1."""
-    n_atoms, n_q, n_v, n = atoms_i.shape[0], q.shape[1], columns_i.shape[0], width(scalar)
-    q_, zero, y_ = np.empty(n_q * n, H_q.dtype), np.zeros(n_v * n, H_q.dtype), np.empty(y.shape[1] * n, H_q.dtype)
-    frames, twists = np.empty((n_atoms + 1) * FRAME * n, H_q.dtype), np.empty(n_v * TWIST * n, H_q.dtype)
-    hq, hp = np.empty(H_q.shape[1] * n, H_q.dtype), np.empty(H_p.shape[1] * n, H_q.dtype)
+def contracted(tree, q, y, markers, terms, n_p, H_q, H_p, scalar):
+    """Rows of q (nt, n_q) and y (nt, markers * 3) to rows of (J^T y)_q (nt, n_v n_v) and (J^T y)_p (nt, n_v n_p).
+
+    Tuples of arrays as in `motion_derivatives`. Returns the first row of a block with a bad number, or -1.
+    """
+    atoms_i, atoms_f, columns_i = tree
+    tree, markers, terms = TreeTables(atoms_i, atoms_f, columns_i), Markers(*markers), Terms(*terms)
+    n_atoms, n_v, n = atoms_i.shape[0], columns_i.shape[0], width(scalar)
+    q_, zero, y_ = slots(q.shape[1], H_q, scalar), slots(n_v, H_q, scalar), slots(y.shape[1], H_q, scalar)
+    frames, twists = slots((n_atoms + 1) * FRAME, H_q, scalar), slots(n_v * TWIST, H_q, scalar)
+    hq, hp = slots(H_q.shape[1], H_q, scalar), slots(H_p.shape[1], H_q, scalar)
+    clear(zero, 0, n_v, scalar)
     place_world(frames, n_atoms, 0.0, 0.0, 0.0, scalar)
     for row in range(0, q.shape[0], n):
         gather(q, row, q_, 0, scalar)
         gather(y, row, y_, 0, scalar)
         if any_not_less(outward(atoms_i, atoms_f, q_, zero, zero, frames, twists, scalar), 1.0):
             return row
-        contracted_block(
-            atoms_i, columns_i, markers_i, markers_f, terms_i, terms_f, acts, n_p, y_, frames, twists, hq, hp, scalar
-        )  # fmt: skip
+        contracted_columns(tree, markers, y_, frames, twists, hq, scalar)
+        contracted_terms(tree, markers, terms, n_p, y_, frames, twists, hp, scalar)
         scatter(hq, 0, H_q, row, scalar)
         scatter(hp, 0, H_p, row, scalar)
     return -1
@@ -346,44 +382,24 @@ def motions_complex(atoms_i, atoms_f, q, v, a, markers_i, markers_f, out):
 
 
 @entry
-def motion_derivatives_lanes(
-    atoms_i, atoms_f, columns_i, q, v, a, markers_i, markers_f, terms_i, terms_f, acts, n_p,
-    x_q, xd_q, xdd_q, xdd_v, x_p, xd_p, xdd_p,
-):  # fmt: skip
+def motion_derivatives_lanes(tree, samples, markers, terms, n_p, by_q, by_p):
     """`motion_derivatives` in SIMD lanes."""
-    return motion_derivatives(
-        atoms_i, atoms_f, columns_i, q, v, a, markers_i, markers_f, terms_i, terms_f, acts, n_p,
-        x_q, xd_q, xdd_q, xdd_v, x_p, xd_p, xdd_p, lane_zero(),
-    )  # fmt: skip
+    return motion_derivatives(tree, samples, markers, terms, n_p, by_q, by_p, lane_zero())
 
 
 @entry
-def motion_derivatives_one(
-    atoms_i, atoms_f, columns_i, q, v, a, markers_i, markers_f, terms_i, terms_f, acts, n_p,
-    x_q, xd_q, xdd_q, xdd_v, x_p, xd_p, xdd_p,
-):  # fmt: skip
+def motion_derivatives_one(tree, samples, markers, terms, n_p, by_q, by_p):
     """`motion_derivatives` sample by sample."""
-    return motion_derivatives(
-        atoms_i, atoms_f, columns_i, q, v, a, markers_i, markers_f, terms_i, terms_f, acts, n_p,
-        x_q, xd_q, xdd_q, xdd_v, x_p, xd_p, xdd_p, 0.0,
-    )  # fmt: skip
+    return motion_derivatives(tree, samples, markers, terms, n_p, by_q, by_p, 0.0)
 
 
 @entry
-def contracted_lanes(
-    atoms_i, atoms_f, columns_i, q, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, H_q, H_p
-):  # fmt: skip
+def contracted_lanes(tree, q, y, markers, terms, n_p, H_q, H_p):
     """`contracted` in SIMD lanes."""
-    return contracted(
-        atoms_i, atoms_f, columns_i, q, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, H_q, H_p, lane_zero()
-    )  # fmt: skip
+    return contracted(tree, q, y, markers, terms, n_p, H_q, H_p, lane_zero())
 
 
 @entry
-def contracted_one(
-    atoms_i, atoms_f, columns_i, q, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, H_q, H_p
-):  # fmt: skip
+def contracted_one(tree, q, y, markers, terms, n_p, H_q, H_p):
     """`contracted` sample by sample."""
-    return contracted(
-        atoms_i, atoms_f, columns_i, q, markers_i, markers_f, terms_i, terms_f, acts, n_p, y, H_q, H_p, 0.0
-    )  # fmt: skip
+    return contracted(tree, q, y, markers, terms, n_p, H_q, H_p, 0.0)

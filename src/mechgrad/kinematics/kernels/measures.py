@@ -17,7 +17,8 @@ from mechgrad.kernels.elementary import angle_of, reciprocal, sincos, square_roo
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import extract, insert, width
 from mechgrad.kernels.vec3 import add, cross, dot, scale, sub, zero3
-from mechgrad.model.mechanism import AT_FUNCTIONS, AT_PIECES, CUBIC, P_COEFFICIENT, P_KIND, P_START, PIECE
+from mechgrad.kinematics.kernels.header import function_pieces, piece_at
+from mechgrad.model.mechanism import CUBIC, P_COEFFICIENT, P_KIND, P_START
 from mechgrad.model.rows import (
     ADVANCE,
     ANGLE,
@@ -174,17 +175,17 @@ def whole_turns(x):
 def evaluate(ints, numbers, k, x, scalar):
     """Value, first and second derivative of function k at x."""
     f, fd, fdd = scalar * 0.0, scalar * 0.0, scalar * 0.0
-    first, count = ints[ints[AT_FUNCTIONS] + 2 * k], ints[ints[AT_FUNCTIONS] + 2 * k + 1]
+    first, count = function_pieces(ints, k)
     for lane in range(width(scalar)):
         s = extract(x, lane)
         low, high = first, first + count
         while high - low > 1:
             middle = (low + high) // 2
-            if numbers[ints[AT_PIECES] + middle * PIECE + P_START].real <= s.real:
+            if numbers[piece_at(ints, middle) + P_START].real <= s.real:
                 low = middle
             else:
                 high = middle
-        o = ints[AT_PIECES] + low * PIECE
+        o = piece_at(ints, low)
         c0, c1 = numbers[o + P_COEFFICIENT], numbers[o + P_COEFFICIENT + 1]
         c2, c3 = numbers[o + P_COEFFICIENT + 2], numbers[o + P_COEFFICIENT + 3]
         if int(numbers[o + P_KIND].real) == CUBIC:

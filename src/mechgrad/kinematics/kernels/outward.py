@@ -20,10 +20,10 @@ How a body b beyond column c changes with q_c (a displacement along S_c; J the b
 
 from __future__ import annotations
 
-from mechgrad.kernels.elementary import reciprocal, sincos
+from mechgrad.kernels.elementary import sincos
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import gather, load
-from mechgrad.kernels.rotation import turn_quaternion, turn_z
+from mechgrad.kernels.rotation import get4, no_rotation, turn_quaternion, turn_z
 from mechgrad.kernels.vec3 import add, combine, cross, get3, put3, scale, zero3
 from mechgrad.model.joints.base import BALL, FIXED, PRISMATIC, REVOLUTE
 from mechgrad.model.tree import (
@@ -68,6 +68,51 @@ def place_world(frames, n_atoms, gx, gy, gz, scalar):
     put3(frames, o + DV, (zero - gx, zero - gy, zero - gz))
 
 
+@inlined
+def _hinge(q0, v0, a0, axes, at, V, A, j, twists):
+    """Axes, V and A beyond a revolute atom of column j; its twist (z, x_J x z) is put."""
+    (x, y, z), (w, vel), (dw, dv) = axes, V, A
+    sine, cosine = sincos(q0)
+    x, y = turn_z(sine, cosine, x, y)
+    moment = cross(at, z)
+    put3(twists, j * TWIST, z)
+    put3(twists, j * TWIST + 3, moment)
+    rate_w, rate_v = cross(w, z), add(cross(w, moment), cross(vel, z))
+    V = add(w, scale(v0, z)), add(vel, scale(v0, moment))
+    A = (
+        add(add(dw, scale(a0, z)), scale(v0, rate_w)),
+        add(add(dv, scale(a0, moment)), scale(v0, rate_v)),
+    )
+    return (x, y, z), V, A
+
+
+@inlined
+def _slide(q0, v0, a0, z, at, V, A, j, twists, scalar):
+    """Origin, V and A beyond a prismatic atom of column j; its twist (0, z) is put."""
+    (w, vel), (dw, dv) = V, A
+    put3(twists, j * TWIST, zero3(scalar))
+    put3(twists, j * TWIST + 3, z)
+    dv = add(add(dv, scale(a0, z)), scale(v0, cross(w, z)))
+    return add(at, scale(q0, z)), (w, add(vel, scale(v0, z))), (dw, dv)
+
+
+@inlined
+def _ball(e, v, a, axes, at, V, A, j, twists):
+    """Axes, V and A beyond a ball atom of columns j .. j + 2; their twists, about the axes before it, are put."""
+    (x, y, z), (w, vel), (dw, dv) = axes, V, A
+    spin, change = combine(v[0], v[1], v[2], x, y, z), combine(a[0], a[1], a[2], x, y, z)
+    put3(twists, j * TWIST, x)
+    put3(twists, j * TWIST + 3, cross(at, x))
+    put3(twists, j * TWIST + 6, y)
+    put3(twists, j * TWIST + 9, cross(at, y))
+    put3(twists, j * TWIST + 12, z)
+    put3(twists, j * TWIST + 15, cross(at, z))
+    moment = cross(at, spin)
+    rate_w, rate_v = cross(w, spin), add(cross(w, moment), cross(vel, spin))
+    A = add(add(dw, change), rate_w), add(add(dv, cross(at, change)), rate_v)
+    return turn_quaternion(e, x, y, z), (add(w, spin), add(vel, moment)), A
+
+
 @inner
 def outward(atoms_i, atoms_f, q, v, a, frames, twists, scalar):
     """Fill frames and twists from the slots q, v, a. Returns 0, or NaN where a number of q, v, a is not finite or
@@ -78,81 +123,48 @@ def outward(atoms_i, atoms_f, q, v, a, frames, twists, scalar):
         parent = atoms_i[i, PARENT]
         o = (parent if parent >= 0 else n_atoms) * FRAME
         bx, by, bz = get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar)
-        w, vel, dw, dv = (
-            get3(frames, o + W, scalar),
-            get3(frames, o + V, scalar),
-            get3(frames, o + DW, scalar),
-            get3(frames, o + DV, scalar),
+        V_i = get3(frames, o + W, scalar), get3(frames, o + V, scalar)
+        A_i = get3(frames, o + DW, scalar), get3(frames, o + DV, scalar)
+        axes = (
+            combine(atoms_f[i, X], atoms_f[i, X + 1], atoms_f[i, X + 2], bx, by, bz),
+            combine(atoms_f[i, Y], atoms_f[i, Y + 1], atoms_f[i, Y + 2], bx, by, bz),
+            combine(atoms_f[i, Z], atoms_f[i, Z + 1], atoms_f[i, Z + 2], bx, by, bz),
         )
-        ax = combine(atoms_f[i, X], atoms_f[i, X + 1], atoms_f[i, X + 2], bx, by, bz)
-        ay = combine(atoms_f[i, Y], atoms_f[i, Y + 1], atoms_f[i, Y + 2], bx, by, bz)
-        az = combine(atoms_f[i, Z], atoms_f[i, Z + 1], atoms_f[i, Z + 2], bx, by, bz)
         at = combine(atoms_f[i, ORIGIN], atoms_f[i, ORIGIN + 1], atoms_f[i, ORIGIN + 2], bx, by, bz)
         at = add(get3(frames, o + AT, scalar), at)
         kind, j, k = atoms_i[i, KIND], atoms_i[i, V_AT], atoms_i[i, Q_AT]
-        if kind == REVOLUTE:
+        if kind in (REVOLUTE, PRISMATIC):
             q0, v0, a0 = load(q, k, scalar), load(v, j, scalar), load(a, j, scalar)
             check = check + ((q0 - q0) + (v0 - v0) + (a0 - a0))
-            sine, cosine = sincos(q0)
-            ax, ay = turn_z(sine, cosine, ax, ay)
-            moment = cross(at, az)
-            put3(twists, j * TWIST, az)
-            put3(twists, j * TWIST + 3, moment)
-            rate_w = cross(w, az)
-            rate_v = add(cross(w, moment), cross(vel, az))
-            w, vel = add(w, scale(v0, az)), add(vel, scale(v0, moment))
-            dw = add(add(dw, scale(a0, az)), scale(v0, rate_w))
-            dv = add(add(dv, scale(a0, moment)), scale(v0, rate_v))
-        elif kind == PRISMATIC:
-            q0, v0, a0 = load(q, k, scalar), load(v, j, scalar), load(a, j, scalar)
-            check = check + ((q0 - q0) + (v0 - v0) + (a0 - a0))
-            at = add(at, scale(q0, az))
-            put3(twists, j * TWIST, zero3(scalar))
-            put3(twists, j * TWIST + 3, az)
-            rate_v = cross(w, az)
-            vel = add(vel, scale(v0, az))
-            dv = add(add(dv, scale(a0, az)), scale(v0, rate_v))
+            if kind == REVOLUTE:
+                axes, V_i, A_i = _hinge(q0, v0, a0, axes, at, V_i, A_i, j, twists)
+            else:
+                at, V_i, A_i = _slide(q0, v0, a0, axes[2], at, V_i, A_i, j, twists, scalar)
         elif kind == BALL:
-            e0, e1, e2, e3 = load(q, k, scalar), load(q, k + 1, scalar), load(q, k + 2, scalar), load(q, k + 3, scalar)
-            v0, v1, v2 = get3(v, j, scalar)
-            a0, a1, a2 = get3(a, j, scalar)
-            square = e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3
-            length = reciprocal(square)  # infinite if all are zero: also a bad number
-            check = check + ((square - square) + (length - length))
-            check = check + ((v0 - v0) + (v1 - v1) + (v2 - v2) + (a0 - a0) + (a1 - a1) + (a2 - a2))
-            spin, change = combine(v0, v1, v2, ax, ay, az), combine(a0, a1, a2, ax, ay, az)
-            put3(twists, j * TWIST, ax)
-            put3(twists, j * TWIST + 3, cross(at, ax))
-            put3(twists, j * TWIST + 6, ay)
-            put3(twists, j * TWIST + 9, cross(at, ay))
-            put3(twists, j * TWIST + 12, az)
-            put3(twists, j * TWIST + 15, cross(at, az))
-            moment = cross(at, spin)
-            rate_w = cross(w, spin)
-            rate_v = add(cross(w, moment), cross(vel, spin))
-            w, vel = add(w, spin), add(vel, moment)
-            dw = add(add(dw, change), rate_w)
-            dv = add(add(dv, cross(at, change)), rate_v)
-            ax, ay, az = turn_quaternion(e0, e1, e2, e3, ax, ay, az)
+            e = get4(q, k, scalar)
+            v3, a3 = get3(v, j, scalar), get3(a, j, scalar)
+            check = check + (no_rotation(e) + ((v3[0] - v3[0]) + (v3[1] - v3[1]) + (v3[2] - v3[2])))
+            check = check + ((a3[0] - a3[0]) + (a3[1] - a3[1]) + (a3[2] - a3[2]))
+            axes, V_i, A_i = _ball(e, v3, a3, axes, at, V_i, A_i, j, twists)
         o = i * FRAME
-        put3(frames, o + AX, ax)
-        put3(frames, o + AY, ay)
-        put3(frames, o + AZ, az)
+        put3(frames, o + AX, axes[0])
+        put3(frames, o + AY, axes[1])
+        put3(frames, o + AZ, axes[2])
         put3(frames, o + AT, at)
-        put3(frames, o + W, w)
-        put3(frames, o + V, vel)
-        put3(frames, o + DW, dw)
-        put3(frames, o + DV, dv)
+        put3(frames, o + W, V_i[0])
+        put3(frames, o + V, V_i[1])
+        put3(frames, o + DW, A_i[0])
+        put3(frames, o + DV, A_i[1])
     return check
 
 
 @inner
-def outward_rows(atoms_i, atoms_f, q, v, a, row, q_, v_, a_, frames, twists, scalar):
-    """`outward` for rows row .. row+L-1 of the arrays q, v, a; q_, v_, a_ are their slots."""
-    gather(q, row, q_, 0, scalar)
-    gather(v, row, v_, 0, scalar)
-    gather(a, row, a_, 0, scalar)
-    return outward(atoms_i, atoms_f, q_, v_, a_, frames, twists, scalar)
+def outward_rows(atoms_i, atoms_f, samples, row, motion, frames, twists, scalar):
+    """`outward` for rows row .. row+L-1 of the samples of a `Motion`; `motion`: slots for one block of them."""
+    gather(samples.q, row, motion.q, 0, scalar)
+    gather(samples.v, row, motion.v, 0, scalar)
+    gather(samples.a, row, motion.a, 0, scalar)
+    return outward(atoms_i, atoms_f, motion.q, motion.v, motion.a, frames, twists, scalar)
 
 
 @inlined

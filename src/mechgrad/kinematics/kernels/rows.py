@@ -20,6 +20,25 @@ from mechgrad.kernels.elementary import reciprocal
 from mechgrad.kernels.jit import inlined, inner, runtime_int
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.vec3 import add, cross, dot, get3, put3, scale, sub, zero3
+from mechgrad.kinematics.kernels.header import (
+    MARKER_ATOM,
+    MARKER_COLUMN,
+    MARKER_KIND,
+    acting_count,
+    atom_count,
+    column_atom,
+    column_parent,
+    marker_at,
+    marker_int,
+    moves,
+    row_int,
+    row_number,
+    row_terms,
+    term_column,
+    term_coordinate,
+    term_factor,
+    velocity_count,
+)
 from mechgrad.kinematics.kernels.markers import MOTION
 from mechgrad.kinematics.kernels.markers import POINT as IS_POINT
 from mechgrad.kinematics.kernels.measures import (
@@ -33,28 +52,12 @@ from mechgrad.kinematics.kernels.measures import (
 )
 from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, TWIST, V, W, twist_rates
 from mechgrad.model.mechanism import (
-    AT_COLUMNS,
-    AT_COORDS,
-    AT_FACTORS,
-    AT_MARKERS,
-    AT_MOVES,
-    AT_ROW_NUMBERS,
-    AT_ROWS,
-    COLUMN_LINE,
-    MARKER_LINE,
-    N_ATOMS,
-    N_ROWS,
-    N_V,
     R_CONSTANT,
-    R_COUNT,
     R_DIRECTION,
-    R_FIRST,
     R_FUNCTION,
     R_KIND,
     R_MARKER,
     R_RADIUS,
-    ROW,
-    ROW_NUMBERS,
 )
 from mechgrad.model.rows import ANGLE, DISTANCE, LINEAR, POINT, SLIP
 
@@ -65,63 +68,22 @@ FEET = 48
 
 
 @inlined
-def row_int(ints, k, what):
-    """An integer of row k."""
-    return ints[ints[AT_ROWS] + k * ROW + what]
-
-
-@inlined
-def row_number(ints, numbers, k, what):
-    """A number of row k."""
-    return numbers[ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + what]
-
-
-@inlined
-def marker_int(ints, marker, what):
-    """Atom (0), kind (1) or last column (2) of a marker."""
-    return ints[ints[AT_MARKERS] + marker * MARKER_LINE + what]
-
-
-@inlined
-def column_parent(ints, j):
-    """The column before column j on the way to the ground, or -1."""
-    return ints[ints[AT_COLUMNS] + j * COLUMN_LINE]
-
-
-@inlined
-def column_atom(ints, j):
-    """The atom that column j moves."""
-    return ints[ints[AT_COLUMNS] + j * COLUMN_LINE + 1]
-
-
-@inlined
-def moves(ints, atom, j):
-    """Whether column j moves an atom."""
-    return ints[ints[AT_MOVES] + atom * ints[N_V] + j] != 0
-
-
-@inlined
-def marker_at(ints, k, m):
-    """Index of marker m of row k; 0 where the row has none, whose numbers are then not used."""
-    return max(row_int(ints, k, R_MARKER + m), 0)
-
-
-@inlined
 def foot_atom(ints, k, f):
     """The atom that attachment f of row k pushes."""
-    return marker_int(ints, row_int(ints, k, R_MARKER + f), 0)
+    return marker_int(ints, row_int(ints, k, R_MARKER + f), MARKER_ATOM)
 
 
 @inlined
 def foot_column(ints, k, f):
     """The last column on the way to attachment f of row k."""
-    return marker_int(ints, row_int(ints, k, R_MARKER + f), 2)
+    return marker_int(ints, row_int(ints, k, R_MARKER + f), MARKER_COLUMN)
 
 
 @inlined
 def foot_is_point(ints, k, f):
     """Whether attachment f of row k pushes at a point, or turns a direction."""
-    return row_int(ints, k, R_KIND) >= SLIP or marker_int(ints, row_int(ints, k, R_MARKER + f), 1) == IS_POINT
+    marker = row_int(ints, k, R_MARKER + f)
+    return row_int(ints, k, R_KIND) >= SLIP or marker_int(ints, marker, MARKER_KIND) == IS_POINT
 
 
 @inlined
@@ -154,21 +116,33 @@ def _moving_contact(ints, k, motion, frames, c, cd, e, ed, scalar):
     return dot(e, slide), dot(ed, slide) + dot(e, add(push, cross(spin, cd)))
 
 
-@inner
-def place_rows(ints, numbers, motion, frames, q, v, a, t, first, last, values, rates, seconds, attachments, scalar):
-    """Values, rates and second rates of the rows first .. last - 1, and their attachments. t is the time.
+@inlined
+def _linear_row(ints, numbers, k, state, scalar):
+    """Value, rate and second rate of a weighted sum of coordinates."""
+    value, rate, second = scalar * 0.0, scalar * 0.0, scalar * 0.0
+    first, last = row_terms(ints, k)
+    for c in range(first, last):
+        factor, j = term_factor(ints, numbers, c), term_column(ints, c)
+        value = value + load(state.q, term_coordinate(ints, c), scalar) * factor
+        rate = rate + load(state.v, j, scalar) * factor
+        second = second + load(state.a, j, scalar) * factor
+    return value, rate, second
 
-    Second rates belong to the accelerations that `frames` and `motion` were made with (and a, for LINEAR rows).
+
+@inner
+def place_rows(ints, numbers, motion, frames, state, t, first, last, rows, attachments, scalar):
+    """Values, rates and second rates of the rows first .. last - 1, and their attachments.
+
+    state : `Motion`, the slots of q, v, a; t : the time
+    motion, frames : of markers and atoms in that state (MOTION and FRAME slots); second rates belong to the
+        accelerations that these were made with (and a, for LINEAR rows)
+    rows : `RowStates`, one slot per row; attachments : FEET slots per row
     """
     for k in range(first, last):
         kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * FEET
         value, rate, second = scalar * 0.0, scalar * 0.0, scalar * 0.0
         if kind == LINEAR:
-            for c in range(row_int(ints, k, R_FIRST), row_int(ints, k, R_FIRST) + row_int(ints, k, R_COUNT)):
-                factor = numbers[ints[AT_FACTORS] + c]
-                value = value + load(q, ints[ints[AT_COORDS] + 2 * c], scalar) * factor
-                rate = rate + load(v, ints[ints[AT_COORDS] + 2 * c + 1], scalar) * factor
-                second = second + load(a, ints[ints[AT_COORDS] + 2 * c + 1], scalar) * factor
+            value, rate, second = _linear_row(ints, numbers, k, state, scalar)
         else:
             o0, o1 = marker_at(ints, k, 0) * MOTION, marker_at(ints, k, 1) * MOTION
             o2, o3 = marker_at(ints, k, 2) * MOTION, marker_at(ints, k, 3) * MOTION
@@ -210,23 +184,24 @@ def place_rows(ints, numbers, motion, frames, q, v, a, t, first, last, values, r
             value, rate, second = value - f, rate - fd, second - fdd
         if kind == ANGLE:
             value = value - whole_turns(value)
-        store(values, k, value)
-        store(rates, k, rate)
-        store(seconds, k, second)
+        store(rows.values, k, value)
+        store(rows.rates, k, rate)
+        store(rows.seconds, k, second)
 
 
 @inner
 def row_columns(ints, numbers, twists, attachments, first, last, J, scalar):
     """Gamma of the rows first .. last - 1 into slots (row, column) of J, counted from row 0."""
-    n_v, n_atoms = ints[N_V], ints[N_ATOMS]
+    n_v, n_atoms = velocity_count(ints), atom_count(ints)
     zero = scalar * 0.0
     for k in range(first, last):
         for j in range(n_v):
             store(J, k * n_v + j, zero)
         kind = row_int(ints, k, R_KIND)
         if kind == LINEAR:
-            for c in range(row_int(ints, k, R_FIRST), row_int(ints, k, R_FIRST) + row_int(ints, k, R_COUNT)):
-                store(J, k * n_v + ints[ints[AT_COORDS] + 2 * c + 1], zero + numbers[ints[AT_FACTORS] + c])
+            first_term, last_term = row_terms(ints, k)
+            for c in range(first_term, last_term):
+                store(J, k * n_v + term_column(ints, c), zero + term_factor(ints, numbers, c))
             continue
         for f in range(attachments_of_kind(kind)):
             atom = foot_atom(ints, k, f)
@@ -243,12 +218,12 @@ def row_columns(ints, numbers, twists, attachments, first, last, J, scalar):
 @inlined
 def column_displacement(ints, marker, j, motion, twists, scalar):
     """How marker `marker` moves with column j."""
-    atom = marker_int(ints, marker, 0)
+    atom = marker_int(ints, marker, MARKER_ATOM)
     if not moves(ints, atom, j):
         return zero3(scalar)
     s = get3(twists, j * TWIST, scalar)
     dx = cross(s, get3(motion, marker * MOTION, scalar))
-    if marker_int(ints, marker, 1) == IS_POINT:
+    if marker_int(ints, marker, MARKER_KIND) == IS_POINT:
         return add(dx, get3(twists, j * TWIST + 3, scalar))
     return dx
 
@@ -256,7 +231,7 @@ def column_displacement(ints, marker, j, motion, twists, scalar):
 @inner
 def row_rate_columns(ints, numbers, motion, frames, twists, attachments, first, last, J, scalar):
     """Derivatives of the rates by q, the twins of `row_columns`; for plain coordinates the rate of Gamma."""
-    n_v, n_atoms = ints[N_V], ints[N_ATOMS]
+    n_v, n_atoms = velocity_count(ints), atom_count(ints)
     zero = scalar * 0.0
     for k in range(first, last):
         for j in range(n_v):
@@ -291,7 +266,7 @@ def row_rate_columns(ints, numbers, motion, frames, twists, attachments, first, 
 @inlined
 def _wandering_rates(ints, numbers, motion, frames, twists, attachments, k, J, scalar):
     """Add what a wandering contact point and turning directions do to the rate of a velocity-level row."""
-    n_v = ints[N_V]
+    n_v = velocity_count(ints)
     oa, ob, o = foot_atom(ints, k, 0) * FRAME, foot_atom(ints, k, 1) * FRAME, k * FEET
     spin = sub(get3(frames, oa + W, scalar), get3(frames, ob + W, scalar))
     c, e = get3(attachments, o + F_X, scalar), get3(attachments, o + F_G, scalar)
@@ -319,8 +294,8 @@ def _contact_displacement(ints, numbers, k, j, motion, twists, scalar):
 @inlined
 def _add_along(ints, twists, k, f, j, x, shift, g, dg, H, scalar):
     """H[i, j] += s_i . (x cross dg + shift cross g) + m_i . dg over the columns i of an attachment."""
-    atom, n_v = foot_atom(ints, k, f), ints[N_V]
-    if atom == ints[N_ATOMS]:
+    atom, n_v = foot_atom(ints, k, f), velocity_count(ints)
+    if atom == atom_count(ints):
         return
     moment = add(cross(x, dg), cross(shift, g))
     point = foot_is_point(ints, k, f)
@@ -333,88 +308,68 @@ def _add_along(ints, twists, k, f, j, x, shift, g, dg, H, scalar):
         i = column_parent(ints, i)
 
 
+@inlined
+def _distance_curvature(ints, motion, twists, attachments, k, factor, H, scalar):
+    """The commonest row: its direction u turns by (dx - u (u . dx)) / length."""
+    a, b, o, zero = marker_at(ints, k, 0), marker_at(ints, k, 1), k * FEET, zero3(scalar)
+    u = get3(attachments, o + F_G, scalar)
+    x0, x1 = get3(attachments, o + F_X, scalar), get3(attachments, o + FOOT + F_X, scalar)
+    tension = factor * reciprocal(dot(u, sub(x0, x1)))
+    for j in range(velocity_count(ints)):
+        if moves(ints, marker_int(ints, a, MARKER_ATOM), j) or moves(ints, marker_int(ints, b, MARKER_ATOM), j):
+            dx = column_displacement(ints, a, j, motion, twists, scalar)
+            dx = sub(dx, column_displacement(ints, b, j, motion, twists, scalar))
+            turn = scale(tension, sub(dx, scale(dot(u, dx), u)))
+            _add_along(ints, twists, k, runtime_int(0), j, x0, zero, zero, turn, H, scalar)
+            _add_along(ints, twists, k, runtime_int(1), j, x1, zero, zero, scale(-1.0, turn), H, scalar)
+
+
+@inlined
+def _contact_curvature(ints, numbers, motion, twists, attachments, k, factor, H, scalar):
+    """A row of velocities: the contact point c wanders by dc, the direction e turns by de."""
+    x, g = get3(attachments, k * FEET + F_X, scalar), scale(factor, get3(attachments, k * FEET + F_G, scalar))
+    for j in range(velocity_count(ints)):
+        dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, scalar)
+        de = scale(factor, de)
+        for f in range(2):
+            sign = 1.0 - 2.0 * f
+            shift = dc
+            if moves(ints, foot_atom(ints, k, f), j):  # beyond what a material point at x does
+                s = get3(twists, j * TWIST, scalar)
+                shift = sub(dc, add(cross(s, x), get3(twists, j * TWIST + 3, scalar)))
+            _add_along(ints, twists, k, f, j, x, shift, scale(sign, g), scale(sign, de), H, scalar)
+
+
+@inlined
+def _gradient_curvature(ints, numbers, motion, twists, attachments, k, factor, H, scalar):
+    """Any other row of points and directions: the gradients g turn by their `variation`."""
+    kind, radius, zero = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), zero3(scalar)
+    a, b, c, d = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2), marker_at(ints, k, 3)
+    x0, x1 = get3(motion, a * MOTION, scalar), get3(motion, b * MOTION, scalar)
+    x2, x3 = get3(motion, c * MOTION, scalar), get3(motion, d * MOTION, scalar)
+    for j in range(velocity_count(ints)):
+        h0, h1, h2, h3 = variation(
+            kind, radius, x0, x1, x2, x3, column_displacement(ints, a, j, motion, twists, scalar),
+            column_displacement(ints, b, j, motion, twists, scalar),
+            column_displacement(ints, c, j, motion, twists, scalar),
+            column_displacement(ints, d, j, motion, twists, scalar), scalar,
+        )  # fmt: skip
+        for f in range(attachments_of_kind(kind)):
+            h = h0 if f == 0 else (h1 if f == 1 else (h2 if f == 2 else h3))
+            x = get3(attachments, k * FEET + f * FOOT + F_X, scalar)
+            _add_along(ints, twists, k, f, j, x, zero, zero, scale(factor, h), H, scalar)
+
+
 @inner
 def add_row_curvature(ints, numbers, motion, twists, attachments, y, H, scalar):
     """Add to H (n_v, n_v) what the changing gradients of all rows, times their multipliers y, do to Gamma^T y."""
-    n_v = ints[N_V]
-    zero = zero3(scalar)
-    for k in range(ints[N_ROWS]):
-        kind = row_int(ints, k, R_KIND)
-        if kind in (LINEAR, POINT):
+    for k in range(acting_count(ints)):
+        kind, factor = row_int(ints, k, R_KIND), load(y, k, scalar)
+        if kind in (LINEAR, POINT):  # their gradients do not change
             continue
-        o, factor = k * FEET, load(y, k, scalar)
-        a, b, c, d = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2), marker_at(ints, k, 3)
-        if kind == DISTANCE:  # the commonest row: its direction u turns by (dx - u (u . dx)) / length
-            u, x0, x1 = (
-                get3(attachments, o + F_G, scalar),
-                get3(attachments, o + F_X, scalar),
-                get3(attachments, o + FOOT + F_X, scalar),
-            )
-            tension = factor * reciprocal(dot(u, sub(x0, x1)))
-            for j in range(n_v):
-                if moves(ints, marker_int(ints, a, 0), j) or moves(ints, marker_int(ints, b, 0), j):
-                    dx = column_displacement(ints, a, j, motion, twists, scalar)
-                    dx = sub(dx, column_displacement(ints, b, j, motion, twists, scalar))
-                    turn = scale(tension, sub(dx, scale(dot(u, dx), u)))
-                    _add_along(ints, twists, k, runtime_int(0), j, x0, zero, zero, turn, H, scalar)
-                    _add_along(ints, twists, k, runtime_int(1), j, x1, zero, zero, scale(-1.0, turn), H, scalar)
-            continue
-        for j in range(n_v):
-            da, db = (
-                column_displacement(ints, a, j, motion, twists, scalar),
-                column_displacement(ints, b, j, motion, twists, scalar),
-            )
-            if kind >= SLIP:
-                dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, scalar)
-                x, g = get3(attachments, o + F_X, scalar), scale(factor, get3(attachments, o + F_G, scalar))
-                de = scale(factor, de)
-                for f in range(2):
-                    sign = 1.0 - 2.0 * f
-                    shift = dc
-                    if moves(ints, foot_atom(ints, k, f), j):  # beyond what a material point at x does
-                        s = get3(twists, j * TWIST, scalar)
-                        shift = sub(dc, add(cross(s, x), get3(twists, j * TWIST + 3, scalar)))
-                    _add_along(ints, twists, k, f, j, x, shift, scale(sign, g), scale(sign, de), H, scalar)
-                continue
-            dc, dd = (
-                column_displacement(ints, c, j, motion, twists, scalar),
-                column_displacement(ints, d, j, motion, twists, scalar),
-            )
-            h0, h1, h2, h3 = variation(
-                kind, row_number(ints, numbers, k, R_RADIUS), get3(motion, a * MOTION, scalar),
-                get3(motion, b * MOTION, scalar), get3(motion, c * MOTION, scalar), get3(motion, d * MOTION, scalar),
-                da, db, dc, dd, scalar,
-            )  # fmt: skip
-            _add_along(
-                ints,
-                twists,
-                k,
-                runtime_int(0),
-                j,
-                get3(attachments, o + F_X, scalar),
-                zero,
-                zero,
-                scale(factor, h0),
-                H,
-                scalar,
-            )
-            _add_along(
-                ints,
-                twists,
-                k,
-                runtime_int(1),
-                j,
-                get3(attachments, o + FOOT + F_X, scalar),
-                zero,
-                zero,
-                scale(factor, h1),
-                H,
-                scalar,
-            )
-            count = attachments_of_kind(kind)
-            if count > 2:
-                x = get3(attachments, o + 2 * FOOT + F_X, scalar)
-                _add_along(ints, twists, k, runtime_int(2), j, x, zero, zero, scale(factor, h2), H, scalar)
-            if count > 3:
-                x = get3(attachments, o + 3 * FOOT + F_X, scalar)
-                _add_along(ints, twists, k, runtime_int(3), j, x, zero, zero, scale(factor, h3), H, scalar)
+        if kind == DISTANCE:
+            _distance_curvature(ints, motion, twists, attachments, k, factor, H, scalar)
+        elif kind >= SLIP:
+            _contact_curvature(ints, numbers, motion, twists, attachments, k, factor, H, scalar)
+        else:
+            _gradient_curvature(ints, numbers, motion, twists, attachments, k, factor, H, scalar)

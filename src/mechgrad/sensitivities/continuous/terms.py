@@ -29,9 +29,8 @@ from mechgrad.model.model import Model
 from mechgrad.sensitivities.quadrature import weights as quadrature_weights
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.weights import Weights
+from mechgrad.tolerances import RANK
 from mechgrad.typing import FloatArray
-
-RANK = 1e-9
 
 
 class Terminal(NamedTuple):

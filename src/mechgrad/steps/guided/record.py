@@ -31,12 +31,12 @@ from mechgrad.steps.guided.tangent import GuidedTangent
 from mechgrad.steps.matrix_r.independent import named_rows
 from mechgrad.steps.torn import MISS, torn
 from mechgrad.steps.weights import WeightSink
+from mechgrad.tolerances import RANK
 from mechgrad.typing import Array, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
-RANK = 1e-9
 INSTANTS = 8  # at which adjoints look for parameters that redundant rows cannot follow
 
 

@@ -21,6 +21,7 @@ from mechgrad.kinematics.held import Equations, find_values
 from mechgrad.kinematics.mobility import independent_quantities, null_space
 from mechgrad.model.functions import Function, Spline, as_function
 from mechgrad.steps.guided.record import GuidedRecord
+from mechgrad.tolerances import COMPLEX_STEP
 from mechgrad.typing import Array, FloatArray
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ HALVINGS = 12
 LARGEST_TURN = 1.0  # of one step [rad]: beyond, a prediction from two derivatives is worth nothing
 CORRECTION = 0.3  # largest correction that still is one and not a jump, as a part of the step; angles and lengths apart
 ALWAYS_SMALL = 1e-3  # [rad or m]: corrections below this are accepted from any prediction
-COMPLEX_STEP = 1e-30
 STENCIL = 1e-3  # [s]: second derivatives of plain callables, error of the order STENCIL^4 f
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mechgrad.model.frames import rotated
 from mechgrad.model.model import Model
 from mechgrad.typing import FloatArray
 
@@ -15,9 +16,7 @@ def to_parent(model: Model, q: FloatArray, x: FloatArray, way: float = 1.0) -> F
         return x
     out = np.array(x)
     for at_q, at_v in zip(layout.ball_q, layout.ball_v, strict=True):
-        e, y = q[:, at_q], x[:, at_v]
-        across = np.cross(e[:, 1:], y) * (2.0 / np.sum(e * e, axis=1, keepdims=True))
-        out[:, at_v] = y + way * e[:, :1] * across + np.cross(e[:, 1:], across)
+        out[:, at_v] = rotated(q[:, at_q], x[:, at_v], way)
     return out
 
 

@@ -24,12 +24,13 @@ from mechgrad.optimization.motion.samples import (
     Samples,
     Structure,
 )
+from mechgrad.tolerances import COMPLEX_STEP
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
-STEP = 1e-30
+STEP = COMPLEX_STEP
 _M = TypeVar("_M", bound="SampleFunction")
 
 

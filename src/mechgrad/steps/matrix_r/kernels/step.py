@@ -24,6 +24,7 @@ from mechgrad.kernels.jit import inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_factor, lu_solve, lu_solve_transposed
 from mechgrad.kinematics.kernels.rows import place_rows, row_columns
+from mechgrad.kinematics.kernels.tables import Motion, RowStates
 from mechgrad.model.mechanism import N_CONSTRAINTS, N_HOLONOMIC, N_ROWS
 from mechgrad.steps.matrix_r.kernels.choice import (
     BETTER,
@@ -49,25 +50,10 @@ POSITION_PASSES = 30
 def place_chosen(T, w, c, q, v, a, t, scalar):
     """`place` of all rows that act and of the free ones that are chosen."""
     check = place(T, w, q, v, a, scalar * 0.0 + t, T.ints[N_ROWS], scalar)
+    state, rows, time = Motion(q, v, a), RowStates(w.values, w.rates, w.seconds), scalar * 0.0 + t
     for k in range(c.counts[RANK], c.pick.size):
         row = c.pick[k]
-        place_rows(
-            T.ints,
-            T.numbers,
-            w.motion,
-            w.frames,
-            q,
-            v,
-            a,
-            scalar * 0.0 + t,
-            row,
-            row + 1,
-            w.values,
-            w.rates,
-            w.seconds,
-            w.attachments,
-            scalar,
-        )
+        place_rows(T.ints, T.numbers, w.motion, w.frames, state, time, row, row + 1, rows, w.attachments, scalar)
     return check
 
 

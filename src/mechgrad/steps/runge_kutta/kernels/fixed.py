@@ -39,12 +39,13 @@ from mechgrad.dynamics.kernels.projection import project_state
 from mechgrad.dynamics.kernels.saddle import FELT_AGAIN, FELT_ONCE, log_root_det, nearly_lost, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
-from mechgrad.kernels.elementary import reciprocal, square_root
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.interrupt import ask, first_asked
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
 from mechgrad.kernels.lanes import gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.records import refer
+from mechgrad.kernels.rotation import get4, pure_product, put4, rotated, unit
+from mechgrad.kernels.vec3 import get3, put3
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_Q, N_ROWS
 from mechgrad.model.tree import KIND, Q_AT, V_AT
@@ -67,17 +68,8 @@ def rates(atoms_i, q, v, k, at, scalar):
     for i in range(atoms_i.shape[0]):
         kind, jq, jv = atoms_i[i, KIND], atoms_i[i, Q_AT], atoms_i[i, V_AT]
         if kind == BALL:
-            e0, e1, e2, e3 = (
-                load(q, jq, scalar),
-                load(q, jq + 1, scalar),
-                load(q, jq + 2, scalar),
-                load(q, jq + 3, scalar),
-            )
-            w1, w2, w3 = load(v, jv, scalar), load(v, jv + 1, scalar), load(v, jv + 2, scalar)
-            store(k, at + jq, (w1 * e1 + w2 * e2 + w3 * e3) * -0.5)
-            store(k, at + jq + 1, (e0 * w1 + w2 * e3 - w3 * e2) * 0.5)
-            store(k, at + jq + 2, (e0 * w2 + w3 * e1 - w1 * e3) * 0.5)
-            store(k, at + jq + 3, (e0 * w3 + w1 * e2 - w2 * e1) * 0.5)
+            e = pure_product(get3(v, jv, scalar), get4(q, jq, scalar))
+            put4(k, at + jq, (e[0] * 0.5, e[1] * 0.5, e[2] * 0.5, e[3] * 0.5))
         elif kind != FIXED:
             store(k, at + jq, load(v, jv, scalar))
 
@@ -88,12 +80,7 @@ def normalise(atoms_i, y, scalar):
     for i in range(atoms_i.shape[0]):
         if atoms_i[i, KIND] == BALL:
             j = atoms_i[i, Q_AT]
-            e0, e1, e2, e3 = load(y, j, scalar), load(y, j + 1, scalar), load(y, j + 2, scalar), load(y, j + 3, scalar)
-            f = reciprocal(square_root(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3))
-            store(y, j, e0 * f)
-            store(y, j + 1, e1 * f)
-            store(y, j + 2, e2 * f)
-            store(y, j + 3, e3 * f)
+            put4(y, j, unit(get4(y, j, scalar)))
 
 
 @inner
@@ -108,15 +95,7 @@ def turn_balls(atoms_i, balls, q, x, at, way, scalar):
             i += 1
         k, j = atoms_i[i, Q_AT], at + atoms_i[i, V_AT]
         i, balls = i + 1, balls - 1
-        e0, e1, e2, e3 = load(q, k, scalar), load(q, k + 1, scalar), load(q, k + 2, scalar), load(q, k + 3, scalar)
-        x1, x2, x3 = load(x, j, scalar), load(x, j + 1, scalar), load(x, j + 2, scalar)
-        f = reciprocal(e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3) * 2.0
-        e0 = e0 * way
-        c1, c2, c3 = e2 * x3 - e3 * x2, e3 * x1 - e1 * x3, e1 * x2 - e2 * x1
-        # the division runs beside all products: it comes last
-        store(x, j, x1 + f * (e0 * c1 + (e2 * c3 - e3 * c2)))
-        store(x, j + 1, x2 + f * (e0 * c2 + (e3 * c1 - e1 * c3)))
-        store(x, j + 2, x3 + f * (e0 * c3 + (e1 * c2 - e2 * c1)))
+        put3(x, j, rotated(get4(q, k, scalar), get3(x, j, scalar), way))
 
 
 @inner

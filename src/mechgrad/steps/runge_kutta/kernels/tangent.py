@@ -24,8 +24,10 @@ import numpy as np
 
 from mechgrad.dynamics.kernels.saddle import saddle_factor
 from mechgrad.kernels.columns import refined_columns, solve_columns, solve_columns_transposed
-from mechgrad.kernels.jit import entry, inner, runtime_int
+from mechgrad.kernels.jit import entry, inlined, inner, runtime_int
 from mechgrad.kernels.lu import lu_factor
+from mechgrad.kernels.rotation import pure_product, pure_product_back, rotated, square
+from mechgrad.kernels.vec3 import cross, scale
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.steps.newmark.kernels.tangent import PASSES
@@ -76,19 +78,34 @@ class RungeKuttaBlocks(NamedTuple):
     out_settled: Settled
 
 
+@inlined
+def _three(x, j):
+    """The vector of a ball in x from j on."""
+    return x[j], x[j + 1], x[j + 2]
+
+
+@inlined
+def _four(q, k):
+    """The Euler parameters of a ball in q from k on."""
+    return q[k], q[k + 1], q[k + 2], q[k + 3]
+
+
+@inlined
+def _add(out, at, values):
+    """out[at:] += values."""
+    for c in range(len(values)):
+        out[at + c] += values[c]
+
+
 @inner
 def lift(atoms_i, q, x, out, shared):
     """out (n_q) += the change of q by the tangent change x; that of Euler parameters times 4 / |e|^2 where `shared`."""
     for i in range(atoms_i.shape[0]):
         kind, k, j = atoms_i[i, KIND], atoms_i[i, Q_AT], atoms_i[i, V_AT]
         if kind == BALL:
-            e0, e1, e2, e3 = q[k], q[k + 1], q[k + 2], q[k + 3]
-            f = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3) if shared else 0.5
-            x1, x2, x3 = f * x[j], f * x[j + 1], f * x[j + 2]
-            out[k] -= x1 * e1 + x2 * e2 + x3 * e3
-            out[k + 1] += e0 * x1 + x2 * e3 - x3 * e2
-            out[k + 2] += e0 * x2 + x3 * e1 - x1 * e3
-            out[k + 3] += e0 * x3 + x1 * e2 - x2 * e1
+            e = _four(q, k)
+            f = 2.0 / square(e) if shared else 0.5
+            _add(out, k, pure_product(scale(f, _three(x, j)), e))
         elif kind != FIXED:
             out[k] += x[j]
 
@@ -99,12 +116,9 @@ def drop(atoms_i, q, x, out, shared):
     for i in range(atoms_i.shape[0]):
         kind, k, j = atoms_i[i, KIND], atoms_i[i, Q_AT], atoms_i[i, V_AT]
         if kind == BALL:
-            e0, e1, e2, e3 = q[k], q[k + 1], q[k + 2], q[k + 3]
-            f = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3) if shared else 0.5
-            x0, x1, x2, x3 = f * x[k], f * x[k + 1], f * x[k + 2], f * x[k + 3]
-            out[j] += e0 * x1 - e1 * x0 + e2 * x3 - e3 * x2
-            out[j + 1] += e0 * x2 - e2 * x0 + e3 * x1 - e1 * x3
-            out[j + 2] += e0 * x3 - e3 * x0 + e1 * x2 - e2 * x1
+            e = _four(q, k)
+            f = 2.0 / square(e) if shared else 0.5
+            _add(out, j, scale(f, pure_product_back(_four(x, k), e)))
         elif kind != FIXED:
             out[j] += x[k]
 
@@ -115,12 +129,7 @@ def turn(atoms_i, v, x, out, sign):
     for i in range(atoms_i.shape[0]):
         if atoms_i[i, KIND] == BALL:
             k, j = atoms_i[i, Q_AT], atoms_i[i, V_AT]
-            w1, w2, w3 = 0.5 * sign * v[j], 0.5 * sign * v[j + 1], 0.5 * sign * v[j + 2]
-            e0, e1, e2, e3 = x[k], x[k + 1], x[k + 2], x[k + 3]
-            out[k] -= w1 * e1 + w2 * e2 + w3 * e3
-            out[k + 1] += e0 * w1 + w2 * e3 - w3 * e2
-            out[k + 2] += e0 * w2 + w3 * e1 - w1 * e3
-            out[k + 3] += e0 * w3 + w1 * e2 - w2 * e1
+            _add(out, k, pure_product(scale(0.5 * sign, _three(v, j)), _four(x, k)))
 
 
 @inner
@@ -140,22 +149,13 @@ def stretch(atoms_i, along, x, out, to):
 @inner
 def _turned(q, x, k, j, way):
     """The vector of one ball in x from child into parent axes (way 1) or back (-1), in place."""
-    e0, e1, e2, e3 = way * q[k], q[k + 1], q[k + 2], q[k + 3]
-    f = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)
-    x1, x2, x3 = x[j], x[j + 1], x[j + 2]
-    c1, c2, c3 = f * (e2 * x3 - e3 * x2), f * (e3 * x1 - e1 * x3), f * (e1 * x2 - e2 * x1)
-    x[j] += e0 * c1 + e2 * c3 - e3 * c2
-    x[j + 1] += e0 * c2 + e3 * c1 - e1 * c3
-    x[j + 2] += e0 * c3 + e1 * c2 - e2 * c1
+    x[j], x[j + 1], x[j + 2] = rotated(_four(q, k), _three(x, j), way)
 
 
 @inner
 def _crossed(x, y, out, j, sign):
     """out += sign x cross y, for one ball."""
-    x1, x2, x3, y1, y2, y3 = sign * x[j], sign * x[j + 1], sign * x[j + 2], y[j], y[j + 1], y[j + 2]
-    out[j] += x2 * y3 - x3 * y2
-    out[j + 1] += x3 * y1 - x1 * y3
-    out[j + 2] += x1 * y2 - x2 * y1
+    _add(out, j, cross(scale(sign, _three(x, j)), _three(y, j)))
 
 
 @inner
