@@ -20,7 +20,7 @@ AT_MOST = {
     "names_at_the_top": 50,
     "median_file": 110,
     "p90_file": 320,
-    "repeated_file_names": 32,
+    "repeated_file_names": 33,
     "add_joint_files": 2,
     "add_constraint_files": 2,
     "add_force_files": 1,

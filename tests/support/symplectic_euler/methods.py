@@ -1,0 +1,20 @@
+"""What it serves."""
+
+from __future__ import annotations
+
+from mechgrad.steps.base import StepMethod
+from mechgrad.steps.methods import register
+from mechgrad.steps.rank import reported
+from support.symplectic_euler.record import EulerSteps
+from support.symplectic_euler.step import march
+
+METHOD = register(
+    StepMethod(
+        "symplectic Euler",
+        lambda formulation, scheme, controlled: scheme.key == "symplectic-euler" and not controlled,
+        march,
+        EulerSteps,
+        reported,
+        lambda record, per_step: record.steps,
+    )
+)
