@@ -29,8 +29,10 @@ from mechgrad.steps.initial import InitialAccelerations
 from mechgrad.steps.matrix_r.choices import Choices, Choosing, coordinate_rows
 from mechgrad.steps.matrix_r.kernels import tangent as _kernels
 from mechgrad.steps.matrix_r.kernels.march import march_independent
-from mechgrad.steps.matrix_r.kernels.tangent import IndependentBlocks
+from mechgrad.steps.matrix_r.kernels.tangent import FreeColumns, IndependentBlocks, LevelTerms
 from mechgrad.steps.newmark.derivative import CHUNK_BYTES
+from mechgrad.steps.newmark.kernels.blocks import StateColumns
+from mechgrad.steps.newmark.kernels.states import Samples
 from mechgrad.steps.task import taken_again
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import Array, FloatArray, IntArray
@@ -161,7 +163,7 @@ class IndependentSteps:
         choosing = Choosing(self.system, self.choices, hold=True, step=place(trace.divisions, k * every))
 
         def march(ranks: Array, h: float, t: float, every: int, arrays: list[Array]) -> Any:
-            return march_independent(self.T, choosing.record, self.settings, ranks, h, t, every, *arrays)
+            return march_independent(self.T, choosing.record, self.settings, ranks, h, t, every, Samples(*arrays))
 
         steps = range(k * every, (k + 1) * every)
         segments, reason, at = divided(
@@ -233,7 +235,9 @@ class IndependentSteps:
                 part = IndependentBlocks(*(x[here] for x in blocks))
                 into = [x[here] for x in after]
                 given = [x[here] for x in terms]
-                bad = _kernels.independent_tangent_steps(self.settings, chunk.h, part, *given, *now, *into)
+                bad = _kernels.independent_tangent_steps(
+                    self.settings, chunk.h, part, LevelTerms(*given), FreeColumns(*now), StateColumns(*into)
+                )
                 self._check(bad, states.rows(here))
                 before = [x[-1] for x in into[:3]]
             for whole, change in zip(out[:3], after[:3], strict=True):
@@ -280,8 +284,9 @@ class IndependentSteps:
                     more[:] = 0.0
                 part_of = IndependentBlocks(*(x[here] for x in blocks))
                 into = [np.ascontiguousarray(x[:, here]) for x in weights]
+                by_states = StateColumns(*(x[here] for x in pulls))
                 bad = _kernels.independent_adjoint_steps(
-                    self.settings, chunk.h, part_of, *(x[here] for x in pulls), *y, *into
+                    self.settings, chunk.h, part_of, by_states, FreeColumns(*y), LevelTerms(*into)
                 )
                 self._check(bad, states.rows(here))
                 for whole, part in zip(weights, into, strict=True):

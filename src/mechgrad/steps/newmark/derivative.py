@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.saddle import no_ranks
+from mechgrad.dynamics.kernels.saddle import PASSES, REGULAR, no_ranks
 from mechgrad.dynamics.states import (
     StateGradients,
     States,
@@ -29,8 +29,11 @@ from mechgrad.steps.chunk_pool import ChunkPool
 from mechgrad.steps.cuts import Segment, divided, next_divided
 from mechgrad.steps.initial import InitialAccelerations
 from mechgrad.steps.newmark.kernels import march as _marches
-from mechgrad.steps.newmark.kernels import tangent as _kernels
-from mechgrad.steps.newmark.kernels.tangent import StepBlocks, StepNumbers
+from mechgrad.steps.newmark.kernels.adjoint import adjoint_steps
+from mechgrad.steps.newmark.kernels.blocks import StateColumns, StepBlocks, StepNumbers, StepTerms
+from mechgrad.steps.newmark.kernels.impulses import impulses
+from mechgrad.steps.newmark.kernels.states import Samples, State
+from mechgrad.steps.newmark.kernels.tangent import tangent_steps
 from mechgrad.steps.rank import check_rank
 from mechgrad.steps.task import taken_again
 from mechgrad.steps.weights import Weights, WeightSink
@@ -109,7 +112,7 @@ class ImplicitSteps:
             name: w for name, w in (("values", self.w0), ("rates", self.w1), ("seconds", self.w2)) if np.any(w)
         }
         redundant = bool(self.system.redundant(motion.q[0], float(motion.t[0])))
-        regular, passes = (_kernels.REGULAR, _kernels.PASSES) if redundant else (0.0, 0)
+        regular, passes = (REGULAR, PASSES) if redundant else (0.0, 0)
         self.regular = regular, passes
         self.holonomic = not late.any()
         self.rated = bool(np.any(self.w1) or np.any(self.w2))
@@ -127,9 +130,15 @@ class ImplicitSteps:
         cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
         once = p.passes == 0 and p.projection != 0.0
         numbers = StepNumbers(
-            h, scale, cv, ca, 1.0 / (p.alpha * scale) if p.compliant else regular, 0 if p.compliant else passes,
-            p.scales / p.projection if once else np.full(m, regular), 0 if once else passes,
-        )  # fmt: skip
+            h=h,
+            scale=scale,
+            cv=cv,
+            ca=ca,
+            eps=1.0 / (p.alpha * scale) if p.compliant else regular,
+            passes=0 if p.compliant else passes,
+            eps_projection=p.scales / p.projection if once else np.full(m, regular),
+            passes_projection=0 if once else passes,
+        )
         return _StepSize(h, numbers, self.w0 + self.w1 * cv + self.w2 * ca)
 
     def _chunks(self) -> list[_Chunk]:
@@ -188,7 +197,7 @@ class ImplicitSteps:
         kernel = _marches.march_fixed_point if trace.job.formulation.fixed_point else _marches.march
 
         def march(ranks: Array, h: float, t: float, every: int, arrays: list[Array]) -> Any:
-            return kernel(self.T, self.settings, ranks, h, t, every, *arrays)
+            return kernel(self.T, self.settings, ranks, h, t, every, Samples(*arrays))
 
         steps = range(k * every, (k + 1) * every)
         segments, reason, at = divided(
@@ -222,28 +231,29 @@ class ImplicitSteps:
                     self.model, self.free_complex, newton, rate_q, self.holonomic
                 )
         projected = steps.projected[1:] & (p.projection != 0.0)
-        impulses = accelerations = after = None
+        still = accelerations = after = None
         K2 = K3 = np.zeros((N, n, n))
         rates = seconds_q = seconds_v = np.zeros((N, m, n))
         if m and projected.any():
             after = States(q[1:], v[1:], a[1:], lam[1:], t[1:])
             zero, w, y = np.zeros_like(d), v[1:] - v_star, a[1:] - a_star
             sigma, kappa = np.zeros((N, m)), np.zeros((N, m))
-            _kernels.impulses(found.M.reshape(N, -1), gamma.reshape(N, -1), w, y, *self.regular, sigma, kappa)
-            impulses = States(q[1:], zero, w, sigma, t[1:])
-            K2 = linearised(self.free, impulses, False).K
+            impulses(found.M.reshape(N, -1), gamma.reshape(N, -1), w, y, *self.regular, sigma, kappa)
+            still = States(q[1:], zero, w, sigma, t[1:])
+            K2 = linearised(self.free, still, False).K
             rates, seconds_q = coordinate_slopes(self.model, self.free_complex, after)
             seconds_v = velocity_slopes(self.model, self.free_complex, after, rates, self.holonomic)
             if p.project_accelerations:
                 accelerations = States(q[1:], zero, y, kappa, t[1:])
                 K3 = linearised(self.free, accelerations, False).K
-        flat = [np.ascontiguousarray(x.reshape(N, -1)) for x in (found.K, found.C, found.M, gamma, c_q, c_v)]
-        more = [np.ascontiguousarray(x.reshape(N, -1)) for x in (K2, rates, K3, seconds_q, seconds_v)]
-        K, C, M, J, *c = flat
-        blocks = StepBlocks(
-            np.ascontiguousarray(d), K, C, M, J, c[0], c[1], steps.size.total, self.w2, projected, *more
-        )
-        return blocks, _Stages(newton, impulses, accelerations, after)
+        matrices = {
+            "K": found.K, "C": found.C, "M": found.M, "Gamma": gamma, "c_q": c_q, "c_v": c_v, "K2": K2, "rate_q": rates,
+            "K3": K3, "second_q": seconds_q, "second_v": seconds_v,
+        }  # fmt: skip
+        flat = {name: np.ascontiguousarray(x.reshape(N, -1)) for name, x in matrices.items()}
+        d = np.ascontiguousarray(d)
+        blocks = StepBlocks(d=d, total=steps.size.total, w2=self.w2, projected=projected, **flat)
+        return blocks, _Stages(newton, still, accelerations, after)
 
     # ---- direct
 
@@ -268,9 +278,10 @@ class ImplicitSteps:
             for steps, blocks, stages, terms in pool.ahead(linearise, self._chunks()):
                 N = len(blocks.d)
                 after, rank = [np.empty((N, k, padded(count))) for k in (n, n, n, m)], np.empty(N)
-                bad = _kernels.tangent_steps(
-                    self.T.atoms_i, self.settings, steps.size.numbers, blocks, *terms, *now, *after, rank
-                )
+                bad = tangent_steps(
+                    self.T.atoms_i, self.settings, steps.size.numbers, blocks, StepTerms(*terms), State(*now),
+                    StateColumns(*after), rank,
+                )  # fmt: skip
                 self._check(bad, stages)
                 ranks.append((stages.newton.t, rank))
                 for whole, part in zip(out, after, strict=True):
@@ -323,9 +334,10 @@ class ImplicitSteps:
                     part[steps.reported, :, :count] = whole[steps.outputs].swapaxes(1, 2)
                     pulls.append(part)
                 weights, rank = [np.zeros((count, N, k)) for k in (n, m, n, m, n, m)], np.empty(N)
-                bad = _kernels.adjoint_steps(
-                    self.T.atoms_i, self.settings, steps.size.numbers, blocks, *pulls, *y, *weights, rank
-                )
+                bad = adjoint_steps(
+                    self.T.atoms_i, self.settings, steps.size.numbers, blocks, StateColumns(*pulls), State(*y),
+                    StepTerms(*weights), rank,
+                )  # fmt: skip
                 self._check(bad, stages)
                 ranks.insert(0, (stages.newton.t, rank))
                 for some in self._weights(stages, weights):

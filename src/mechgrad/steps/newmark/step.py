@@ -21,6 +21,7 @@ from mechgrad.steps.matrix_r.kernels.choice import Choice
 from mechgrad.steps.matrix_r.kernels.march import march_independent
 from mechgrad.steps.newmark.kernels import controlled as _controlled
 from mechgrad.steps.newmark.kernels import march as _kernels
+from mechgrad.steps.newmark.kernels.states import Samples
 from mechgrad.steps.runge_kutta.step import first_step
 from mechgrad.steps.schemes import NewmarkFamily
 from mechgrad.steps.task import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing, taken_again
@@ -95,7 +96,7 @@ class _Run:
         self, choosing: Choosing | None, ranks: Array, h: float, t: float, every: int, arrays: list[Array]
     ) -> Any:
         """The compiled march."""
-        arguments = self.settings, ranks, h, t, every, *arrays
+        arguments = self.settings, ranks, h, t, every, Samples(*arrays)
         if choosing is None:
             return self.kernel(self.job.system.T, *arguments)
         before = ranks.copy()
@@ -229,15 +230,18 @@ def controlled(job: Job) -> Trajectory:
     run.settings = run.settings._replace(enough=ENOUGH)
     t = job.t0 + np.linspace(0.0, job.duration, samples)
     T, arrays = job.system.T, run.arrays
-    room = _controlled.controlled_workspace(T, *arrays[:5])
-    now = np.array([job.t0, job.t0, first_step(job, INDEX_1), 0.0, 0.0, 0.0, _controlled.GROW, 0.0, *[np.nan] * 3])
-    limits = job.t0 + job.duration, job.rtol, job.atol, MOST_STEPS
+    into = Samples(*arrays)
+    room = _controlled.controlled_workspace(T, into, job.t0, first_step(job, INDEX_1))
+    limits = _controlled.Limits(float(job.t0 + job.duration), float(job.rtol), float(job.atol), MOST_STEPS)
     for first, last in job.parts(samples):
-        got, reason = _controlled.march_controlled(T, room, run.settings, now, *limits, t[1 : last + 1], first, *arrays)
-        at, steps, rejected = float(now[1]), int(now[4]), int(now[5])
+        got, reason = _controlled.march_controlled(
+            T, room, run.settings, run.ranks, limits, t[1 : last + 1], first, into
+        )
+        now = room[-1][0]
+        at, steps, rejected = float(now["t"]), int(now["steps"]), int(now["rejected"])
         if reason != DONE:
             if reason == CHANGE_POINT:  # noticed when it had been passed
-                got = max(1, int(np.sum(t[:got] < at - now[3])))
+                got = max(1, int(np.sum(t[:got] < at - now["h_before"])))
             partial = run.trajectory(t, got, steps, rejected, REASONS[reason])
             hint = "Loosen rtol and atol, or look at what happens there."
             if reason == TOO_SMALL:

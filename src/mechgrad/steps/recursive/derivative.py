@@ -24,7 +24,7 @@ from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.recursive.kernels import tangent as _kernels
 from mechgrad.steps.runge_kutta.child_axes import to_child, to_parent
 from mechgrad.steps.runge_kutta.derivative import ExplicitSteps
-from mechgrad.steps.runge_kutta.step import RK4_A, RK4_B, RK4_C, fixed_states
+from mechgrad.steps.runge_kutta.step import RK4_A, RK4_B, RK4_C, RK4_TABLEAU, fixed_states
 from mechgrad.steps.task import DONE, REASONS
 from mechgrad.steps.weights import WeightSink
 from mechgrad.typing import Array, FloatArray
@@ -63,7 +63,7 @@ class RecursiveSteps:
             last = min(first + per, nt - 1)
             pushes = self._pushes(parameters, first, (last - first) * self.every)
             _, reason = _kernels.recursive_tangents(
-                self.T, RK4_A, RK4_B, RK4_C, self.h, float(motion.t[first]), self.every, pushes, Q[first : last + 1],
+                self.T, RK4_TABLEAU, self.h, float(motion.t[first]), self.every, pushes, Q[first : last + 1],
                 V[first : last + 1],
             )  # fmt: skip
             if reason != DONE:

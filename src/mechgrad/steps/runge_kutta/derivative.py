@@ -22,8 +22,9 @@ from mechgrad.steps.accelerations import Mechanics, StateAccelerations
 from mechgrad.steps.runge_kutta import dop853
 from mechgrad.steps.runge_kutta.child_axes import to_child, to_parent
 from mechgrad.steps.runge_kutta.constraint_correction import ConstraintCorrection
-from mechgrad.steps.runge_kutta.kernels import tangent as _kernels
-from mechgrad.steps.runge_kutta.kernels.tangent import RungeKuttaBlocks, Settled
+from mechgrad.steps.runge_kutta.kernels.adjoint import adjoint_march
+from mechgrad.steps.runge_kutta.kernels.blocks import EndColumns, RungeKuttaBlocks, Settled, StageTerms, StateChange
+from mechgrad.steps.runge_kutta.kernels.tangent import tangent_march
 from mechgrad.steps.runge_kutta.step import RK4_A, RK4_B, RK4_C, fixed_states, held_steps, numbers
 from mechgrad.steps.schemes import DOP853, RK4
 from mechgrad.steps.weights import WeightSink
@@ -213,9 +214,11 @@ class ExplicitSteps:
         F_q, F_v = (np.ascontiguousarray(x[:, :n].reshape(len(x), -1)) for x in (stages.by_q, stages.by_v))
         start_q, start_v = (_rows(x) for x in self._split(y))
         blocks = RungeKuttaBlocks(
-            self.A, self.B, np.array(span.h), start_q, start_v, _rows(end_q), _rows(end_v), first, q[taken], v[taken],
-            a[taken], before[taken], raw_v[taken], F_q, F_v, _matrices(corrected, n), _matrices(settled, n), out_first,
-            weights, _rows(out_q), _rows(out_v), _matrices(reported, n),
+            A=self.A, B=self.B, h=np.array(span.h), start=start_q, start_v=start_v, end=_rows(end_q),
+            end_v=_rows(end_v), first=first, q=q[taken], v=v[taken], a=a[taken], before=before[taken],
+            before_v=raw_v[taken], F_q=F_q, F_v=F_v, corrected=_matrices(corrected, n), settled=_matrices(settled, n),
+            out_first=out_first, weights=weights, out_q=_rows(out_q), out_v=_rows(out_v),
+            out_settled=_matrices(reported, n),
         )  # fmt: skip
         return _Prepared(blocks, stages, corrected, settled, reported)
 
@@ -242,7 +245,10 @@ class ExplicitSteps:
                 none = (np.zeros((0, count, n)), np.zeros((0, count, n)))
                 terms += none if settling is None else settling.by_parameters(parameters)
             after = [np.zeros((k, count, n)) for k in (len(span.t),) * 2 + (len(span.within),) * 2]
-            _kernels.tangent_march(self.system.T.atoms_i, self.balls, ready.blocks, *terms, *now, *after)
+            tangent_march(
+                self.system.T.atoms_i, self.balls, ready.blocks, StageTerms(*terms), StateChange(*now),
+                EndColumns(*after),
+            )  # fmt: skip
             for target, at_ends, at_reports in ((out.q, after[0], after[2]), (out.v, after[1], after[3])):
                 target[span.ends[:, 1]] = at_ends[span.ends[:, 0]]
                 target[span.within[:, 1]] = at_reports
@@ -270,7 +276,10 @@ class ExplicitSteps:
             pulls_in += [np.ascontiguousarray(x[span.within[:, 1]]) for x in (pull_q, pull_v)]
             lines = [0 if x is None else x.shape[0] for x in (ready.corrected, ready.settled, ready.reported)]
             weights = [np.zeros((count, k, n)) for k in (len(ready.blocks.q), *np.repeat(lines, 2))]
-            _kernels.adjoint_march(self.system.T.atoms_i, self.balls, ready.blocks, *pulls_in, yq, yv, *weights)
+            adjoint_march(
+                self.system.T.atoms_i, self.balls, ready.blocks, EndColumns(*pulls_in), StateChange(yq, yv),
+                StageTerms(*weights),
+            )  # fmt: skip
             alpha = np.zeros((count, len(ready.blocks.q), n + self.system.n_constraints))
             alpha[:, :, :n] = weights[0]
             sink(ready.stages.weights(alpha))

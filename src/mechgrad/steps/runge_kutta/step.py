@@ -26,6 +26,8 @@ from mechgrad.steps.runge_kutta.kernels import adaptive as _adaptive
 from mechgrad.steps.runge_kutta.kernels import fixed as _kernels
 from mechgrad.steps.runge_kutta.kernels.collocation import BEYOND as BEYOND_TOLERANCE
 from mechgrad.steps.runge_kutta.kernels.collocation import FOLD
+from mechgrad.steps.runge_kutta.kernels.progress import AdaptiveReports, ExtendedTableau, Task
+from mechgrad.steps.runge_kutta.kernels.stages import Tableau
 from mechgrad.steps.task import CHANGE_POINT, DONE, MOST_STEPS, REASONS, Job, bisected, crossing, taken_again
 from mechgrad.typing import Array, FloatArray
 
@@ -35,6 +37,8 @@ RK4_B = np.array([1, 2, 2, 1]) / 6.0
 RK4_C = np.array([0.0, 0.5, 0.5, 1.0])
 for _table in (RK4_A, RK4_B, RK4_C):
     _table.setflags(write=False)
+RK4_TABLEAU = Tableau(A=RK4_A, B=RK4_B, C=RK4_C)
+DOP853_TABLEAU = ExtendedTableau(A=dop853.A, B=dop853.B, C=dop853.C, D=dop853.D, E3=dop853.E3, E5=dop853.E5)
 
 
 SWITCHES = 1024  # of contacts, that a march first makes room for
@@ -103,10 +107,13 @@ def _marching(
 
         def taken(c: Choice | None) -> tuple[Any, ...]:
             ranks[:] = before
-            return _adaptive.adaptive_one(  # type: ignore[no-any-return]
-                T, f, ranks, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, job.rtol,
-                job.atol, MOST_STEPS, *kind._replace(dependent=c), contacts, held, t_out, q, v, Q, V, path, instants,
+            task = Task(
+                t0=float(t0), t1=float(t1), h=float(h), rtol=float(job.rtol), atol=float(job.atol), most=MOST_STEPS,
+                tableau=DOP853_TABLEAU, held=held, t_out=t_out, q0=q, v0=v,
+                reports=AdaptiveReports(q=Q, v=V, path=path, instants=instants),
             )  # fmt: skip
+            kinds = kind._replace(dependent=c)
+            return _adaptive.adaptive_one(T, f, kinds, contacts, ranks, task)  # type: ignore[no-any-return]
 
         def enough(found: tuple[Any, ...]) -> bool:
             nonlocal instants
@@ -297,7 +304,7 @@ def fixed(job: Job) -> Trajectory:
         def taken(c: Choice | None) -> tuple[int, int, int]:
             ranks[:] = before
             kinds = kind._replace(dependent=c)
-            return march(T, f, ranks, RK4_A, RK4_B, RK4_C, h, t0, every, *kinds, Q, V)  # type: ignore[no-any-return]
+            return march(T, f, kinds, RK4_TABLEAU, ranks, h, t0, every, Q, V)  # type: ignore[no-any-return]
 
         found: tuple[int, int, int] = chosen(choosing, taken)
         return found
@@ -371,9 +378,9 @@ def fixed_states(motion: Trajectory, k: int, count: int, h: float) -> tuple[Arra
     Q, V = np.empty((count + 1, 1, motion.q.shape[1])), np.empty((count + 1, 1, motion.v.shape[1]))
     Q[0], V[0] = motion.q[k], motion.v[k]
     t0 = float(motion.t[k])
-    arguments = job.system.recursive, f, no_ranks(), RK4_A, RK4_B, RK4_C, h, t0, 1
+    T, arguments = job.system.recursive, (RK4_TABLEAU, no_ranks(), h, t0, 1)
     _, reason, _ = chosen(
-        job.choosing(k * every), lambda c: _kernels.fixed_one(*arguments, *kind._replace(dependent=c), Q, V)
+        job.choosing(k * every), lambda c: _kernels.fixed_one(T, f, kind._replace(dependent=c), *arguments, Q, V)
     )
     taken_again(reason, t0)
     return Q[:-1, 0], V[:-1, 0]
