@@ -16,6 +16,7 @@ from support.random_trees import random_loads, random_tree
 
 from mechgrad.dynamics.kernels.slopes import force_slopes, slopes
 from mechgrad.dynamics.kernels.states import linearised_states
+from mechgrad.dynamics.states import Slopes, States
 from mechgrad.dynamics.system import System
 from mechgrad.gallery import five_bar
 from mechgrad.kernels.host import LANES
@@ -111,7 +112,7 @@ def in_lanes(T, states, residual=True):
     nt, n_v, rows = len(states[4]), states[1].shape[1], int(T.ints[N_ALL])
     shapes = [(nt if residual else 0, n_v, 2), *[(nt, rows, 2)] * 3]
     out = [np.full(shape, 7.0) for shape in shapes]
-    assert slopes(T, *states, *out, 1) == -1
+    assert slopes(T, States(*states), Slopes(*out), 1) == -1
     assert all((x[:, :, 0] == 7.0).all() for x in out)
     return Found(*(x[:, :, 1] for x in out))
 
@@ -210,7 +211,7 @@ def test_directions_of_masses_and_laws_share_their_frames(name, samples):
         x.setflags(write=False)
     real = [np.ascontiguousarray(x.real) for x in states[:4]]
     found = np.full((samples, states[1].shape[1], 4), 7.0)
-    assert force_slopes(T, *tables, np.array([2, 0, 3]), *real, states[4][:, None].copy(), found) == -1
+    assert force_slopes(T, *tables, np.array([2, 0, 3]), States(*real, states[4]), found) == -1
     case.system.users.raise_pending()
     for k, column in enumerate((2, 0, 3)):
         size = np.abs(wanted[:, :, k]).max()
@@ -228,4 +229,4 @@ def test_the_first_bad_sample_is_named(which, bad, sample):
     states[which][sample:, 1] = bad
     rows = int(T.ints[N_ALL])
     out = [np.zeros((SAMPLES, m, 1)) for m in (states[1].shape[1], rows, rows, rows)]
-    assert slopes(T, *states, *out, 0) == sample
+    assert slopes(T, States(*states), Slopes(*out), 0) == sample

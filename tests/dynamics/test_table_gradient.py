@@ -16,7 +16,8 @@ from support.random_trees import random_loads, random_tree
 
 import mechgrad as mg
 from mechgrad.dynamics.kernels.states import linearised_states
-from mechgrad.dynamics.kernels.table_gradient import table_gradients
+from mechgrad.dynamics.kernels.table_gradient import RowWeights, Totals, table_gradients
+from mechgrad.dynamics.states import States
 from mechgrad.dynamics.system import System
 from mechgrad.dynamics.terms import motion_terms
 from mechgrad.gallery import five_bar
@@ -93,7 +94,7 @@ def make_case(model, nt, *, seed=0, spread=0.7, independent=(), loads=(), rows=N
 def gradients(case):
     T = case.system.T
     G = [np.zeros((len(case.weights[0]), *getattr(T, name).shape)) for name in TABLES]
-    assert table_gradients(T, *case.states, *case.weights, *G) == -1
+    assert table_gradients(T, States(*case.states), RowWeights(*case.weights), Totals(*G)) == -1
     case.system.users.raise_pending()
     return dict(zip(TABLES, G, strict=True))
 
@@ -358,7 +359,7 @@ def test_samples_add_up_and_outputs_are_added_to():
     for count in (1, LANES, 2, LANES):
         part = slice(start, start + count)
         states, weights = [x[part].copy() for x in case.states], [x[:, part].copy() for x in case.weights]
-        assert table_gradients(T, *states, *weights, *total.values()) == -1
+        assert table_gradients(T, States(*states), RowWeights(*weights), Totals(*total.values())) == -1
         start += count
     assert start == SAMPLES
     for name in TABLES:
@@ -373,7 +374,8 @@ def test_a_bad_number_is_reported_and_leaves_the_outputs_alone():
     bad = LANES + 2
     states[1][bad, 0] = np.nan
     G = [np.zeros((OBJECTIVES, *getattr(case.system.T, name).shape)) for name in TABLES]
-    assert table_gradients(case.system.T, *states, *case.weights, *G) == bad // LANES * LANES
+    found = table_gradients(case.system.T, States(*states), RowWeights(*case.weights), Totals(*G))
+    assert found == bad // LANES * LANES
     assert not any(x.any() for x in G)
 
 

@@ -125,14 +125,19 @@ def contiguous(x: Array, dtype: type) -> Array:
     return np.array(x, dtype, order="C")
 
 
+def _contiguous(states: States, dtype: type) -> States:
+    """States as kernels take them; instants stay real."""
+    q, v, a, lam = (contiguous(x, dtype) for x in states[:4])
+    return States(q, v, a, lam, contiguous(states.t, float))
+
+
 def linearised(T: Mechanism, states: States, moving: bool = True) -> Linearised:
     """Partials of the equations of motion in states; J_rate only if `moving`."""
     nt, n, rows = len(states.q), int(T.ints[N_V]), int(T.ints[N_ALL])
-    out = [np.empty((nt, n * n)) for _ in range(3)] + [np.empty((nt, rows * n)) for _ in range(2)]
-    q, v, a, lam = (contiguous(x, float) for x in states[:4])
-    time = contiguous(states.t, float)[:, None]
-    _check(_linearised.linearised_lanes(T, q, v, a, lam, time, *out, bool(moving)), states)
-    return Linearised(*(x.reshape(nt, n, n) for x in out[:3]), *(x.reshape(nt, rows, n) for x in out[3:]))
+    lines = n, n, n, rows, rows
+    out = Linearised(*(np.empty((nt, k * n)) for k in lines))
+    _check(_linearised.linearised_lanes(T, _contiguous(states, float), out, bool(moving)), states)
+    return Linearised(*(x.reshape(nt, k, n) for x, k in zip(out, lines, strict=True)))
 
 
 def slopes(
@@ -161,8 +166,7 @@ def put_slopes(
 ) -> None:
     """`slopes` into a column of arrays (nt, n_v or rows, columns) of the caller; those that are not given are left
     out."""
-    q, v, a, lam = (contiguous(x, complex) for x in states[:4])
-    _check(_slopes.slopes(T, q, v, a, lam, contiguous(states.t, float), r, values, rates, seconds, column), states)
+    _check(_slopes.slopes(T, _contiguous(states, complex), Slopes(r, values, rates, seconds), column), states)
 
 
 def put_force_slopes(
@@ -172,9 +176,7 @@ def put_force_slopes(
     atoms, numbers = (np.stack([getattr(one, name) for one in moved]) for name in ("atoms_f", "numbers"))
     atoms.setflags(write=False)
     numbers.setflags(write=False)
-    q, v, a, lam = (contiguous(x, float) for x in states[:4])
-    time = contiguous(states.t, float)[:, None]
-    _check(_slopes.force_slopes(T, atoms, numbers, np.array(columns), q, v, a, lam, time, r), states)
+    _check(_slopes.force_slopes(T, atoms, numbers, np.array(columns), _contiguous(states, float), r), states)
 
 
 def _check(bad: int, states: States) -> None:

@@ -5,15 +5,10 @@ address: whatever a handler raises there (`KeyboardInterrupt`, as a rule) is kep
 caller raises what was kept, together with the motion so far. A call takes a microsecond or two, and after the first
 ones there are about twenty in a second.
 
-    asked = first_asked(n)
-    rest = asked
+    begin_listening(work.countdown, n)
     ...                                   # in the loop
-        rest -= 1
-        if rest <= 0:
-            asked = ask(w.listener[0], asked)
-            rest = asked
-            if asked < 0:
-                return .., INTERRUPTED
+        if interrupted(work.listener, work.countdown):
+            return .., INTERRUPTED
 """
 
 from __future__ import annotations
@@ -32,6 +27,8 @@ from numba.extending import intrinsic
 from mechgrad.kernels.jit import inlined
 
 EVERY = 0.05  # s between two calls
+FIRST_CALL = 20000  # operations, about, before the first one
+REST, ASKED = range(2)  # countdown of a march: steps left until the next call, steps between the last two
 SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
 
 
@@ -48,9 +45,20 @@ def ask(typingctx, address, asked):
 
 
 @inlined
-def first_asked(n):
+def begin_listening(countdown, n):
     """Steps of n equations before the first call: far less than a tenth of a second, whatever a step costs."""
-    return 1 + 20000 // (1 + n * n)
+    countdown[REST] = countdown[ASKED] = 1 + FIRST_CALL // (1 + n * n)
+
+
+@inlined
+def interrupted(listener, countdown):
+    """Counts a step of a march, and calls when it is time to. Returns whether the march is to end now."""
+    countdown[REST] -= 1
+    if countdown[REST] > 0:
+        return False
+    countdown[ASKED] = ask(listener[0], countdown[ASKED])
+    countdown[REST] = countdown[ASKED]
+    return countdown[ASKED] < 0
 
 
 _here = threading.local()

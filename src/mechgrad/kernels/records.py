@@ -1,26 +1,52 @@
-"""Records of arrays by reference, for passes that share many arrays.
+"""Records of arrays: made by name, and handed by reference to passes that share many arrays.
 
 A record handed to a compiled function goes there array by array, each as seven numbers or more: for the workspace of
-one mechanism hundreds of numbers at every call. A reference is one pointer. Fields are read as those of the record
-itself:
+one mechanism hundreds of numbers at every call. A reference is one pointer. Fields are read as those of the record:
 
-    @inner
-    def march(T, w, ..):                 # T, w: named tuples of arrays, which the entry that called owns
-        T, w = refer(T), refer(w)        # on the stack of this function
-        step(T, w, ..)                   # passes read T.ints, w.frames, ..
+    @kernel
+    def march(mechanism, work, ..):                         # named tuples of arrays, which the caller owns
+        mechanism, work = refer(mechanism), refer(work)     # on the stack of this function
+        step(mechanism, work, ..)                           # passes read mechanism.n_rows, work.frames, ..
+
+A record can hold records: these are read as references, too (`states.before.q`). References to records of one kind can
+change places: `before, after = after, before`. A record that begins with a header of sizes says so by a static method
+`header`, which maps names to entries of its array `ints`: references read them as fields, too.
 
 A reference must not outlive the function that made it, and the arrays belong to the caller: in passes (`kernels.jit`)
 both hold, since these own nothing. Loops bind arrays to local names first: through a pointer the compiler would have
 to look up where an array lies after every number it stores.
+
+What a march changes on its way, numbers of several types, stands in a structured array of one line: passes read and
+write its fields (`now.t += now.step`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
+import numpy as np
 from numba.core import cgutils, types
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+
+Record = TypeVar("Record")
+
+
+def allocate(
+    record: Callable[..., Record], sizes: Mapping[str, int | tuple[int, ...]], dtype: Any, **given: Any
+) -> Record:
+    """A record of zeros from a table: how many numbers (or which shape) each field has; `given`: its other fields.
+
+    >>> from typing import NamedTuple
+    >>> class Pair(NamedTuple):
+    ...     x: np.ndarray
+    ...     y: np.ndarray
+    >>> allocate(Pair, {"y": 1, "x": 2}, float)
+    Pair(x=array([0., 0.]), y=array([0.]))
+    """
+    return record(**{name: np.zeros(size, dtype) for name, size in sizes.items()}, **given)
 
 
 class ReferenceType(types.Type):  # type: ignore[misc]
@@ -28,7 +54,9 @@ class ReferenceType(types.Type):  # type: ignore[misc]
 
     def __init__(self, record: types.NamedTuple) -> None:
         self.record = record
-        super().__init__(name=f"reference({record})")
+        # short: names of types make those of compiled functions, which the compiler reads again at every call
+        digest = hashlib.sha256(str(record).encode()).hexdigest()[:16]
+        super().__init__(name=f"reference({record.instance_class.__name__} {digest})")
 
 
 @register_model(ReferenceType)
@@ -43,14 +71,32 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
 
     def generic_resolve(self, reference: Any, name: str) -> Any:  # type: ignore[override]
         fields = reference.record.fields
-        return reference.record.types[fields.index(name)] if name in fields else None
+        if name in fields:
+            found = reference.record.types[fields.index(name)]
+            return ReferenceType(found) if isinstance(found, types.NamedTuple) else found
+        return types.int64 if name in _header(reference.record) else None
+
+
+def _header(record: Any) -> Mapping[str, int]:
+    """Sizes that a record names, and where they stand in its array `ints`."""
+    header = getattr(record.instance_class, "header", None)
+    return {} if header is None else header()
 
 
 @lower_getattr_generic(ReferenceType)  # type: ignore[untyped-decorator]
 def _field(context: Any, builder: Any, reference: ReferenceType, pointer: Any, name: str) -> Any:
     if context.enable_nrt:
         raise TypeError("references are for passes (`inner`, `inlined`, `spliced`), which own no arrays.")
-    return builder.load(cgutils.gep_inbounds(builder, pointer, 0, reference.record.fields.index(name)))
+    fields = reference.record.fields
+    if name in fields:
+        place = cgutils.gep_inbounds(builder, pointer, 0, fields.index(name))
+        inside = isinstance(reference.record.types[fields.index(name)], types.NamedTuple)
+        return place if inside else builder.load(place)
+    at = fields.index("ints")
+    ints = context.make_array(reference.record.types[at])(
+        context, builder, builder.load(cgutils.gep_inbounds(builder, pointer, 0, at))
+    )
+    return builder.load(cgutils.gep_inbounds(builder, ints.data, _header(reference.record)[name]))
 
 
 @intrinsic  # type: ignore[untyped-decorator]

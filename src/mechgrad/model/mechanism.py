@@ -32,6 +32,21 @@ class Mechanism(NamedTuple):
     ints: np.ndarray
     numbers: np.ndarray
 
+    @staticmethod
+    def header() -> dict[str, int]:
+        """Sizes by name, and where they stand in `ints`; they are read as fields, also in compiled passes."""
+        return {
+            "n_q": N_Q, "n_v": N_V, "n_atoms": N_ATOMS, "n_markers": N_MARKERS, "n_holonomic": N_HOLONOMIC,
+            "n_constraints": N_CONSTRAINTS, "n_rows": N_ROWS, "n_all": N_ALL, "n_laws": N_LAWS, "law_width": LAW_WIDTH,
+            "about_com": REFERENCE,
+        }  # fmt: skip
+
+    def __getattr__(self, name: str) -> int:
+        """Sizes of the header: mechanism.n_rows."""
+        if name not in self.header():
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        return int(self.ints[self.header()[name]])
+
 
 def has_pairs(T: Mechanism) -> bool:
     """Whether a record has the tables that relate pairs of columns, O(n_v depth) numbers.

@@ -17,7 +17,7 @@ from typing import Protocol, final
 import numpy as np
 
 from mechgrad.dynamics.kernels import table_gradient as _kernels
-from mechgrad.dynamics.states import contiguous, slopes, unforced
+from mechgrad.dynamics.states import States, contiguous, slopes, unforced
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.model.functions import Spline
@@ -67,8 +67,9 @@ class TableGradient:
         nt, n, rows = len(weights.states.t), int(T.ints[N_V]), int(T.ints[N_ALL])
         padded = [_padded(x, self.count, nt, k) for x, k in zip(weights[1:5], (n, rows, rows, rows), strict=True)]
         into = {name: np.zeros((self.count, *getattr(T, name).shape)) for name in TABLES}
-        states = [contiguous(x, float) for x in weights.states]
-        bad = _kernels.table_gradients(T, *states, *padded, *(into[name] for name in TABLES))
+        states = States(*(contiguous(x, float) for x in weights.states))
+        weighed, gradients = _kernels.RowWeights(*padded), _kernels.Totals(*(into[name] for name in TABLES))
+        bad = _kernels.table_gradients(T, states, weighed, gradients)
         if bad >= 0:
             raise InputError(f"the state near t = {weights.states.t[bad]:.6g} s holds a number that is not finite.")
         if not weights.forced:

@@ -13,6 +13,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.saddle import solve_saddles
 from mechgrad.dynamics.states import (
     States,
     as_complex,
@@ -27,7 +28,6 @@ from mechgrad.errors import InputError
 from mechgrad.model.mechanism import Mechanism
 from mechgrad.model.model import Model
 from mechgrad.steps.base import ParameterColumns
-from mechgrad.steps.runge_kutta.kernels import tangent as _kernels
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray
 
@@ -69,7 +69,7 @@ class Mechanics(NamedTuple):
         N = len(X)
         lines = np.array(X, float, order="C")
         flat = [np.ascontiguousarray(x.reshape(N, -1)) for x in (M, gamma)]
-        check_regular(_kernels.solve_saddles(*flat, self.eps, compliant, lines, back), t, self.model)
+        check_regular(solve_saddles(*flat, self.eps, compliant, lines, back), t, self.model)
         return lines
 
 

@@ -14,10 +14,10 @@ import importlib
 import pkgutil
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, NamedTuple, final
+from typing import ClassVar, final
 
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.typing import FloatArray
+from mechgrad.steps.runge_kutta.kernels.stages import Tableau
 
 KNOWN: dict[str, type[Scheme]] = {}
 """Schemes by the names that `simulate` takes; a new one is there as soon as its file is read."""
@@ -49,19 +49,6 @@ class Scheme:
     def tableau(self) -> Tableau:
         """Coefficients of the stages of explicit schemes."""
         raise TypeError(f"{type(self).__name__} states no tableau")  # pragma: no cover - every explicit scheme does
-
-
-class Tableau(NamedTuple):
-    """An explicit Runge-Kutta method, Butcher's arrays:
-
-        k_i = f(t + C_i h, y + h sum_j A_ij k_j),   j < i,        y + h sum_i B_i k_i
-
-    A : (s, s) strictly lower triangular;   B : (s,) or fewer, where further stages serve an interpolant;   C : (s,)
-    """
-
-    A: FloatArray
-    B: FloatArray
-    C: FloatArray
 
 
 @final

@@ -128,11 +128,13 @@ def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd):
 
 
 @inner
-def apply_laws(ints, numbers, t, values, rates, y, y_g, y_gd, g, gd, F, F_g, F_gd, scalar):
+def apply_laws(ints, numbers, work, t, scalar):
     """Forces of all laws into the slots of their rows in y; partials into slots (row, row within the law).
 
-    g .. F_gd: scratch for one law and one sample.
+    numbers: those of the mechanism, or others in their place; work: a reference to a `system.Work`.
     """
+    values, rates, y, y_g, y_gd = work.values, work.rates, work.y, work.y_g, work.y_gd
+    g, gd, F, F_g, F_gd = work.law_g, work.law_gd, work.law_F, work.law_F_g, work.law_F_gd
     most = ints[LAW_WIDTH]
     for k in range(ints[N_LAWS]):
         first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)

@@ -2,60 +2,68 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, place_free
+from mechgrad.dynamics.kernels.lane_states import gather_states, make_lane_state, put_multipliers
+from mechgrad.dynamics.kernels.system import (
+    begin,
+    forces,
+    linearise,
+    make_work,
+    place_free,
+    row_jacobian,
+    row_rate_jacobian,
+)
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import kernel, runtime_int, wrapper
-from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
-from mechgrad.kernels.records import refer
-from mechgrad.kinematics.kernels.rows import row_columns, row_rate_columns
-from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS
+from mechgrad.kernels.lanes import any_not_less, lane_zero, scatter, width
+from mechgrad.kernels.records import allocate, refer
+
+
+class LaneMatrices(NamedTuple):
+    """Room for the residual and its partials in one block of samples."""
+
+    r: np.ndarray
+    K: np.ndarray
+    C: np.ndarray
+    M: np.ndarray
 
 
 @kernel
-def _linearised(T, w, Q, V, A, L, t, K, C, M, J, J_rate, moving, q, v, a, lam, time, k, c, mass, r):
+def _linearised(mechanism, work, lanes, matrices, states, out, moving):
     scalar = lane_zero()
-    T, w = refer(T), refer(w)
-    begin(T, w, scalar)
-    n, rows, m = width(scalar), T.ints[N_ALL], T.ints[N_CONSTRAINTS]
-    for row in range(0, Q.shape[0], n):
-        gather(Q, row, q, 0, scalar)
-        gather(V, row, v, 0, scalar)
-        gather(A, row, a, 0, scalar)
-        gather(L, row, lam, 0, scalar)
-        gather(t, row, time, 0, scalar)
-        now = load(time, 0, scalar)
-        check = place_free(T, w, q, v, a, now, scalar)
+    mechanism, work, lanes, matrices = refer(mechanism), refer(work), refer(lanes), refer(matrices)
+    states, out = refer(states), refer(out)
+    begin(mechanism, work, scalar)
+    for row in range(0, states.q.shape[0], width(scalar)):
+        now = gather_states(states, row, lanes, scalar)
+        check = place_free(mechanism, work, lanes.q, lanes.v, lanes.a, now, scalar)
         if any_not_less(check, 1.0):
             return row
-        forces(T, w, now, scalar)
-        for i in range(m):
-            store(w.y, i, load(lam, i, scalar))
-        linearise(T, w, r, k, c, mass, scalar)
-        row_columns(T.ints, T.numbers, w.twists, w.attachments, runtime_int(0), rows, w.J, scalar)
-        scatter(k, 0, K, row, scalar)
-        scatter(c, 0, C, row, scalar)
-        scatter(mass, 0, M, row, scalar)
-        scatter(w.J, 0, J, row, scalar)
+        forces(mechanism, work, now, scalar)
+        put_multipliers(lanes.lam, work.y, scalar)
+        linearise(mechanism, work, matrices.r, matrices.K, matrices.C, matrices.M, scalar)
+        row_jacobian(mechanism, work, runtime_int(0), mechanism.n_all, scalar)
+        scatter(matrices.K, 0, out.K, row, scalar)
+        scatter(matrices.C, 0, out.C, row, scalar)
+        scatter(matrices.M, 0, out.M, row, scalar)
+        scatter(work.J, 0, out.J, row, scalar)
         if moving:
-            row_rate_columns(
-                T.ints, T.numbers, w.motion, w.frames, w.twists, w.attachments, runtime_int(0), rows, w.J_rate, scalar
-            )
-            scatter(w.J_rate, 0, J_rate, row, scalar)
+            row_rate_jacobian(mechanism, work, runtime_int(0), mechanism.n_all, scalar)
+            scatter(work.J_rate, 0, out.J_rate, row, scalar)
     return -1
 
 
 @wrapper
-def linearised_lanes(T, Q, V, A, L, t, K, C, M, J, J_rate, moving):
-    """K = r_q, C = r_v, M = r_a (nt, n_v n_v), and Gamma and the rates by q of all rows J, J_rate (nt, rows n_v).
+def linearised_lanes(mechanism, states, out, moving):
+    """K = r_q, C = r_v, M = r_a (nt, n_v n_v), and Gamma and the rates by q of all rows J, J_rate (nt, rows n_v), into
+    the fields of `out` with these names, at `states` (`lane_states`).
 
-    t: (nt, 1). Where `moving` is False, J_rate is left alone. Returns the first sample of a block with a bad number,
-    or -1.
+    Where `moving` is False, J_rate is left alone. Returns the first sample of a block with a bad number, or -1.
     """
-    n, n_v = LANES, T.columns_i.shape[0]
-    q, v, a = np.empty(Q.shape[1] * n), np.empty(n_v * n), np.empty(n_v * n)
-    lam, time = np.empty(T.ints[N_CONSTRAINTS] * n), np.empty(n)
-    k, c, mass, r = np.empty(n_v * n_v * n), np.empty(n_v * n_v * n), np.empty(n_v * n_v * n), np.empty(n_v * n)
-    w = make_work(T, LANES)
-    return _linearised(T, w, Q, V, A, L, t, K, C, M, J, J_rate, moving, q, v, a, lam, time, k, c, mass, r)
+    n = mechanism.n_v
+    matrices = allocate(LaneMatrices, {"r": n * LANES, **dict.fromkeys("KCM", n * n * LANES)}, float)
+    lanes = make_lane_state(states, float)
+    return _linearised(mechanism, make_work(mechanism, LANES), lanes, matrices, states, out, moving)

@@ -14,11 +14,16 @@ import math
 
 import numpy as np
 
-from mechgrad.kernels.jit import inlined, inner
+from mechgrad.kernels.columns import refined_columns, solve_columns, solve_columns_transposed
+from mechgrad.kernels.jit import entry, inlined, inner, runtime_int
 from mechgrad.kernels.lu import lu_factor, lu_solve
 
 LOW = math.log(1.6)
-FELT_ONCE, FELT_AGAIN = 1e-7, 1e-2
+# of a defect, that eps leaves after one solution and of the rest after another: more, and rows nearly lost their rank
+SHARE_ONCE, SHARE_AGAIN = 1e-7, 1e-2
+# Of the second block where rows depend on each other: it only keeps them regular, and repetitions (a few, PASSES at
+# most) take its influence away.
+REGULAR, PASSES = 1e-8, 12
 WEAK = 1e-3  # share of eps that is worth a closer look
 # defects below this, beside the right-hand side, are not worth a repetition
 ROUNDING = 1e-13
@@ -88,6 +93,18 @@ def no_ranks() -> np.ndarray:
 
 
 @inlined
+def next_rank(ranks, here):
+    """Note log s at another step, the last of three."""
+    ranks[0], ranks[1], ranks[2] = ranks[1], ranks[2], here
+
+
+@inlined
+def forget_ranks(ranks):
+    """Nothing is known of the steps before: other matrices come from now on."""
+    ranks[1], ranks[2] = np.nan, np.nan
+
+
+@inlined
 def touches_zero(older, before, here):
     """Whether s, given by logarithms at three steps, falls to zero near the middle one and rises again.
 
@@ -127,7 +144,7 @@ def _left_of_defects(S, pivots, low, eps, n, m, x):
 
 @inner
 def nearly_lost(S, pivots, low, eps, once, again, n, m, x):
-    """Whether eps is felt in some direction that rows (the second block, `low`) move in: s^2 is not far above it.
+    """Whether eps matters in some direction that rows (the second block, `low`) move in: s^2 is not far above it.
 
     Both solutions leave the shares `once` and `again` or more.
     """
@@ -154,3 +171,43 @@ def weakest(S, pivots, low, eps, n, m, x):
             second += abs(eps[k] * x[n + k])
         share = second / first if first > 0.0 else 0.0
     return share
+
+
+@entry
+def solve_saddles(M, Gamma, eps, compliant, X, transposed):
+    """Lines of X (N, columns, n + m) := S^-1 or S^-T of them, S = [ M Gamma^T ; Gamma -eps ], without the influence of
+    eps unless `compliant`. Returns the first of the N with a singular matrix, or -1."""
+    m, count = eps.size, X.shape[1]
+    size = X.shape[2]
+    n = size - m
+    P, pivots = np.empty(size * size), np.empty(size, np.int64)
+    x, c, work = np.empty((size, count)), np.empty((m, count)), np.empty((size, count))
+    passes = 0 if compliant else PASSES
+    for i in range(X.shape[0]):
+        if not saddle_factor(M[i], Gamma[i], Gamma[i], eps, n, m, P, pivots):
+            return i
+        x[:] = X[i].T
+        if transposed:
+            refined_columns(P, pivots, Gamma[i], x, n, m, runtime_int(1), passes, c, work)
+        else:
+            refined_columns(P, pivots, Gamma[i], x, n, m, None, passes, c, work)
+        X[i] = x.T
+    return -1
+
+
+@entry
+def solve_lines(W, X, transposed):
+    """Lines of X (N, columns, n) := W^-1 or W^-T of them, W (N, n n). Returns the first singular one, or -1."""
+    n = X.shape[2]
+    P, pivots, x = np.empty(n * n), np.empty(n, np.int64), np.empty((n, X.shape[1]))
+    for i in range(X.shape[0]):
+        P[:] = W[i]
+        if not lu_factor(P, pivots, n):
+            return i
+        x[:] = X[i].T
+        if transposed:
+            solve_columns_transposed(P, pivots, x, n)
+        else:
+            solve_columns(P, pivots, x, n)
+        X[i] = x.T
+    return -1

@@ -11,8 +11,7 @@ reference points are, since r does not depend on them.
 
 from __future__ import annotations
 
-import numpy as np
-
+from mechgrad.dynamics.kernels.lane_states import gather_states, make_lane_state, put_multipliers
 from mechgrad.dynamics.kernels.laws import apply_laws
 from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_coordinates, push_rows
 from mechgrad.inverse.kernels.torques import project
@@ -20,21 +19,11 @@ from mechgrad.inverse.kernels.wrenches import apply_loads, body_wrenches
 from mechgrad.kernels.dual_lanes import dual_of, dual_zero
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, wrapper
-from mechgrad.kernels.lanes import any_not_less, extract, gather, get_sample, insert, lane_zero, load, store, width
+from mechgrad.kernels.lanes import any_not_less, extract, get_sample, lane_zero, load, store, width
 from mechgrad.kernels.records import refer
 from mechgrad.model.columns import STEP
-from mechgrad.model.mechanism import N_ALL, N_LAWS, N_ROWS
 
 PER_STEP = 1.0 / STEP
-
-
-@inlined
-def _instants(t, row, scalar):
-    """The scalar of the times row .. row+L-1; past the end the last one repeats."""
-    now = scalar
-    for lane in range(width(scalar)):
-        now = insert(now, lane, complex(t[min(row + lane, t.size - 1)], 0.0))
-    return now
 
 
 @inlined
@@ -55,32 +44,36 @@ def _put_slopes(scratch, target, row, column, scalar):
             target[row + lane, j, column] = get_sample(scratch, j, lane, scalar).imag * PER_STEP
 
 
+@inner
+def _residual_about_origin(mechanism, atoms_f, numbers, work, scalar):
+    """work.r of the placed state, forces applied; atoms_f, numbers: tables of the mechanism, or others in their
+    place."""
+    body_wrenches(mechanism.atoms_i, atoms_f, work.frames, work.wrenches, scalar)
+    apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
+    push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
+    project(mechanism.atoms_i, work.twists, work.wrenches, work.r, scalar)
+    push_coordinates(mechanism.ints, numbers, work.y, work.r, runtime_int(0), scalar)
+
+
 @kernel
-def _slopes(T, w, Q, V, A, L, t, r, values, rates, seconds, column, q, v, a):
+def _slopes(mechanism, work, lanes, states, out, column):
     scalar = dual_zero()
-    T, w = refer(T), refer(w)
-    begin(T, w, scalar)
-    for row in range(0, Q.shape[0], width(scalar)):
-        gather(Q, row, q, 0, scalar)
-        gather(V, row, v, 0, scalar)
-        gather(A, row, a, 0, scalar)
-        now = _instants(t, row, scalar)
-        check = place(T, w, q, v, a, now, T.ints[N_ALL], scalar)
+    mechanism, work, lanes, states, out = refer(mechanism), refer(work), refer(lanes), refer(states), refer(out)
+    begin(mechanism, work, scalar)
+    for row in range(0, states.q.shape[0], width(scalar)):
+        now = gather_states(states, row, lanes, scalar)
+        check = place(mechanism, work, lanes.q, lanes.v, lanes.a, now, mechanism.n_all, scalar)
         if any_not_less(check, 1.0):
             return _first_bad(check, row, scalar)
-        _put_slopes(w.values, values, row, column, scalar)
-        _put_slopes(w.rates, rates, row, column, scalar)
-        _put_slopes(w.seconds, seconds, row, column, scalar)
-        if r.shape[0] == 0:
+        _put_slopes(work.values, out.values, row, column, scalar)
+        _put_slopes(work.rates, out.rates, row, column, scalar)
+        _put_slopes(work.seconds, out.seconds, row, column, scalar)
+        if out.r.shape[0] == 0:
             continue
-        gather(L, row, w.y, 0, scalar)
-        forces(T, w, now, scalar)
-        body_wrenches(T.atoms_i, T.atoms_f, w.frames, w.wrenches, scalar)
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
-        push_rows(T.ints, w.attachments, w.y, w.wrenches, runtime_int(0), scalar)
-        project(T.atoms_i, w.twists, w.wrenches, w.r, scalar)
-        push_coordinates(T.ints, T.numbers, w.y, w.r, runtime_int(0), scalar)
-        _put_slopes(w.r, r, row, column, scalar)
+        put_multipliers(lanes.lam, work.y, scalar)
+        forces(mechanism, work, now, scalar)
+        _residual_about_origin(mechanism, mechanism.atoms_f, mechanism.numbers, work, scalar)
+        _put_slopes(work.r, out.r, row, column, scalar)
     return -1
 
 
@@ -92,64 +85,51 @@ def _lift(values, dual, zero, scalar):
 
 
 @kernel
-def _force_slopes(T, w, D, atoms, numbers, columns, Q, V, A, L, t, r, q, v, a, lam, time):
+def _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, columns, r):
     scalar, real = dual_zero(), lane_zero()
-    T, w, D = refer(T), refer(w), refer(D)
-    begin(T, w, real)
-    _lift(w.loads, D.loads, real, scalar)
-    for row in range(0, Q.shape[0], width(scalar)):
-        gather(Q, row, q, 0, real)
-        gather(V, row, v, 0, real)
-        gather(A, row, a, 0, real)
-        gather(L, row, lam, 0, real)
-        gather(t, row, time, 0, real)
-        now = load(time, 0, real)
-        if any_not_less(place(T, w, q, v, a, now, T.ints[N_ROWS], real), 1.0):
+    mechanism, work, dual = refer(mechanism), refer(work), refer(dual)
+    lanes, states = refer(lanes), refer(states)
+    begin(mechanism, work, real)
+    _lift(work.loads, dual.loads, real, scalar)
+    for row in range(0, states.q.shape[0], width(scalar)):
+        now = gather_states(states, row, lanes, real)
+        if any_not_less(place(mechanism, work, lanes.q, lanes.v, lanes.a, now, mechanism.n_rows, real), 1.0):
             return row
-        _lift(w.frames, D.frames, real, scalar)
-        _lift(w.twists, D.twists, real, scalar)
-        _lift(w.attachments, D.attachments, real, scalar)
-        _lift(w.values, D.values, real, scalar)
-        _lift(w.rates, D.rates, real, scalar)
-        _lift(lam, D.y, real, scalar)
+        _lift(work.frames, dual.frames, real, scalar)
+        _lift(work.twists, dual.twists, real, scalar)
+        _lift(work.attachments, dual.attachments, real, scalar)
+        _lift(work.values, dual.values, real, scalar)
+        _lift(work.rates, dual.rates, real, scalar)
+        _lift(lanes.lam, dual.y, real, scalar)
         for k in range(columns.size):
-            if T.ints[N_LAWS]:
-                apply_laws(
-                    T.ints, numbers[k], dual_of(now, real), D.values, D.rates, D.y, D.y_g, D.y_gd, D.law_g, D.law_gd,
-                    D.law_F, D.law_F_g, D.law_F_gd, scalar,
-                )  # fmt: skip
-            body_wrenches(T.atoms_i, atoms[k], D.frames, D.wrenches, scalar)
-            apply_loads(T.loads_i, D.loads, D.frames, D.wrenches, scalar)
-            push_rows(T.ints, D.attachments, D.y, D.wrenches, runtime_int(0), scalar)
-            project(T.atoms_i, D.twists, D.wrenches, D.r, scalar)
-            push_coordinates(T.ints, numbers[k], D.y, D.r, runtime_int(0), scalar)
-            _put_slopes(D.r, r, row, columns[k], scalar)
+            if mechanism.n_laws:
+                apply_laws(mechanism.ints, numbers[k], dual, dual_of(now, real), scalar)
+            _residual_about_origin(mechanism, atoms[k], numbers[k], dual, scalar)
+            _put_slopes(dual.r, r, row, columns[k], scalar)
     return -1
 
 
 @wrapper
-def force_slopes(T, atoms, numbers, columns, Q, V, A, L, t, r):
+def force_slopes(mechanism, atoms, numbers, columns, states, r):
     """`slopes` of the residuals alone, for directions that change masses and laws only: no frame, marker or row has a
     slope, and all directions share them.
 
-    T: real; atoms, numbers: its tables with each direction in their imaginary parts, (directions, *), read-only;
-    columns: of r (nt, n_v, .) where each goes. States are real, t: (nt, 1). Returns the first sample of a block with a
-    bad number, or -1.
+    mechanism: real; atoms, numbers: its tables with each direction in their imaginary parts, (directions, *),
+    read-only; columns: of r (nt, n_v, .) where each goes; states: real. Returns the first sample of a block with a bad
+    number, or -1.
     """
-    q, v, a, lam = (np.empty(x.shape[1] * LANES) for x in (Q, V, A, L))
-    w, D = make_work(T, LANES), make_work(T._replace(atoms_f=atoms[0]), LANES)
-    return _force_slopes(T, w, D, atoms, numbers, columns, Q, V, A, L, t, r, q, v, a, lam, np.empty(LANES))
+    work, dual = make_work(mechanism, LANES), make_work(mechanism._replace(atoms_f=atoms[0]), LANES)
+    lanes = make_lane_state(states, float)
+    return _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, columns, r)
 
 
 @wrapper
-def slopes(T, Q, V, A, L, t, r, values, rates, seconds, column):
-    """Slopes of residuals (nt, n_v, columns), and of values, rates and second rates (nt, N_ALL, columns) of all rows,
-    into one column of the outputs, at states Q, V, A with multipliers L (nt, n_constraints) of the constraints at times
-    t (nt,).
+def slopes(mechanism, states, out, column):
+    """Slopes of residuals r (nt, n_v, columns), and of values, rates and seconds (nt, n_all, columns) of all rows, into
+    one column of the fields of `out`, at `states`: q, v, a, multipliers lam (nt, n_constraints) and instants t (nt,).
 
-    The direction is that of the imaginary parts of T, Q, V, A and L; these are to be of the size 1e-30, since laws and
-    functions take them for complex steps. Outputs without rows are left out. Returns the first sample with a bad
+    The direction is that of the imaginary parts of mechanism and states; these are to be of the size 1e-30, since laws
+    and functions take them for complex steps. Outputs without rows are left out. Returns the first sample with a bad
     number, or -1.
     """
-    q, v, a = (np.empty(x.shape[1] * LANES, complex) for x in (Q, V, A))
-    return _slopes(T, make_work(T, LANES), Q, V, A, L, t, r, values, rates, seconds, column, q, v, a)
+    return _slopes(mechanism, make_work(mechanism, LANES), make_lane_state(states, complex), states, out, column)

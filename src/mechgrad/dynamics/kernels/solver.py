@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.model.mechanism import N_CONSTRAINTS, N_Q, Mechanism, has_pairs
+from mechgrad.kernels.records import allocate
+from mechgrad.model.mechanism import Mechanism, has_pairs
 
 
 class Settings(NamedTuple):
@@ -39,39 +40,40 @@ class Settings(NamedTuple):
 
 
 class Solver(NamedTuple):
-    """Room for matrices, factors and vectors of one step."""
+    """Room for matrices, factors and vectors of one step; n velocities, m constraints, matrices row by row."""
 
-    eps: np.ndarray  # (m,)
+    eps: np.ndarray  # (m,) second block of the acceleration problem, and its stabilisation
     omega: float
     xi: float
-    compliant: bool
-    A: np.ndarray  # Newton matrix and its parts, (n, n)
+    compliant: bool  # whether eps stays in the equations
+    A: np.ndarray  # (n, n) Newton's matrix without its constraints, and its parts r_q, r_v, r_a
     K: np.ndarray
     C: np.ndarray
     M: np.ndarray
-    J: np.ndarray  # rows of the constraint that is solved, (m, n)
-    S: np.ndarray  # factors of the saddle matrices, (n + m, n + m)
+    J: np.ndarray  # (m, n) rows of the constraint that is solved
+    S: np.ndarray  # (n + m, n + m) factors of Newton's matrix, and of a matrix of accelerations or projections
     P: np.ndarray
     pivots_S: np.ndarray
     pivots_P: np.ndarray
-    r: np.ndarray
-    x: np.ndarray
-    c: np.ndarray
-    work: np.ndarray
-    eps_newton: np.ndarray  # (m,)
-    eps_watch: np.ndarray  # (m,) that of the factors in S
+    r: np.ndarray  # (n,) residual
+    x: np.ndarray  # (n + m,) right-hand side and solution
+    c: np.ndarray  # (m,) right-hand side of constraints, or the multipliers that eps counts from
+    work: np.ndarray  # scratch of a solution, or a configuration
+    eps_newton: np.ndarray  # (m,) second block of a Newton matrix or projection, and that of the factors in S
+    eps_watch: np.ndarray
 
 
 def make_solver(
-    T: Mechanism, eps: float = 0.0, omega: float = 0.0, xi: float = 0.0, *, compliant: bool = False
+    mechanism: Mechanism, eps: float = 0.0, omega: float = 0.0, xi: float = 0.0, *, compliant: bool = False
 ) -> Solver:
     """Room for a mechanism."""
-    n, m, dtype = T.columns_i.shape[0] if has_pairs(T) else 0, int(T.ints[N_CONSTRAINTS]), T.atoms_f.dtype
+    n, m, dtype = mechanism.n_v if has_pairs(mechanism) else 0, mechanism.n_constraints, mechanism.atoms_f.dtype
     size = n + m
-    return Solver(
-        np.full(m, eps, dtype), float(omega), float(xi), bool(compliant),
-        np.empty(n * n, dtype), np.empty(n * n, dtype), np.empty(n * n, dtype), np.empty(n * n, dtype),
-        np.empty(m * n, dtype), np.empty(size * size, dtype), np.empty(size * size, dtype),
-        np.empty(size, np.int64), np.empty(size, np.int64), np.empty(n, dtype), np.empty(size, dtype),
-        np.empty(m, dtype), np.empty(max(size, int(T.ints[N_Q])), dtype), np.empty(m, dtype), np.empty(m, dtype),
+    sizes = {
+        "A": n * n, "K": n * n, "C": n * n, "M": n * n, "J": m * n, "S": size * size, "P": size * size, "r": n,
+        "x": size, "c": m, "work": max(size, mechanism.n_q), "eps_newton": m, "eps_watch": m,
+    }  # fmt: skip
+    return allocate(
+        Solver, sizes, dtype, eps=np.full(m, eps, dtype), omega=float(omega), xi=float(xi), compliant=bool(compliant),
+        pivots_S=np.zeros(size, np.int64), pivots_P=np.zeros(size, np.int64),
     )  # fmt: skip

@@ -6,8 +6,8 @@
     r_v = inertia + Gamma_L^T F_g' Gamma_L,           r_a = M
 
 y collects the multipliers of all rows: lam of constraints, F of laws. `place` must come first; the others read what it
-left in the work record. T and w are references to records (`kernels.records`), passes below take arrays. Numbers are
-of the kernel's scalar, slot by slot; matrices are dense, row by row.
+left in the work record. `mechanism` and `work` are references to records (`kernels.records`), passes below take arrays.
+Numbers are of the kernel's scalar, slot by slot; matrices are dense, row by row.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ from mechgrad.inverse.kernels.wrenches import (
 )
 from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.interrupt import listener
-from mechgrad.kernels.jit import inner, runtime_int
+from mechgrad.kernels.jit import inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less, load, store
+from mechgrad.kernels.records import allocate
 from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
 from mechgrad.kinematics.kernels.header import row_int
 from mechgrad.kinematics.kernels.markers import MOTION, marker_motion_block
@@ -71,7 +72,6 @@ from mechgrad.model.mechanism import (
     L_FIRST,
     L_ROWS,
     LAW_WIDTH,
-    N_ALL,
     N_ATOMS,
     N_CONSTRAINTS,
     N_LAWS,
@@ -80,129 +80,146 @@ from mechgrad.model.mechanism import (
     R_COUNT,
     R_FIRST,
     R_KIND,
-    REFERENCE,
     Mechanism,
     has_pairs,
 )
 from mechgrad.model.rows import LINEAR
 from mechgrad.model.tree import C_PARENT
 
+NO_DAMPING = 1e-300  # sum of all partials by rates, below which laws feel none
+
 
 class Work(NamedTuple):
-    """Scratch of one thread: what `place` leaves, and room for the terms."""
+    """Scratch of one thread: what `place` leaves, and room for the terms. Numbers are slots of the kernel's scalar."""
 
-    frames: np.ndarray
-    twists: np.ndarray
+    frames: np.ndarray  # of atoms and the world, `kinematics.kernels.outward`
+    twists: np.ndarray  # of columns
     column_rates: np.ndarray
-    motion: np.ndarray
-    wrenches: np.ndarray
+    motion: np.ndarray  # of markers
+    wrenches: np.ndarray  # of atoms
     inertia: np.ndarray
-    duals: np.ndarray
-    world: np.ndarray
-    references: np.ndarray
+    duals: np.ndarray  # of columns
+    world: np.ndarray  # loads of constant direction on atoms
+    references: np.ndarray  # motion about centres of mass
     loads: np.ndarray
     values: np.ndarray  # of rows, their rates and second rates
     rates: np.ndarray
     seconds: np.ndarray
-    attachments: np.ndarray
+    attachments: np.ndarray  # of rows
     y: np.ndarray  # multipliers of all rows
-    y_g: np.ndarray
+    y_g: np.ndarray  # their partials by values and rates of the rows of their law, (row, row within the law)
     y_gd: np.ndarray
-    law_g: np.ndarray
+    law_g: np.ndarray  # of one law and one sample: values, rates, forces and their partials
     law_gd: np.ndarray
     law_F: np.ndarray
     law_F_g: np.ndarray
     law_F_gd: np.ndarray
     J: np.ndarray  # (rows, n_v): Gamma, and its twin for the rates
     J_rate: np.ndarray
-    chains: np.ndarray
+    chains: np.ndarray  # the mass matrix by chains
     r: np.ndarray
-    packed_q: np.ndarray
+    packed_q: np.ndarray  # partials of r in the pattern of the tree
     packed_v: np.ndarray
     packed_a: np.ndarray
-    zero: np.ndarray
-    listener: np.ndarray  # address of what marches call from time to time (`kernels.interrupt`)
+    zero: np.ndarray  # (n_v,) velocities or accelerations of rest
+    listener: np.ndarray  # address of what marches call from time to time, and when (`kernels.interrupt`)
+    countdown: np.ndarray
 
 
-def make_work(T: Mechanism, lanes: int = 1) -> Work:
+def make_work(mechanism: Mechanism, lanes: int = 1) -> Work:
     """Scratch for a mechanism, in SIMD lanes or not; a kernel begins it (`begin`)."""
-    n_atoms, n_v, n = T.atoms_i.shape[0], T.columns_i.shape[0], lanes
-    rows, nnz, most, dtype = int(T.ints[N_ALL]), T.pattern_rows.size, int(T.ints[LAW_WIDTH]), T.atoms_f.dtype
-    chain = int(T.chain_start[n_v - 1]) + n_v if n_v and has_pairs(T) else 0
-    return Work(
-        np.empty((n_atoms + 1) * FRAME * n, dtype),
-        np.empty(n_v * TWIST * n, dtype),
-        np.empty(n_v * RATES * n, dtype),
-        np.empty((T.markers_i.shape[0] + 1) * MOTION * n, dtype),
-        np.empty(n_atoms * WRENCH * n, dtype),
-        np.empty(n_atoms * ARTICULATED * n, dtype),
-        np.empty(n_v * DUALS * n, dtype),
-        np.empty(n_atoms * WORLD_LOAD * n, dtype),
-        np.empty((n_atoms + 1) * MOTION_ABOUT * n, dtype),
-        np.empty(T.loads_i.shape[0] * LOAD * n, dtype),
-        np.zeros(rows * n, dtype),
-        np.zeros(rows * n, dtype),
-        np.zeros(rows * n, dtype),
-        np.zeros(rows * FEET * n, dtype),
-        np.zeros(rows * n, dtype),
-        np.zeros(rows * most * n, dtype),
-        np.zeros(rows * most * n, dtype),
-        np.zeros(most, dtype),
-        np.zeros(most, dtype),
-        np.zeros(most, dtype),
-        np.zeros(most * most, dtype),
-        np.zeros(most * most, dtype),
-        np.zeros(rows * n_v * n, dtype),
-        np.zeros(rows * n_v * n, dtype),
-        np.empty(chain * n, dtype),
-        np.empty(n_v * n, dtype),
-        np.empty(nnz * n, dtype),
-        np.empty(nnz * n, dtype),
-        np.empty(nnz * n, dtype),
-        np.zeros(n_v * n, dtype),
-        listener(),
-    )
+    n_atoms, n_v, rows, most = mechanism.n_atoms, mechanism.n_v, mechanism.n_all, mechanism.law_width
+    pattern = mechanism.pattern_rows.size
+    sizes = {
+        "frames": (n_atoms + 1) * FRAME,
+        "twists": n_v * TWIST,
+        "column_rates": n_v * RATES,
+        "motion": (mechanism.markers_i.shape[0] + 1) * MOTION,
+        "wrenches": n_atoms * WRENCH,
+        "inertia": n_atoms * ARTICULATED,
+        "duals": n_v * DUALS,
+        "world": n_atoms * WORLD_LOAD,
+        "references": (n_atoms + 1) * MOTION_ABOUT,
+        "loads": mechanism.loads_i.shape[0] * LOAD,
+        "values": rows,
+        "rates": rows,
+        "seconds": rows,
+        "attachments": rows * FEET,
+        "y": rows,
+        "y_g": rows * most,
+        "y_gd": rows * most,
+        "J": rows * n_v,
+        "J_rate": rows * n_v,
+        "chains": int(mechanism.chain_start[n_v - 1]) + n_v if n_v and has_pairs(mechanism) else 0,
+        "r": n_v,
+        "packed_q": pattern,
+        "packed_v": pattern,
+        "packed_a": pattern,
+        "zero": n_v,
+    }
+    sizes = {name: size * lanes for name, size in sizes.items()}
+    of_one_law = {"law_g": most, "law_gd": most, "law_F": most, "law_F_g": most * most, "law_F_gd": most * most}
+    countdown = np.zeros(2, np.int64)
+    return allocate(Work, sizes | of_one_law, mechanism.atoms_f.dtype, listener=listener(), countdown=countdown)
 
 
 @inner
-def begin(T, w, scalar):
+def begin(mechanism, work, scalar):
     """Place the world and the loads."""
-    n_atoms = T.atoms_i.shape[0]
-    place_world(w.frames, n_atoms, T.atoms_f[n_atoms, 0], T.atoms_f[n_atoms, 1], T.atoms_f[n_atoms, 2], scalar)
-    if T.loads_i.shape[0]:
-        gather_loads(T.loads_f, 0, w.loads, scalar)
+    n_atoms, atoms_f = mechanism.n_atoms, mechanism.atoms_f
+    place_world(work.frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
+    if mechanism.loads_i.shape[0]:
+        gather_loads(mechanism.loads_f, 0, work.loads, scalar)
 
 
-@inner
-def place(T, w, q, v, a, t, last, scalar):
-    """Frames, markers and the rows 0 .. last - 1 of a state. Returns 0, or NaN where a number is bad."""
-    check = outward(T.atoms_i, T.atoms_f, q, v, a, w.frames, w.twists, scalar)
-    if last:
-        marker_motion_block(T.markers_i, T.markers_f, w.frames, w.motion, scalar)
-        state, rows = Motion(q, v, a), RowStates(w.values, w.rates, w.seconds)
-        place_rows(T.ints, T.numbers, w.motion, w.frames, state, t, runtime_int(0), last, rows, w.attachments, scalar)
-    return check
-
-
-@inner
-def place_free(T, w, q, v, a, t, scalar):
-    """`place` of all rows, the free ones too."""
-    check = place(T, w, q, v, a, scalar * 0.0 + t, T.ints[N_ROWS], scalar)
-    state, rows, time = Motion(q, v, a), RowStates(w.values, w.rates, w.seconds), scalar * 0.0 + t
+@spliced
+def place_rows_of(mechanism, work, q, v, a, t, first, last, scalar):
+    """Values, rates and attachments of the rows first .. last - 1 of a state whose frames and markers are placed."""
+    state, rows = Motion(q, v, a), RowStates(work.values, work.rates, work.seconds)
     place_rows(
-        T.ints, T.numbers, w.motion, w.frames, state, time, T.ints[N_ROWS], T.ints[N_ALL], rows, w.attachments, scalar
-    )
+        mechanism.ints, mechanism.numbers, work.motion, work.frames, state, t, first, last, rows, work.attachments,
+        scalar,
+    )  # fmt: skip
+
+
+@inner
+def place(mechanism, work, q, v, a, t, last, scalar):
+    """Frames, markers and the rows 0 .. last - 1 of a state. Returns 0, or NaN where a number is bad."""
+    check = outward(mechanism.atoms_i, mechanism.atoms_f, q, v, a, work.frames, work.twists, scalar)
+    if last:
+        marker_motion_block(mechanism.markers_i, mechanism.markers_f, work.frames, work.motion, scalar)
+        place_rows_of(mechanism, work, q, v, a, t, runtime_int(0), last, scalar)
     return check
 
 
 @inner
-def forces(T, w, t, scalar):
+def place_free(mechanism, work, q, v, a, t, scalar):
+    """`place` of all rows, the free ones too."""
+    check = place(mechanism, work, q, v, a, scalar * 0.0 + t, mechanism.n_rows, scalar)
+    place_rows_of(mechanism, work, q, v, a, scalar * 0.0 + t, mechanism.n_rows, mechanism.n_all, scalar)
+    return check
+
+
+@spliced
+def row_jacobian(mechanism, work, first, last, scalar):
+    """Gamma of the rows first .. last - 1 of the placed state, into work.J."""
+    row_columns(mechanism.ints, mechanism.numbers, work.twists, work.attachments, first, last, work.J, scalar)
+
+
+@spliced
+def row_rate_jacobian(mechanism, work, first, last, scalar):
+    """Its twin for the rates, into work.J_rate."""
+    row_rate_columns(
+        mechanism.ints, mechanism.numbers, work.motion, work.frames, work.twists, work.attachments, first, last,
+        work.J_rate, scalar,
+    )  # fmt: skip
+
+
+@inner
+def forces(mechanism, work, t, scalar):
     """Multipliers y of the rows of laws, with partials."""
-    if T.ints[N_LAWS]:
-        apply_laws(
-            T.ints, T.numbers, t, w.values, w.rates, w.y, w.y_g, w.y_gd, w.law_g, w.law_gd, w.law_F, w.law_F_g,
-            w.law_F_gd, scalar,
-        )  # fmt: skip
+    if mechanism.n_laws:
+        apply_laws(mechanism.ints, mechanism.numbers, work, t, scalar)
 
 
 @inner
@@ -234,53 +251,46 @@ def push_coordinates(ints, numbers, y, r, first, scalar):
 
 
 @inner
-def residual(T, w, q, v, a, r, scalar):
-    """r of the placed state with the multipliers in w.y."""
-    if T.ints[REFERENCE]:
-        residual_about_com(T, w, q, v, a, r, scalar)
+def residual(mechanism, work, q, v, a, r, scalar):
+    """r of the placed state with the multipliers in work.y."""
+    if mechanism.about_com:
+        residual_about_com(mechanism, work, q, v, a, r, scalar)
         return
-    body_wrenches(T.atoms_i, T.atoms_f, w.frames, w.wrenches, scalar)
-    if T.loads_i.shape[0]:
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
-    push_rows(T.ints, w.attachments, w.y, w.wrenches, runtime_int(0), scalar)
-    project(T.atoms_i, w.twists, w.wrenches, r, scalar)
-    push_coordinates(T.ints, T.numbers, w.y, r, runtime_int(0), scalar)
+    body_wrenches(mechanism.atoms_i, mechanism.atoms_f, work.frames, work.wrenches, scalar)
+    if mechanism.loads_i.shape[0]:
+        apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
+    push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
+    project(mechanism.atoms_i, work.twists, work.wrenches, r, scalar)
+    push_coordinates(mechanism.ints, mechanism.numbers, work.y, r, runtime_int(0), scalar)
 
 
 @inner
-def residual_about_com(T, w, q, v, a, r, scalar):
+def residual_about_com(mechanism, work, q, v, a, r, scalar):
     """`residual` with velocities and wrenches about the centres of mass (RTdyn0)."""
-    recursion_outward(T.atoms_i, T.atoms_f, q, v, a, ABOUT_COM, w.frames, w.twists, w.references, scalar)
-    clear(w.wrenches, 0, T.atoms_i.shape[0] * WRENCH, scalar)
-    if T.loads_i.shape[0]:
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
-    push_rows(T.ints, w.attachments, w.y, w.wrenches, runtime_int(0), scalar)
-    accumulated_residual(T.atoms_i, T.atoms_f, w.frames, w.twists, w.references, w.wrenches, r, scalar)
-    push_coordinates(T.ints, T.numbers, w.y, r, runtime_int(0), scalar)
+    atoms_i, atoms_f, frames, twists = mechanism.atoms_i, mechanism.atoms_f, work.frames, work.twists
+    recursion_outward(atoms_i, atoms_f, q, v, a, ABOUT_COM, frames, twists, work.references, scalar)
+    clear(work.wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
+    if mechanism.loads_i.shape[0]:
+        apply_loads(mechanism.loads_i, work.loads, frames, work.wrenches, scalar)
+    push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
+    accumulated_residual(atoms_i, atoms_f, frames, twists, work.references, work.wrenches, r, scalar)
+    push_coordinates(mechanism.ints, mechanism.numbers, work.y, r, runtime_int(0), scalar)
 
 
 @inner
-def mass(T, w, q, v, a, M, scalar):
+def mass(mechanism, work, q, v, a, M, scalar):
     """Dense M of the placed state."""
-    if T.ints[REFERENCE]:
-        recursion_outward(T.atoms_i, T.atoms_f, q, v, a, ABOUT_COM, w.frames, w.twists, w.references, scalar)
-        accumulated_mass(
-            T.atoms_i,
-            T.atoms_f,
-            T.columns_i,
-            T.chain_start,
-            w.frames,
-            w.twists,
-            w.references,
-            w.inertia,
-            w.chains,
-            scalar,
-        )
+    atoms_i, atoms_f, columns_i = mechanism.atoms_i, mechanism.atoms_f, mechanism.columns_i
+    chain_start, frames, twists, inertia, chains = (
+        mechanism.chain_start, work.frames, work.twists, work.inertia, work.chains,
+    )  # fmt: skip
+    if mechanism.about_com:
+        about = work.references
+        recursion_outward(atoms_i, atoms_f, q, v, a, ABOUT_COM, frames, twists, about, scalar)
+        accumulated_mass(atoms_i, atoms_f, columns_i, chain_start, frames, twists, about, inertia, chains, scalar)
     else:
-        mass_by_chains(
-            T.atoms_i, T.atoms_f, T.columns_i, T.chain_start, w.frames, w.twists, w.inertia, w.chains, scalar
-        )
-    dense_mass(T.columns_i, T.chain_start, w.chains, M, scalar)
+        mass_by_chains(atoms_i, atoms_f, columns_i, chain_start, frames, twists, inertia, chains, scalar)
+    dense_mass(columns_i, chain_start, chains, M, scalar)
 
 
 @inner
@@ -319,25 +329,30 @@ def rows_as_loads(ints, attachments, y, world, scalar):
 
 
 @inner
-def linearise(T, w, r, K, C, M, scalar):
-    """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in w.y; about the world's
-    origin, whatever the reference points, on which none of them depends."""
-    column_rates(T.atoms_i, T.columns_i, w.frames, w.twists, w.column_rates, scalar)
-    body_wrenches_and_moments(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, scalar)
-    if T.loads_i.shape[0]:
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
-    push_rows(T.ints, w.attachments, w.y, w.wrenches, runtime_int(0), scalar)
-    inward(T, T.pairs, w, r, w.packed_q, w.packed_v, w.packed_a, scalar)
-    push_coordinates(T.ints, T.numbers, w.y, r, runtime_int(0), scalar)
-    if T.loads_i.shape[0] or T.ints[N_ROWS]:
-        collect_world_loads(T.loads_i, w.loads, w.frames, w.world, T.atoms_i.shape[0], scalar)
-        rows_as_loads(T.ints, w.attachments, w.y, w.world, scalar)
-        inward_world_loads(T.atoms_i, T.columns_i, T.pairs, w.twists, w.world, w.duals, w.packed_q, scalar)
-    unpack(T.pattern_rows, T.pattern_cols, w.packed_q, w.packed_v, w.packed_a, K, C, M, T.columns_i.shape[0], scalar)
-    if T.ints[N_ROWS]:
-        add_row_curvature(T.ints, T.numbers, w.motion, w.twists, w.attachments, w.y, K, scalar)
-        law_columns(T, w, scalar)
-        add_law_partials(T.ints, w.J, w.J_rate, w.y_g, w.y_gd, K, C, scalar)
+def linearise(mechanism, work, r, K, C, M, scalar):
+    """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in work.y; about the
+    world's origin, whatever the reference points, on which none of them depends."""
+    ints, atoms_i, atoms_f, columns_i = mechanism.ints, mechanism.atoms_i, mechanism.atoms_f, mechanism.columns_i
+    frames, twists, wrenches, inertia = work.frames, work.twists, work.wrenches, work.inertia
+    column_rates(atoms_i, columns_i, frames, twists, work.column_rates, scalar)
+    body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, scalar)
+    if mechanism.loads_i.shape[0]:
+        apply_loads(mechanism.loads_i, work.loads, frames, wrenches, scalar)
+    push_rows(ints, work.attachments, work.y, wrenches, runtime_int(0), scalar)
+    inward(mechanism, mechanism.pairs, work, r, work.packed_q, work.packed_v, work.packed_a, scalar)
+    push_coordinates(ints, mechanism.numbers, work.y, r, runtime_int(0), scalar)
+    if mechanism.loads_i.shape[0] or mechanism.n_rows:
+        collect_world_loads(mechanism.loads_i, work.loads, frames, work.world, mechanism.n_atoms, scalar)
+        rows_as_loads(ints, work.attachments, work.y, work.world, scalar)
+        inward_world_loads(atoms_i, columns_i, mechanism.pairs, twists, work.world, work.duals, work.packed_q, scalar)
+    unpack(
+        mechanism.pattern_rows, mechanism.pattern_cols, work.packed_q, work.packed_v, work.packed_a, K, C, M,
+        mechanism.n_v, scalar,
+    )  # fmt: skip
+    if mechanism.n_rows:
+        add_row_curvature(ints, mechanism.numbers, work.motion, twists, work.attachments, work.y, K, scalar)
+        law_columns(mechanism, work, scalar)
+        add_law_partials(ints, work.J, work.J_rate, work.y_g, work.y_gd, K, C, scalar)
 
 
 @inner
@@ -356,15 +371,13 @@ def unpack(rows, cols, packed_q, packed_v, packed_a, K, C, M, n_v, scalar):
 
 
 @inner
-def law_columns(T, w, scalar):
+def law_columns(mechanism, work, scalar):
     """Gamma of the rows of laws and its twin for the rates."""
-    first, last = T.ints[N_CONSTRAINTS], T.ints[N_ROWS]
+    first, last = mechanism.n_constraints, mechanism.n_rows
     if last > first:
-        row_columns(T.ints, T.numbers, w.twists, w.attachments, first, last, w.J, scalar)
-        if damped(T.ints, w.y_gd, scalar):
-            row_rate_columns(
-                T.ints, T.numbers, w.motion, w.frames, w.twists, w.attachments, first, last, w.J_rate, scalar
-            )
+        row_jacobian(mechanism, work, first, last, scalar)
+        if damped(mechanism.ints, work.y_gd, scalar):
+            row_rate_jacobian(mechanism, work, first, last, scalar)
 
 
 @inner
@@ -373,7 +386,7 @@ def damped(ints, y_gd, scalar):
     total = scalar * 0.0
     for k in range(ints[N_CONSTRAINTS] * ints[LAW_WIDTH], ints[N_ROWS] * ints[LAW_WIDTH]):
         total = total + magnitude(load(y_gd, k, scalar))
-    return any_not_less(total, 1e-300)
+    return any_not_less(total, NO_DAMPING)
 
 
 @inner

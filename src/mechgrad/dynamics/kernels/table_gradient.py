@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.lane_states import gather_states, make_lane_state, put_multipliers
 from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_rows
 from mechgrad.dynamics.kernels.table_gradient_laws import add_law_numbers, add_law_weights
 from mechgrad.dynamics.kernels.table_gradient_rows import MARKER_COVECTORS, add_markers, add_rows, virtual_markers
@@ -40,10 +41,10 @@ from mechgrad.dynamics.kernels.table_gradient_tree import (
 )
 from mechgrad.inverse.kernels.wrenches import apply_loads, body_wrenches_and_moments
 from mechgrad.kernels.host import LANES
-from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, wrapper
+from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, store, width
-from mechgrad.kernels.records import refer
-from mechgrad.model.mechanism import AT_TAU, N_ALL, N_CONSTRAINTS, N_V
+from mechgrad.kernels.records import allocate, refer
+from mechgrad.model.mechanism import AT_TAU, N_V
 from mechgrad.model.tree import COM, MASS, MOMENTS, ORIGIN, X, Y, Z
 
 
@@ -57,20 +58,6 @@ def _gather_weights(source, objective, row, scratch, scalar):
     for lane in range(n):
         for j in range(m):
             scratch[j * n + lane] = source[objective, row + lane, j] if row + lane < nt else 0.0
-
-
-@inner
-def _gather_instants(t, row, scratch, scalar):
-    """Instants of the samples row .. row+L-1; past the end the last one repeats."""
-    for lane in range(width(scalar)):
-        scratch[lane] = t[min(row + lane, t.size - 1)]
-    return load(scratch, 0, scalar)
-
-
-@inner
-def _put_multipliers(ints, lam, y, scalar):
-    for k in range(ints[N_CONSTRAINTS]):
-        store(y, k, load(lam, k, scalar))
 
 
 @inner
@@ -145,124 +132,132 @@ def _add_atoms(atoms_f, gradient, out, n):
         out[n_atoms, k] += _total(gradient, n_atoms * ATOM_GRADIENT + k, n)
 
 
-class _Room(NamedTuple):
-    """Scratch of a block of samples, and the totals of every objective."""
+class Block(NamedTuple):
+    """Scratch of one objective in a block of samples, slot by slot."""
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    lam: np.ndarray
-    instants: np.ndarray
+    mu: np.ndarray  # weights of residuals, and of values, rates and second rates of rows
+    w0: np.ndarray
+    w1: np.ndarray
+    w2: np.ndarray
+    rates_u: np.ndarray  # Gamma mu of the rows of laws
+    virtual: np.ndarray  # twists of atoms that mu stands for, and velocities of markers
+    xu: np.ndarray
+    covectors: np.ndarray  # of atoms, and of markers
+    by_marker: np.ndarray
+
+
+class RowWeights(NamedTuple):
+    """Weights of residuals (no, nt, n_v), and of values, rates and second rates of all rows (no, nt, rows)."""
+
     mu: np.ndarray
     w0: np.ndarray
     w1: np.ndarray
     w2: np.ndarray
-    rates_u: np.ndarray
-    virtual: np.ndarray
-    covectors: np.ndarray
-    xu: np.ndarray
-    by_marker: np.ndarray
+
+
+class Totals(NamedTuple):
+    """Gradients by the tables of a mechanism: (objectives, slots) in lanes, or in the shapes of the tables."""
+
     atoms: np.ndarray
     markers: np.ndarray
     loads: np.ndarray
     numbers: np.ndarray
 
 
+@spliced
+def _place_forces(mechanism, work, lam, instant, scalar):
+    """Wrenches of everything beyond each atom in the placed state, under laws, loads and multipliers."""
+    forces(mechanism, work, instant, scalar)
+    put_multipliers(lam, work.y, scalar)
+    body_wrenches_and_moments(
+        mechanism.atoms_i, mechanism.atoms_f, work.frames, work.wrenches, work.inertia, scalar
+    )  # fmt: skip
+    apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
+    push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
+    sum_wrenches(mechanism.atoms_i, work.wrenches, scalar)
+
+
+@spliced
+def _add_bodies(mechanism, work, block, totals, o, scalar):
+    """Covectors of bodies and loads, virtual twists given; gradients by their numbers."""
+    virtual, covectors, frames = block.virtual, block.covectors, work.frames
+    place_inertia(
+        mechanism.atoms_i, mechanism.atoms_f, frames, work.inertia, virtual, covectors, totals.atoms[o], scalar
+    )  # fmt: skip
+    add_loads(mechanism.loads_i, work.loads, frames, virtual, covectors, totals.loads[o], scalar)
+    _add_tau(mechanism.ints, block.mu, totals.numbers[o], scalar)
+
+
+@spliced
+def _add_all_rows(mechanism, work, lanes, block, totals, o, instant, scalar):
+    """Covectors of rows, laws and markers; gradients by their numbers."""
+    numbers = totals.numbers[o]
+    virtual_markers(mechanism.ints, work.motion, block.virtual, block.xu, scalar)
+    add_law_weights(mechanism, work, block, scalar)
+    add_law_numbers(
+        mechanism.ints, mechanism.numbers, instant, work.values, work.rates, block.rates_u, numbers, scalar
+    )  # fmt: skip
+    add_rows(mechanism, work, lanes, block, instant, numbers, scalar)
+    add_markers(
+        mechanism.ints, work.frames, work.motion, block.virtual, block.xu, block.by_marker, block.covectors,
+        totals.markers[o], scalar,
+    )  # fmt: skip
+
+
 @kernel
-def _table_gradients(T, w, x, Q, V, A, L, t, MU, W0, W1, W2, G_atoms, G_markers, G_loads, G_numbers):
+def _table_gradients(mechanism, work, lanes, block, totals, states, weights, gradients):
     scalar = lane_zero()
-    T, w, x = refer(T), refer(w), refer(x)
-    begin(T, w, scalar)
-    n, objectives, nt, rows = width(scalar), MU.shape[0], Q.shape[0], T.ints[N_ALL]
-    q, v, a, mu, instants = x.q, x.v, x.a, x.mu, x.instants
-    w0, w1, w2, rates_u, xu = x.w0, x.w1, x.w2, x.rates_u, x.xu
-    virtual, covectors, by_marker = x.virtual, x.covectors, x.by_marker
-    atoms, markers, loads, numbers = x.atoms, x.markers, x.loads, x.numbers
-    for row in range(0, nt, n):
-        gather(Q, row, q, 0, scalar)
-        gather(V, row, v, 0, scalar)
-        gather(A, row, a, 0, scalar)
-        gather(L, row, x.lam, 0, scalar)
-        instant = _gather_instants(t, row, instants, scalar)
-        if any_not_less(place(T, w, q, v, a, instant, rows, scalar), 1.0):
+    mechanism, work, lanes, block = refer(mechanism), refer(work), refer(lanes), refer(block)
+    totals, states, weights, gradients = refer(totals), refer(states), refer(weights), refer(gradients)
+    begin(mechanism, work, scalar)
+    n, objectives, rows = width(scalar), weights.mu.shape[0], mechanism.n_all
+    for row in range(0, states.q.shape[0], n):
+        instant = gather_states(states, row, lanes, scalar)
+        if any_not_less(place(mechanism, work, lanes.q, lanes.v, lanes.a, instant, rows, scalar), 1.0):
             return row
-        forces(T, w, instant, scalar)
-        _put_multipliers(T.ints, x.lam, w.y, scalar)
-        body_wrenches_and_moments(T.atoms_i, T.atoms_f, w.frames, w.wrenches, w.inertia, scalar)
-        apply_loads(T.loads_i, w.loads, w.frames, w.wrenches, scalar)
-        push_rows(T.ints, w.attachments, w.y, w.wrenches, runtime_int(0), scalar)
-        sum_wrenches(T.atoms_i, w.wrenches, scalar)
+        _place_forces(mechanism, work, lanes.lam, instant, scalar)
         for o in range(objectives):
-            _gather_weights(MU, o, row, mu, scalar)
-            virtual_twists(T.atoms_i, w.twists, mu, virtual, scalar)
-            place_inertia(T.atoms_i, T.atoms_f, w.frames, w.inertia, virtual, covectors, atoms[o], scalar)
-            add_loads(T.loads_i, w.loads, w.frames, virtual, covectors, loads[o], scalar)
-            _add_tau(T.ints, mu, numbers[o], scalar)
+            _gather_weights(weights.mu, o, row, block.mu, scalar)
+            virtual_twists(mechanism.atoms_i, work.twists, block.mu, block.virtual, scalar)
+            _add_bodies(mechanism, work, block, totals, o, scalar)
             if rows:
-                _gather_weights(W0, o, row, w0, scalar)
-                _gather_weights(W1, o, row, w1, scalar)
-                _gather_weights(W2, o, row, w2, scalar)
-                virtual_markers(T.ints, w.motion, virtual, xu, scalar)
-                add_law_weights(
-                    T.ints, T.numbers, w.attachments, virtual, xu, mu, w.y_g, w.y_gd, rates_u, w0, w1, scalar
-                )  # fmt: skip
-                add_law_numbers(T.ints, T.numbers, instant, w.values, w.rates, rates_u, numbers[o], scalar)
-                add_rows(
-                    T.ints,
-                    T.numbers,
-                    q,
-                    v,
-                    a,
-                    mu,
-                    instant,
-                    w.frames,
-                    w.motion,
-                    w.attachments,
-                    w.y,
-                    virtual,
-                    xu,
-                    w0,
-                    w1,
-                    w2,
-                    by_marker,
-                    covectors,
-                    numbers[o],
-                    scalar,
-                )
-                add_markers(T.ints, w.frames, w.motion, virtual, xu, by_marker, covectors, markers[o], scalar)
-            add_placements(T.atoms_i, T.atoms_f, w.frames, virtual, w.wrenches, covectors, atoms[o], scalar)
+                _gather_weights(weights.w0, o, row, block.w0, scalar)
+                _gather_weights(weights.w1, o, row, block.w1, scalar)
+                _gather_weights(weights.w2, o, row, block.w2, scalar)
+                _add_all_rows(mechanism, work, lanes, block, totals, o, instant, scalar)
+            add_placements(
+                mechanism.atoms_i, mechanism.atoms_f, work.frames, block.virtual, work.wrenches, block.covectors,
+                totals.atoms[o], scalar,
+            )  # fmt: skip
     for o in range(objectives):
-        _add_atoms(T.atoms_f, atoms[o], G_atoms[o], n)
-        _add_totals(markers[o], G_markers[o].reshape(-1), n)
-        _add_totals(loads[o], G_loads[o, 0], n)
-        _add_totals(numbers[o], G_numbers[o], n)
+        _add_atoms(mechanism.atoms_f, totals.atoms[o], gradients.atoms[o], n)
+        _add_totals(totals.markers[o], gradients.markers[o].reshape(-1), n)
+        _add_totals(totals.loads[o], gradients.loads[o, 0], n)
+        _add_totals(totals.numbers[o], gradients.numbers[o], n)
     return -1
 
 
 @wrapper
-def table_gradients(T, Q, V, A, L, t, MU, W0, W1, W2, G_atoms, G_markers, G_loads, G_numbers):
-    """Add ds_o/d(table) to the outputs, which have the shapes of T.atoms_f, T.markers_f, T.loads_f and T.numbers behind
-    an axis of objectives.
+def table_gradients(mechanism, states, weights, gradients):
+    """Add ds_o/d(table) to `gradients`, a `Totals` of arrays with the shapes of atoms_f, markers_f, loads_f and numbers
+    behind an axis of objectives.
 
-    Q (nt, n_q), V, A (nt, n_v), L (nt, n_constraints), t (nt,): states, multipliers and instants; MU (no, nt, n_v), W0,
-    W1, W2 (no, nt, all rows): weights. The sum of masses BEYOND is part of the effect of MASS and gets nothing itself;
-    of a function only the piece that is active at a sample feels it. Loads are constant: one row.
+    states: as in `lane_states`; weights: a `RowWeights`. The sum of masses BEYOND is part of the effect of MASS and
+    gets nothing itself; of a function only the piece that is active at a sample feels it. Loads are constant: one row.
 
     Returns the first sample of a block with a bad number, or -1; the outputs then hold nothing new.
     """
-    n, objectives = LANES, MU.shape[0]
-    n_atoms, n_v, n_markers, rows = T.atoms_i.shape[0], T.columns_i.shape[0], T.markers_i.shape[0], int(T.ints[N_ALL])
-    q, v, a = np.empty(Q.shape[1] * n), np.empty(n_v * n), np.empty(n_v * n)
-    lam, instants, mu = np.empty(L.shape[1] * n), np.empty(n), np.empty(n_v * n)
-    w0, w1, w2, rates_u = np.empty(rows * n), np.empty(rows * n), np.empty(rows * n), np.zeros(rows * n)
-    virtual, covectors = np.empty((n_atoms + 1) * VIRTUAL * n), np.empty((n_atoms + 1) * COVECTORS * n)
-    xu, by_marker = np.empty(n_markers * 3 * n), np.empty(n_markers * MARKER_COVECTORS * n)
-    atoms = np.zeros((objectives, (n_atoms * ATOM_GRADIENT + 3) * n))
-    markers, loads = np.zeros((objectives, n_markers * 3 * n)), np.zeros((objectives, T.loads_f.shape[1] * n))
-    numbers = np.zeros((objectives, T.numbers.size * n))
-    room = _Room(
-        q, v, a, lam, instants, mu, w0, w1, w2, rates_u, virtual, covectors, xu, by_marker, atoms, markers, loads,
-        numbers,
-    )  # fmt: skip
-    w = make_work(T, LANES)
-    return _table_gradients(T, w, room, Q, V, A, L, t, MU, W0, W1, W2, G_atoms, G_markers, G_loads, G_numbers)
+    n_atoms, n_v, rows, n_markers = mechanism.n_atoms, mechanism.n_v, mechanism.n_all, mechanism.markers_i.shape[0]
+    slots = {
+        "mu": n_v, "w0": rows, "w1": rows, "w2": rows, "rates_u": rows, "virtual": (n_atoms + 1) * VIRTUAL,
+        "xu": n_markers * 3, "covectors": (n_atoms + 1) * COVECTORS, "by_marker": n_markers * MARKER_COVECTORS,
+    }  # fmt: skip
+    tables = {
+        "atoms": n_atoms * ATOM_GRADIENT + 3, "markers": n_markers * 3, "loads": mechanism.loads_f.shape[1],
+        "numbers": mechanism.numbers.size,
+    }  # fmt: skip
+    objectives = weights.mu.shape[0]
+    block = allocate(Block, {name: size * LANES for name, size in slots.items()}, float)
+    totals = allocate(Totals, {name: (objectives, size * LANES) for name, size in tables.items()}, float)
+    work, lanes = make_work(mechanism, LANES), make_lane_state(states, float)
+    return _table_gradients(mechanism, work, lanes, block, totals, states, weights, gradients)

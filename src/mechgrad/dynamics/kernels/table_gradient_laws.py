@@ -25,20 +25,20 @@ from mechgrad.model.mechanism import (
     L_ROWS,
     L_SECOND_FUNCTION,
     LAW_NUMBERS,
-    LAW_WIDTH,
     N_LAWS,
 )
 from mechgrad.model.rows import CONTACT, CURVE, FRICTION, MOTOR, SPRING, TYRE
 
 
 @inner
-def add_law_weights(ints, numbers, attachments, virtual, xu, mu, y_g, y_gd, rates_u, W0, W1, scalar):
-    """Gamma mu of the rows of laws into rates_u, and what laws add to the weights W0 and W1 of their rows."""
-    most = ints[LAW_WIDTH]
-    for k in range(ints[N_LAWS]):
+def add_law_weights(mechanism, work, block, scalar):
+    """Gamma mu of the rows of laws into rates_u, and what laws add to the weights w0 and w1 of their rows."""
+    ints, most, y_g, y_gd = mechanism.ints, mechanism.law_width, work.y_g, work.y_gd
+    rates_u, W0, W1 = block.rates_u, block.w0, block.w1
+    for k in range(mechanism.n_laws):
         first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         for i in range(first, first + rows):
-            store(rates_u, i, virtual_rate(ints, numbers, i, attachments, virtual, xu, mu, scalar))
+            store(rates_u, i, virtual_rate(mechanism, work, block, i, scalar))
         for j in range(rows):
             w0, w1 = load(W0, first + j, scalar), load(W1, first + j, scalar)
             for i in range(first, first + rows):

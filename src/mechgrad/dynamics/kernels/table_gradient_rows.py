@@ -58,7 +58,6 @@ from mechgrad.model.mechanism import (
     AT_COORDS,
     AT_FACTORS,
     AT_ROW_NUMBERS,
-    N_ALL,
     N_MARKERS,
     R_CONSTANT,
     R_COUNT,
@@ -105,8 +104,10 @@ def relative_virtual(ints, virtual, k, scalar):
 
 
 @inner
-def virtual_rate(ints, numbers, k, attachments, virtual, xu, mu, scalar):
+def virtual_rate(mechanism, work, block, k, scalar):
     """Gamma mu of row k."""
+    ints, numbers, attachments = mechanism.ints, mechanism.numbers, work.attachments
+    virtual, xu, mu = block.virtual, block.xu, block.mu
     kind, total = row_int(ints, k, R_KIND), scalar * 0.0
     if kind == LINEAR:
         for c in range(row_int(ints, k, R_FIRST), row_int(ints, k, R_FIRST) + row_int(ints, k, R_COUNT)):
@@ -124,46 +125,37 @@ def virtual_rate(ints, numbers, k, attachments, virtual, xu, mu, scalar):
 
 
 @inner
-def add_rows(
-    ints, numbers, q, v, a, mu, t, frames, motion, attachments, y, virtual, xu, W0, W1, W2, by_marker, covectors,
-    gradient, scalar,
-):  # fmt: skip
-    """Covectors of all rows by the motion of markers (by_marker) and bodies, and the gradient by the rows' numbers."""
-    clear(by_marker, 0, ints[N_MARKERS] * MARKER_COVECTORS, scalar)
-    for k in range(ints[N_ALL]):
+def add_rows(mechanism, work, lanes, block, t, gradient, scalar):
+    """Covectors of all rows by the motion of markers (block.by_marker) and bodies, and the gradient by the rows'
+    numbers; lanes: the states."""
+    ints, numbers = mechanism.ints, mechanism.numbers
+    clear(block.by_marker, 0, mechanism.n_markers * MARKER_COVECTORS, scalar)
+    for k in range(mechanism.n_all):
         kind, at = row_int(ints, k, R_KIND), ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS
-        w0, w1, w2, multiplier = load(W0, k, scalar), load(W1, k, scalar), load(W2, k, scalar), load(y, k, scalar)
+        w0, w1, w2 = load(block.w0, k, scalar), load(block.w1, k, scalar), load(block.w2, k, scalar)
+        y = load(work.y, k, scalar)
         add_to(gradient, at + R_CONSTANT, w0 * -1.0, scalar)
         if row_int(ints, k, R_FUNCTION) >= 0:
-            add_function(
-                ints, numbers, row_int(ints, k, R_FUNCTION), t, w0 * -1.0, w1 * -1.0, w2 * -1.0, gradient, scalar
-            )  # fmt: skip
+            function = row_int(ints, k, R_FUNCTION)
+            add_function(ints, numbers, function, t, w0 * -1.0, w1 * -1.0, w2 * -1.0, gradient, scalar)
         if kind == LINEAR:
-            for c in range(row_int(ints, k, R_FIRST), row_int(ints, k, R_FIRST) + row_int(ints, k, R_COUNT)):
-                i, j = ints[ints[AT_COORDS] + 2 * c], ints[ints[AT_COORDS] + 2 * c + 1]
-                by_factor = w0 * load(q, i, scalar) + w1 * load(v, j, scalar) + w2 * load(a, j, scalar)
-                add_to(gradient, ints[AT_FACTORS] + c, by_factor + multiplier * load(mu, j, scalar), scalar)
+            _linear_row(ints, lanes, block.mu, k, w0, w1, w2, y, gradient, scalar)
         elif kind >= SLIP:
-            _contact_row(
-                ints,
-                numbers,
-                k,
-                frames,
-                motion,
-                attachments,
-                virtual,
-                w1,
-                w2,
-                multiplier,
-                by_marker,
-                covectors,
-                gradient,
-                scalar,
-            )
+            _contact_row(mechanism, work, block, k, w1, w2, y, gradient, scalar)
         elif kind == POINT:
-            _point_row(ints, k, motion, attachments, xu, w0, w1, w2, multiplier, by_marker, gradient, scalar)
+            _point_row(ints, work, block, k, w0, w1, w2, y, gradient, scalar)
         else:
-            _curved_row(ints, numbers, k, motion, attachments, xu, w0, w1, w2, multiplier, by_marker, gradient, scalar)
+            _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar)
+
+
+@inlined
+def _linear_row(ints, lanes, mu, k, w0, w1, w2, y, gradient, scalar):
+    """The gradient by the factors of a row of coordinates, sum of factor q."""
+    q, v, a = lanes.q, lanes.v, lanes.a
+    for c in range(row_int(ints, k, R_FIRST), row_int(ints, k, R_FIRST) + row_int(ints, k, R_COUNT)):
+        i, j = ints[ints[AT_COORDS] + 2 * c], ints[ints[AT_COORDS] + 2 * c + 1]
+        by_factor = w0 * load(q, i, scalar) + w1 * load(v, j, scalar) + w2 * load(a, j, scalar)
+        add_to(gradient, ints[AT_FACTORS] + c, by_factor + y * load(mu, j, scalar), scalar)
 
 
 @inlined
@@ -177,8 +169,9 @@ def _add_foot(by_marker, marker, attachments, o, bend, w0, w1, w2, y, scalar):
 
 
 @inlined
-def _point_row(ints, k, motion, attachments, xu, w0, w1, w2, y, by_marker, gradient, scalar):
+def _point_row(ints, work, block, k, w0, w1, w2, y, gradient, scalar):
     """The commonest row, without curvature: direction . (x0 - x1)."""
+    motion, attachments, xu, by_marker = work.motion, work.attachments, block.xu, block.by_marker
     a, b, o = marker_at(ints, k, 0), marker_at(ints, k, 1), k * FEET
     total = sub(get3(motion, a * MOTION, scalar), get3(motion, b * MOTION, scalar))
     total = add(
@@ -202,8 +195,10 @@ def _moved(motion, xu, marker, w1, w2, y, scalar):
 
 
 @inlined
-def _curved_row(ints, numbers, k, motion, attachments, xu, w0, w1, w2, y, by_marker, gradient, scalar):
+def _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar):
     """Any other holonomic row; of CIRCLE also the gradient by its radius."""
+    ints, numbers, motion, attachments = mechanism.ints, mechanism.numbers, work.motion, work.attachments
+    xu, by_marker = block.xu, block.by_marker
     kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * FEET
     a, b, c, d = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2), marker_at(ints, k, 3)
     x0, x1 = get3(motion, a * MOTION, scalar), get3(motion, b * MOTION, scalar)
@@ -237,11 +232,11 @@ def _curved_row(ints, numbers, k, motion, attachments, xu, w0, w1, w2, y, by_mar
 
 
 @inlined
-def _contact_row(
-    ints, numbers, k, frames, motion, attachments, virtual, w1, w2, y, by_marker, covectors, gradient, scalar
-):
+def _contact_row(mechanism, work, block, k, w1, w2, y, gradient, scalar):
     """W1 e . slide + W2 (ed . slide + e . (push + spin x cd)) + y e . slide of U; slide, push, spin: relative motion of
     the two bodies at c."""
+    ints, numbers, frames, motion = mechanism.ints, mechanism.numbers, work.frames, work.motion
+    attachments, virtual, by_marker, covectors = work.attachments, block.virtual, block.by_marker, block.covectors
     o, first, second = k * FEET, foot_atom(ints, k, 0), foot_atom(ints, k, 1)
     c, cd = get3(attachments, o + F_X, scalar), get3(attachments, o + F_XD, scalar)
     e, ed = get3(attachments, o + F_G, scalar), get3(attachments, o + F_GD, scalar)

@@ -11,8 +11,13 @@ import numpy as np
 from mechgrad.dynamics.states import StateGradients
 from mechgrad.steps.base import Adjoint
 from mechgrad.steps.initial import InitialAccelerations
-from mechgrad.steps.matrix_r.kernels import tangent as _kernels
-from mechgrad.steps.matrix_r.kernels.tangent import IndependentBlocks
+from mechgrad.steps.matrix_r.kernels.tangent import (
+    FreeColumns,
+    IndependentBlocks,
+    LevelTerms,
+    independent_adjoint_steps,
+)
+from mechgrad.steps.newmark.kernels.blocks import StateColumns
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
 
@@ -51,8 +56,9 @@ class IndependentAdjoint(Adjoint):
                 more[:] = 0.0
             blocks = IndependentBlocks(*(x[here] for x in piece.blocks))
             into = [np.ascontiguousarray(x[:, here]) for x in weights]
-            bad = _kernels.independent_adjoint_steps(
-                steps.settings, piece.taken.h, blocks, *(x[here] for x in pulls), *self.y, *into
+            felt_at = StateColumns(*(x[here] for x in pulls))
+            bad = independent_adjoint_steps(
+                steps.settings, piece.taken.h, blocks, felt_at, FreeColumns(*self.y), LevelTerms(*into)
             )
             steps.check(bad, states.rows(here))
             for whole, part in zip(weights, into, strict=True):

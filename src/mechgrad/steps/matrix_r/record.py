@@ -33,6 +33,7 @@ from mechgrad.steps.matrix_r.choices import Choices, Choosing, coordinate_rows
 from mechgrad.steps.matrix_r.kernels.march import march_independent
 from mechgrad.steps.matrix_r.kernels.tangent import IndependentBlocks
 from mechgrad.steps.matrix_r.tangent import IndependentTangent
+from mechgrad.steps.newmark.kernels.states import Samples
 from mechgrad.steps.newmark.record import ImplicitSteps, Span, Taken
 from mechgrad.steps.record import Record
 from mechgrad.steps.weights import WeightSink
@@ -116,7 +117,7 @@ class IndependentSteps(ImplicitSteps):
         choosing = Choosing(self.system, self.choices, hold=True, step=first)
 
         def march(ranks: Array, h: float, t: float, every: int, arrays: list[Array]) -> Any:
-            return march_independent(self.T, choosing.record, self.settings, ranks, h, t, every, *arrays)
+            return march_independent(self.T, choosing.record, self.settings, ranks, h, t, every, Samples(*arrays))
 
         return march
 

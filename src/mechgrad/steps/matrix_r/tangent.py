@@ -9,8 +9,13 @@ import numpy as np
 from mechgrad.dynamics.states import StateSlopes
 from mechgrad.steps.base import ParameterColumns, Tangent
 from mechgrad.steps.initial import InitialAccelerations
-from mechgrad.steps.matrix_r.kernels import tangent as _kernels
-from mechgrad.steps.matrix_r.kernels.tangent import IndependentBlocks
+from mechgrad.steps.matrix_r.kernels.tangent import (
+    FreeColumns,
+    IndependentBlocks,
+    LevelTerms,
+    independent_tangent_steps,
+)
+from mechgrad.steps.newmark.kernels.blocks import StateColumns
 from mechgrad.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -46,7 +51,9 @@ class IndependentTangent(Tangent):
             part = IndependentBlocks(*(x[here] for x in piece.blocks))
             into = [x[here] for x in after]
             given = [x[here] for x in piece.terms]
-            bad = _kernels.independent_tangent_steps(steps.settings, piece.taken.h, part, *given, *self.now, *into)
+            bad = independent_tangent_steps(
+                steps.settings, piece.taken.h, part, LevelTerms(*given), FreeColumns(*self.now), StateColumns(*into)
+            )
             steps.check(bad, states.rows(here))
             self.before = [x[-1] for x in into[:3]]
         outputs, reported = piece.taken.outputs, piece.taken.reported

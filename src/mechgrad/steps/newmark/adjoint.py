@@ -11,7 +11,9 @@ from mechgrad.dynamics.states import StateGradients
 from mechgrad.kernels.columns import padded
 from mechgrad.steps.base import Adjoint
 from mechgrad.steps.initial import InitialAccelerations
-from mechgrad.steps.newmark.kernels import tangent as _kernels
+from mechgrad.steps.newmark.kernels.adjoint import adjoint_steps
+from mechgrad.steps.newmark.kernels.blocks import StateColumns, StepTerms
+from mechgrad.steps.newmark.kernels.states import State
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
 
@@ -37,9 +39,10 @@ class NewmarkAdjoint(Adjoint):
             pulls.append(part)
         n, m = steps.n, steps.m
         weights, rank = [np.zeros((count, N, k)) for k in (n, m, n, m, n, m)], np.empty(N)
-        bad = _kernels.adjoint_steps(
-            steps.T.atoms_i, steps.settings, piece.numbers, piece.blocks, *pulls, *self.y, *weights, rank
-        )
+        bad = adjoint_steps(
+            steps.T.atoms_i, steps.settings, piece.numbers, piece.blocks, StateColumns(*pulls), State(*self.y),
+            StepTerms(*weights), rank,
+        )  # fmt: skip
         steps.check(bad, piece.stages)
         self.ranks.insert(0, (piece.stages.newton.t, rank))
         return self._weights(piece.stages, weights)

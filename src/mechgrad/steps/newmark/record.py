@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.saddle import no_ranks
+from mechgrad.dynamics.kernels.saddle import PASSES, REGULAR, no_ranks
 from mechgrad.dynamics.states import (
     StateGradients,
     States,
@@ -33,8 +33,9 @@ from mechgrad.steps.cuts import March, Segment, divided, next_divided, place
 from mechgrad.steps.failures import taken_again
 from mechgrad.steps.newmark.adjoint import NewmarkAdjoint
 from mechgrad.steps.newmark.kernels import march as _marches
-from mechgrad.steps.newmark.kernels import tangent as _kernels
-from mechgrad.steps.newmark.kernels.tangent import StepBlocks, StepNumbers
+from mechgrad.steps.newmark.kernels.blocks import StepBlocks, StepNumbers
+from mechgrad.steps.newmark.kernels.impulses import impulses
+from mechgrad.steps.newmark.kernels.states import Samples
 from mechgrad.steps.newmark.scheme import coefficients, row_weights, scheme_update
 from mechgrad.steps.newmark.tangent import NewmarkTangent
 from mechgrad.steps.rank import check_rank
@@ -184,7 +185,7 @@ class NewmarkSteps(ImplicitSteps):
             name: w for name, w in (("values", self.w0), ("rates", self.w1), ("seconds", self.w2)) if np.any(w)
         }
         redundant = bool(self.system.redundant(record.q[0], float(record.t[0])))
-        self.regular = (_kernels.REGULAR, _kernels.PASSES) if redundant else (0.0, 0)
+        self.regular = (REGULAR, PASSES) if redundant else (0.0, 0)
         self.holonomic = self.system.n_holonomic == self.m
         self.rated = bool(np.any(self.w1) or np.any(self.w2))
         self.pool = ChunkPool(threads)
@@ -200,7 +201,7 @@ class NewmarkSteps(ImplicitSteps):
         kernel = _marches.march_fixed_point if self.record.formulation.fixed_point else _marches.march
 
         def march(ranks: Array, h: float, t: float, every: int, arrays: list[Array]) -> Any:
-            return kernel(self.T, self.settings, ranks, h, t, every, *arrays)
+            return kernel(self.T, self.settings, ranks, h, t, every, Samples(*arrays))
 
         return march
 
@@ -210,9 +211,15 @@ class NewmarkSteps(ImplicitSteps):
         scale, cv, ca = coefficients(p, h)
         once = p.passes == 0 and p.projection != 0.0
         return StepNumbers(
-            h, scale, cv, ca, 1.0 / (p.alpha * scale) if p.compliant else regular, 0 if p.compliant else passes,
-            p.scales / p.projection if once else np.full(self.m, regular), 0 if once else passes,
-        )  # fmt: skip
+            h=h,
+            scale=scale,
+            cv=cv,
+            ca=ca,
+            eps=1.0 / (p.alpha * scale) if p.compliant else regular,
+            passes=0 if p.compliant else passes,
+            eps_projection=p.scales / p.projection if once else np.full(self.m, regular),
+            passes_projection=0 if once else passes,
+        )
 
     def linearised(self, piece: Span, parameters: ParameterColumns | None = None) -> Piece:
         taken = self.taken(piece)
@@ -237,14 +244,13 @@ class NewmarkSteps(ImplicitSteps):
         gamma = np.ascontiguousarray(found.J[:, :m])
         c_q, c_v = self._constraint_partials(newton, gamma, found.J_rate[:, :m])
         projected = taken.projected[1:] & (p.projection != 0.0)
-        stages, projections = Stages(newton, None, None, None), [*self._no_projections(N)]
+        stages, projections = Stages(newton, None, None, None), self._no_projections(N)
         if m and projected.any():
             stages, projections = self._projections(newton, States(*(x[1:] for x in taken.states)), found.M, gamma)
-        flat = [found.K, found.C, found.M, gamma, c_q, c_v, *projections]
-        K, C, M, J, c_q, c_v, *more = (np.ascontiguousarray(x.reshape(N, -1)) for x in flat)
+        matrices = {"K": found.K, "C": found.C, "M": found.M, "Gamma": gamma, "c_q": c_q, "c_v": c_v, **projections}
+        flat = {name: np.ascontiguousarray(x.reshape(N, -1)) for name, x in matrices.items()}
         total = self.w0 + self.w1 * numbers.cv + self.w2 * numbers.ca
-        blocks = StepBlocks(np.ascontiguousarray(d), K, C, M, J, c_q, c_v, total, self.w2, projected, *more)
-        return blocks, stages
+        return StepBlocks(d=np.ascontiguousarray(d), total=total, w2=self.w2, projected=projected, **flat), stages
 
     def _constraint_partials(self, at: States, gamma: FloatArray, rate_q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Of w0 value + w1 rate + w2 second, by q and by v."""
@@ -257,27 +263,28 @@ class NewmarkSteps(ImplicitSteps):
                 c_q, c_v = c_q + self.w2[:, None] * second_q, c_v + self.w2[:, None] * second_v
         return c_q, c_v
 
-    def _no_projections(self, N: int) -> tuple[FloatArray, ...]:
+    def _no_projections(self, N: int) -> dict[str, FloatArray]:
         none, rows = np.zeros((N, self.n, self.n)), np.zeros((N, self.m, self.n))
-        return none, rows, none, rows, rows
+        return {"K2": none, "rate_q": rows, "K3": none, "second_q": rows, "second_v": rows}
 
     def _projections(
         self, newton: States, after: States, M: FloatArray, gamma: FloatArray
-    ) -> tuple[Stages, list[FloatArray]]:
+    ) -> tuple[Stages, dict[str, FloatArray]]:
         """Where projections are linearised, and their matrices: K of both, rates and second rates by q, these by v."""
         N, zero, none = len(after.t), np.zeros_like(newton.v), np.zeros((len(after.t), self.m))
         w, y = after.v - newton.v, after.a - newton.a
         sigma, kappa = none, none.copy()
-        _kernels.impulses(M.reshape(N, -1), gamma.reshape(N, -1), w, y, *self.regular, sigma, kappa)
-        impulses = States(after.q, zero, w, sigma, after.t)
+        impulses(M.reshape(N, -1), gamma.reshape(N, -1), w, y, *self.regular, sigma, kappa)
+        still = States(after.q, zero, w, sigma, after.t)
         rates, second_q = coordinate_slopes(self.model, self.unforced_complex, after)
         second_v = velocity_slopes(self.model, self.unforced_complex, after, rates, self.holonomic)
-        K2, K3 = linearised(self.unforced, impulses, False).K, np.zeros_like(M)
+        K2, K3 = linearised(self.unforced, still, False).K, np.zeros_like(M)
         accelerations = None
         if self.settings.project_accelerations:
             accelerations = States(after.q, zero, y, kappa, after.t)
             K3 = linearised(self.unforced, accelerations, False).K
-        return Stages(newton, impulses, accelerations, after), [K2, rates, K3, second_q, second_v]
+        found = {"K2": K2, "rate_q": rates, "K3": K3, "second_q": second_q, "second_v": second_v}
+        return Stages(newton, still, accelerations, after), found
 
     def _parameter_terms(self, parameters: ParameterColumns, stages: Stages, N: int) -> list[FloatArray]:
         count, n, m = len(parameters), self.n, self.m

@@ -18,18 +18,18 @@ def _source(kernel: Any) -> Any:
 
 def coefficients(settings: Settings, h: float) -> tuple[float, float, float]:
     """beta h^2, and how velocities and accelerations follow the coordinates of a step: cv, ca."""
-    found: tuple[float, float, float] = _source(_kernels.coefficients)(settings, h)
+    found: tuple[float, float, float] = _source(_kernels.step_factors)(settings, h)
     return found
 
 
 def row_weights(settings: Settings, m: int, n_holonomic: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What each of m constraint rows is solved for: weights of value, rate and second rate, (m,) each."""
-    found = [_source(_kernels.weights)(n_holonomic, settings, k) for k in range(m)]
+    found = [_source(_kernels.weights)(settings, n_holonomic, k) for k in range(m)]
     w0, w1, w2 = np.array(found, float).reshape(m, 3).T
     return w0, w1, w2
 
 
 def scheme_update(settings: Settings, h: float, v0: Array, a0: Array, x0: Array, x: Array) -> tuple[Array, ...]:
     """The step d, v and a that the memory x at the new time stands for; arrays of any shape."""
-    found: tuple[Array, ...] = _source(_kernels.update)(settings, h, v0, a0, x0, x)
+    found: tuple[Array, ...] = _source(_kernels.update)(settings[:4], h, v0, a0, x0, x)
     return found

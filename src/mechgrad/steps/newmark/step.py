@@ -16,6 +16,7 @@ from mechgrad.steps.failures import REASONS, ended, taken_again
 from mechgrad.steps.matrix_r.choices import Choosing
 from mechgrad.steps.newmark.kernels import controlled as _controlled
 from mechgrad.steps.newmark.kernels import march as _kernels
+from mechgrad.steps.newmark.kernels.states import Samples
 from mechgrad.steps.record import Record, recorded
 from mechgrad.steps.runge_kutta.step import first_step
 from mechgrad.steps.stops import bisected, crossing
@@ -74,7 +75,7 @@ class Run:
         self, choosing: Choosing | None, ranks: Array, h: float, t: float, every: int, arrays: list[Array]
     ) -> Any:
         """The compiled march from row 0 of the arrays on: (rows written, reason, time)."""
-        return _kernels.march(self.task.system.T, self.settings, ranks, h, t, every, *arrays)
+        return _kernels.march(self.task.system.T, self.settings, ranks, h, t, every, Samples(*arrays))
 
     def advance(self, first: int, last: int, t: Array, every: int, h: float) -> tuple[int, int, float]:
         """From output `first` to `last`: (outputs written, reason, time). Steps that fail are divided."""
@@ -164,7 +165,7 @@ class FixedPointRun(Run):
     def march(
         self, choosing: Choosing | None, ranks: Array, h: float, t: float, every: int, arrays: list[Array]
     ) -> Any:
-        return _kernels.march_fixed_point(self.task.system.T, self.settings, ranks, h, t, every, *arrays)
+        return _kernels.march_fixed_point(self.task.system.T, self.settings, ranks, h, t, every, Samples(*arrays))
 
 
 def fixed(task: Task, kind: type[Run] = Run) -> Record:
@@ -200,16 +201,18 @@ def controlled(task: Task) -> Record:
     run = Run(task, samples)
     run.settings = run.settings._replace(enough=ENOUGH)
     t = task.t0 + np.linspace(0.0, task.duration, samples)
-    T, arrays = task.system.T, run.arrays
-    work = _controlled.controlled_workspace(T, *arrays[:5])
-    now = np.array([task.t0, task.t0, first_step(task, INDEX_1), 0.0, 0.0, 0.0, _controlled.GROW, 0.0, *[np.nan] * 3])
-    limits = task.t0 + task.duration, task.rtol, task.atol, MOST_STEPS
+    T, into = task.system.T, Samples(*run.arrays)
+    work = _controlled.controlled_workspace(T, into, task.t0, first_step(task, INDEX_1))
+    limits = _controlled.Limits(float(task.t0 + task.duration), float(task.rtol), float(task.atol), MOST_STEPS)
     for first, last in task.parts(samples):
-        got, reason = _controlled.march_controlled(T, work, run.settings, now, *limits, t[1 : last + 1], first, *arrays)
-        at, steps, rejected = float(now[1]), int(now[4]), int(now[5])
+        got, reason = _controlled.march_controlled(
+            T, work, run.settings, run.ranks, limits, t[1 : last + 1], first, into
+        )
+        now = work[-1][0]
+        at, steps, rejected = float(now["t"]), int(now["steps"]), int(now["rejected"])
         if reason != DONE:
             if reason == CHANGE_POINT:  # noticed when it had been passed
-                got = max(1, int(np.sum(t[:got] < at - now[3])))
+                got = max(1, int(np.sum(t[:got] < at - now["h_before"])))
             partial = run.record(t, got, steps, rejected, REASONS[reason])
             hint = "Loosen rtol and atol, or look at what happens there."
             if reason == TOO_SMALL:

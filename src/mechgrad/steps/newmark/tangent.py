@@ -14,7 +14,9 @@ from mechgrad.dynamics.states import StateSlopes
 from mechgrad.kernels.columns import padded
 from mechgrad.steps.base import ParameterColumns, Tangent
 from mechgrad.steps.initial import InitialAccelerations
-from mechgrad.steps.newmark.kernels import tangent as _kernels
+from mechgrad.steps.newmark.kernels.blocks import StateColumns, StepTerms
+from mechgrad.steps.newmark.kernels.states import State
+from mechgrad.steps.newmark.kernels.tangent import tangent_steps
 from mechgrad.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -41,9 +43,10 @@ class NewmarkTangent(Tangent):
     def through(self, piece: Piece) -> None:
         steps, N = self.steps, len(piece.blocks.d)
         after, rank = [np.empty((N, k, padded(self.count))) for k in self.widths], np.empty(N)
-        bad = _kernels.tangent_steps(
-            steps.T.atoms_i, steps.settings, piece.numbers, piece.blocks, *piece.terms, *self.now, *after, rank
-        )
+        bad = tangent_steps(
+            steps.T.atoms_i, steps.settings, piece.numbers, piece.blocks, StepTerms(*piece.terms), State(*self.now),
+            StateColumns(*after), rank,
+        )  # fmt: skip
         steps.check(bad, piece.stages)
         self.ranks.append((piece.stages.newton.t, rank))
         for whole, part in zip(self.out, after, strict=True):

@@ -37,7 +37,7 @@ class RecursiveTangent(Tangent):
         steps, first, last = self.steps, piece.outputs.start, piece.outputs.stop
         t, here = float(steps.record.t[first]), slice(first, last + 1)
         _, reason = _kernels.recursive_tangents(
-            steps.T, *steps.tableau, steps.h, t, steps.every, piece.direct_effects, self.Q[here], self.V[here]
+            steps.T, steps.tableau, steps.h, t, steps.every, piece.direct_effects, self.Q[here], self.V[here]
         )
         if reason != DONE:
             raise InputError(f"sensitivities end after t = {t:.6g} s: {REASONS[reason]}.")

@@ -9,7 +9,8 @@ import numpy as np
 
 from mechgrad.dynamics.states import StateGradients
 from mechgrad.steps.base import Adjoint
-from mechgrad.steps.runge_kutta.kernels import tangent as _kernels
+from mechgrad.steps.runge_kutta.kernels.adjoint import adjoint_march
+from mechgrad.steps.runge_kutta.kernels.blocks import EndColumns, StageTerms, StateChange
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray, IntArray
 
@@ -40,7 +41,10 @@ class RungeKuttaAdjoint(Adjoint):
         pulls += [np.ascontiguousarray(x[span.within[:, 1]]) for x in (self.pull_q, self.pull_v)]
         lines = [0 if x is None else x.shape[0] for x in piece.corrections]
         weights = [np.zeros((count, k, n)) for k in (len(blocks.q), *np.repeat(lines, 2))]
-        _kernels.adjoint_march(steps.system.T.atoms_i, steps.balls, blocks, *pulls, self.yq, self.yv, *weights)
+        adjoint_march(
+            steps.system.T.atoms_i, steps.balls, blocks, EndColumns(*pulls), StateChange(self.yq, self.yv),
+            StageTerms(*weights),
+        )  # fmt: skip
         alpha = np.zeros((count, len(blocks.q), n + steps.system.n_constraints))
         alpha[:, :, :n] = weights[0]
         yield piece.stages.weights(alpha)

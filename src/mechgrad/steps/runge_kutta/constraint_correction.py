@@ -21,6 +21,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from mechgrad.dynamics.kernels.projection import CLOSE_ENOUGH
+from mechgrad.dynamics.kernels.saddle import solve_lines
 from mechgrad.dynamics.states import States, linearised, slopes, unforced
 from mechgrad.errors import InputError
 from mechgrad.kinematics.mechanism import RowValues, evaluate_rows
@@ -29,8 +30,7 @@ from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.tree import KIND, V_AT
 from mechgrad.steps.accelerations import Mechanics, check_regular
 from mechgrad.steps.base import ParameterColumns
-from mechgrad.steps.runge_kutta.kernels import tangent as _kernels
-from mechgrad.steps.runge_kutta.kernels.tangent import Settled
+from mechgrad.steps.runge_kutta.kernels.blocks import Settled
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray, IntArray
 
@@ -94,7 +94,7 @@ class _Chain:
             return self.mechanics.solve(*matrices, X, self.t, back=back, compliant=False)
         lines = np.array(X, float, order="C")
         W = np.ascontiguousarray(matrices[0].reshape(len(X), -1))
-        check_regular(_kernels.solve_lines(W, lines, back), self.t, self.mechanics.model)
+        check_regular(solve_lines(W, lines, back), self.t, self.mechanics.model)
         return lines
 
     def add(self, relation: _Relation) -> int:

@@ -25,7 +25,7 @@ from mechgrad.steps.runge_kutta import dop853
 from mechgrad.steps.runge_kutta.adjoint import RungeKuttaAdjoint
 from mechgrad.steps.runge_kutta.child_axes import to_child, to_parent
 from mechgrad.steps.runge_kutta.constraint_correction import ConstraintCorrection
-from mechgrad.steps.runge_kutta.kernels.tangent import RungeKuttaBlocks, Settled
+from mechgrad.steps.runge_kutta.kernels.blocks import RungeKuttaBlocks, Settled
 from mechgrad.steps.runge_kutta.step import fixed_states, held_steps, numbers
 from mechgrad.steps.runge_kutta.tangent import RungeKuttaTangent
 from mechgrad.steps.weights import WeightSink
@@ -225,9 +225,11 @@ class RungeKuttaSteps(Steps):
         F_q, F_v = (np.ascontiguousarray(x[:, :n].reshape(len(x), -1)) for x in (stages.by_q, stages.by_v))
         start_q, start_v = (_rows(x) for x in self._split(y))
         blocks = RungeKuttaBlocks(
-            self.A, self.B, np.array(span.h), start_q, start_v, _rows(end_q), _rows(end_v), first, q[taken], v[taken],
-            a[taken], before[taken], raw_v[taken], F_q, F_v, _matrices(corrected, n), _matrices(settled, n), out_first,
-            weights, _rows(out_q), _rows(out_v), _matrices(reported, n),
+            A=self.A, B=self.B, h=np.array(span.h), start=start_q, start_v=start_v, end=_rows(end_q),
+            end_v=_rows(end_v), first=first, q=q[taken], v=v[taken], a=a[taken], before=before[taken],
+            before_v=raw_v[taken], F_q=F_q, F_v=F_v, corrected=_matrices(corrected, n), settled=_matrices(settled, n),
+            out_first=out_first, weights=weights, out_q=_rows(out_q), out_v=_rows(out_v),
+            out_settled=_matrices(reported, n),
         )  # fmt: skip
         return Piece(span, blocks, stages, (corrected, settled, reported), [])
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+from mechgrad.steps.runge_kutta.kernels.stages import Tableau
 from mechgrad.steps.runge_kutta.tableau import tableau
-from mechgrad.steps.schemes import ExplicitScheme, Tableau
+from mechgrad.steps.schemes import ExplicitScheme
 
 _RK4 = tableau([[0, 0, 0, 0], [0.5, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 1, 0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6])
 

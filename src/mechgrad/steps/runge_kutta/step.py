@@ -26,10 +26,13 @@ from mechgrad.steps.runge_kutta.kernels import adaptive as _adaptive
 from mechgrad.steps.runge_kutta.kernels import fixed as _kernels
 from mechgrad.steps.runge_kutta.kernels.collocation import BEYOND as BEYOND_TOLERANCE
 from mechgrad.steps.runge_kutta.kernels.collocation import FOLD
+from mechgrad.steps.runge_kutta.kernels.progress import AdaptiveReports, ExtendedTableau
+from mechgrad.steps.runge_kutta.kernels.progress import Task as MarchTask
 from mechgrad.steps.stops import bisected, crossing
 from mechgrad.steps.task import MOST_STEPS, Task
 from mechgrad.typing import Array, FloatArray
 
+DOP853_TABLEAU = ExtendedTableau(A=dop853.A, B=dop853.B, C=dop853.C, D=dop853.D, E3=dop853.E3, E5=dop853.E5)
 LOOKS = 8  # at a step of order eight, for the rank of constraints
 CHUNK = 4096  # states given at a time
 SWITCHES = 1024  # of contacts, that a march first makes room for
@@ -99,10 +102,13 @@ def _marching(
 
         def taken(c: Choice | None) -> tuple[Any, ...]:
             ranks[:] = before
-            return _adaptive.adaptive_one(  # type: ignore[no-any-return]
-                T, f, ranks, dop853.A, dop853.B, dop853.C, dop853.D, dop853.E3, dop853.E5, t0, t1, h, task.rtol,
-                task.atol, MOST_STEPS, *kind._replace(dependent=c), contacts, held, t_out, q, v, Q, V, path, instants,
+            asked = MarchTask(
+                t0=float(t0), t1=float(t1), h=float(h), rtol=float(task.rtol), atol=float(task.atol), most=MOST_STEPS,
+                tableau=DOP853_TABLEAU, held=held, t_out=t_out, q0=q, v0=v,
+                reports=AdaptiveReports(q=Q, v=V, path=path, instants=instants),
             )  # fmt: skip
+            kinds = kind._replace(dependent=c)
+            return _adaptive.adaptive_one(T, f, kinds, contacts, ranks, asked)  # type: ignore[no-any-return]
 
         def enough(found: tuple[Any, ...]) -> bool:
             nonlocal instants
@@ -286,14 +292,14 @@ class _FixedRun:
         self, h: float, t0: float, Q: Array, V: Array, choosing: Choosing | None, ranks: Array
     ) -> tuple[int, int, int]:
         """The compiled march: (outputs, reason, starts that are done)."""
-        task, every, tables = self.task, self.every, self.task.scheme.tableau
+        task, every, tableau = self.task, self.every, self.task.scheme.tableau
         kernel = _kernels.fixed_one if task.single or task.q.dtype == complex else _kernels.fixed_lanes
         before = ranks.copy()
 
         def taken(c: Choice | None) -> tuple[int, int, int]:
             ranks[:] = before
             kinds = self.kind._replace(dependent=c)
-            return kernel(task.system.recursive, self.f, ranks, *tables, h, t0, every, *kinds, Q, V)  # type: ignore[no-any-return]
+            return kernel(task.system.recursive, self.f, kinds, tableau, ranks, h, t0, every, Q, V)  # type: ignore[no-any-return]
 
         found: tuple[int, int, int] = chosen(choosing, taken)
         return found
@@ -375,9 +381,9 @@ def fixed_states(record: Record, k: int, count: int, h: float) -> tuple[Array, A
     Q, V = np.empty((count + 1, 1, record.q.shape[1])), np.empty((count + 1, 1, record.v.shape[1]))
     Q[0], V[0] = record.q[k], record.v[k]
     t0 = float(record.t[k])
-    arguments = task.system.recursive, f, no_ranks(), *task.scheme.tableau, h, t0, 1
+    T, arguments = task.system.recursive, (task.scheme.tableau, no_ranks(), h, t0, 1)
     _, reason, _ = chosen(
-        task.choosing(k * every), lambda c: _kernels.fixed_one(*arguments, *kind._replace(dependent=c), Q, V)
+        task.choosing(k * every), lambda c: _kernels.fixed_one(T, f, kind._replace(dependent=c), *arguments, Q, V)
     )
     taken_again(reason, t0)
     return Q[:-1, 0], V[:-1, 0]

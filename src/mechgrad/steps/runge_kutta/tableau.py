@@ -9,7 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.steps.schemes import ExplicitScheme, Tableau
+from mechgrad.steps.runge_kutta.kernels.stages import Tableau
+from mechgrad.steps.schemes import ExplicitScheme
 
 CONSISTENT = 1e-12  # what sums of a tableau may miss by
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from mechgrad.dynamics.states import StateSlopes
 from mechgrad.steps.base import ParameterColumns, Tangent
-from mechgrad.steps.runge_kutta.kernels import tangent as _kernels
+from mechgrad.steps.runge_kutta.kernels.blocks import EndColumns, StageTerms, StateChange
+from mechgrad.steps.runge_kutta.kernels.tangent import tangent_march
 from mechgrad.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ class RungeKuttaTangent(Tangent):
     def through(self, piece: Piece) -> None:
         steps, span = self.steps, piece.span
         after = [np.zeros((k, self.count, steps.n)) for k in (len(span.t),) * 2 + (len(span.within),) * 2]
-        _kernels.tangent_march(steps.system.T.atoms_i, steps.balls, piece.blocks, *piece.terms, *self.now, *after)
+        tangent_march(
+            steps.system.T.atoms_i, steps.balls, piece.blocks, StageTerms(*piece.terms), StateChange(*self.now),
+            EndColumns(*after),
+        )  # fmt: skip
         for target, at_ends, at_reports in ((self.out.q, after[0], after[2]), (self.out.v, after[1], after[3])):
             target[span.ends[:, 1]] = at_ends[span.ends[:, 0]]
             target[span.within[:, 1]] = at_reports

@@ -20,7 +20,6 @@ import numpy as np
 
 from mechgrad.kernels.jit import inner
 from mechgrad.kernels.lu import lu_solve
-from mechgrad.model.mechanism import N_CONSTRAINTS
 
 # counts of a choice: constraint rows in W; whether coordinates are named; whether choices are held; changes noted; next
 # of those held; steps taken
@@ -61,51 +60,72 @@ class Choice(NamedTuple):
 
 
 @inner
-def spread(s, c):
-    """The measure of a choice, from the factors of W in s.P."""
-    n, rank, P = c.pick.size, c.counts[RANK], s.P
+def spread(solver, choice):
+    """The measure of a choice, from the factors of W in solver.P."""
+    n, rank, P = choice.pick.size, choice.counts[RANK], solver.P
     least, most, largest = np.inf, 0.0, 0.0
     for k in range(n):
         size = abs(P[k * n + k].real)
         least, most = min(least, size), max(most, size)
     for k in range(rank, n):
         for j in range(n):
-            s.x[j] = 0.0
-        s.x[k] = 1.0
-        lu_solve(P, s.pivots_P, s.x, n)
+            solver.x[j] = 0.0
+        solver.x[k] = 1.0
+        lu_solve(P, solver.pivots_P, solver.x, n)
         for j in range(n):
-            largest = max(largest, abs(s.x[j].real))
+            largest = max(largest, abs(solver.x[j].real))
     return max(largest, PIVOTS * most / least)
 
 
 @inner
-def _load_rows(T, w, c, n, m, named):
-    """Rows of Gamma, and after them those of named coordinates, with length one, into c.E."""
+def _load_rows(work, choice, n, m, named):
+    """Rows of Gamma, and after them those of named coordinates, with length one, into choice.E."""
     for i in range(m + named):
-        row = i if i < m else c.pick[c.counts[RANK] + i - m]
+        row = i if i < m else choice.pick[choice.counts[RANK] + i - m]
         square = 0.0
         for j in range(n):
-            x = w.J[row * n + j].real
-            c.E[i * n + j] = x
+            x = work.J[row * n + j].real
+            choice.E[i * n + j] = x
             square += x * x
         if square > 0.0:
             for j in range(n):
-                c.E[i * n + j] /= np.sqrt(square)
+                choice.E[i * n + j] /= np.sqrt(square)
 
 
 @inner
-def best_rows(T, w, c):
-    """The best choice from the rows in w.J, into c.other. Returns False where there is none."""
-    n, m, rank = c.pick.size, T.ints[N_CONSTRAINTS], c.counts[RANK]
-    named = n - rank if c.counts[NAMED] else 0
-    _load_rows(T, w, c, n, m, named)
-    E, marks = c.E, c.marks  # marks: of rows, then of columns
+def best_rows(mechanism, work, choice):
+    """The best choice from the rows in work.J, into choice.other. Returns False where there is none."""
+    n, m, rank = choice.pick.size, mechanism.n_constraints, choice.counts[RANK]
+    named = n - rank if choice.counts[NAMED] else 0
+    _load_rows(work, choice, n, m, named)
+    if not _eliminate(choice, n, m, named):
+        return False
+    marks, at = choice.marks, 0
+    for i in range(m):
+        if marks[i]:
+            choice.other[at] = i
+            at += 1
+    for j in range(n):
+        if named:
+            if j >= rank:
+                choice.other[j] = choice.pick[j]
+        elif not marks[m + j]:
+            choice.other[at] = choice.columns[j]
+            at += 1
+    return True
+
+
+@inner
+def _eliminate(choice, n, m, named):
+    """Elimination with full pivoting of the rows in choice.E; choice.marks: 1 for rows, then columns, of pivots. Rows
+    of named coordinates come first, then columns of balls. Returns False where a pivot is missing."""
+    E, marks, columns, rank = choice.E, choice.marks, choice.columns, choice.counts[RANK]
     balls = 0
     for i in range(m + named):
         marks[i] = 0
     for j in range(n):
         marks[m + named + j] = 0
-        if c.columns[j] < 0 and not named:
+        if columns[j] < 0 and not named:
             balls += 1
     for p in range(named + rank):
         best, row, column = 0.0, -1, -1
@@ -113,7 +133,7 @@ def best_rows(T, w, c):
             if marks[i] or (i != m + p if p < named else i >= m):
                 continue
             for j in range(n):
-                if marks[m + named + j] or (balls > 0 and c.columns[j] >= 0):
+                if marks[m + named + j] or (balls > 0 and columns[j] >= 0):
                     continue
                 if abs(E[i * n + j]) > best:
                     best, row, column = abs(E[i * n + j]), i, j
@@ -127,34 +147,22 @@ def best_rows(T, w, c):
                 factor = E[i * n + column] / E[row * n + column]
                 for j in range(n):
                     E[i * n + j] -= factor * E[row * n + j]
-    at = 0
-    for i in range(m):
-        if marks[i]:
-            c.other[at] = i
-            at += 1
-    for j in range(n):
-        if named:
-            if j >= rank:
-                c.other[j] = c.pick[j]
-        elif not marks[m + j]:
-            c.other[at] = c.columns[j]
-            at += 1
     return True
 
 
 @inner
-def swap(c):
+def swap(choice):
     """Exchange the choice and the other one."""
-    for j in range(c.pick.size):
-        c.pick[j], c.other[j] = c.other[j], c.pick[j]
+    for j in range(choice.pick.size):
+        choice.pick[j], choice.other[j] = choice.other[j], choice.pick[j]
 
 
 @inner
-def note(c, t):
+def note(choice, t):
     """Note that what is chosen now holds from the next step on, which begins at t."""
-    k = c.counts[NOTED]
-    if k < c.log.shape[0]:
-        c.log[k, 0], c.times[k] = c.counts[STEP], t
-        for j in range(c.pick.size):
-            c.log[k, 1 + j] = c.pick[j]
-    c.counts[NOTED] = k + 1
+    k = choice.counts[NOTED]
+    if k < choice.log.shape[0]:
+        choice.log[k, 0], choice.times[k] = choice.counts[STEP], t
+        for j in range(choice.pick.size):
+            choice.log[k, 1 + j] = choice.pick[j]
+    choice.counts[NOTED] = k + 1

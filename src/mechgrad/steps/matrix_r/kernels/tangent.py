@@ -1,4 +1,4 @@
-"""The step of `matrix_r`, differentiated: what it does to changes of the independent coordinates, and its transpose.
+"""The implicit step of Matrix R, differentiated: changes of the independent coordinates, and the transpose.
 
 With W = [Gamma; B] and R = W^-1 [0; 1] after the step, u = beta h^2 dx1, and changes that the state before leaves
 behind marked 0:
@@ -21,8 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.kernels.columns import add_product, add_transposed, solve_columns, solve_columns_transposed
-from mechgrad.kernels.jit import entry, inner
+from mechgrad.kernels.jit import inlined, inner, kernel, spliced, wrapper
 from mechgrad.kernels.lu import lu_factor
+from mechgrad.kernels.records import allocate, refer
+from mechgrad.steps.newmark.kernels.scheme import step_factors
 
 
 class IndependentBlocks(NamedTuple):
@@ -35,6 +37,50 @@ class IndependentBlocks(NamedTuple):
     rate_q: np.ndarray
     second_q: np.ndarray
     second_v: np.ndarray
+
+
+class LevelTerms(NamedTuple):
+    """What parameters do to the residual and to values, rates and second rates of the rows of W, (N, n, columns); for
+    adjoints their weights, (objectives, N, n)."""
+
+    residual: np.ndarray
+    value: np.ndarray
+    rate: np.ndarray
+    second: np.ndarray
+
+
+class FreeColumns(NamedTuple):
+    """Changes of the f independent coordinates, their rates, second rates and memory, (f, columns); or adjoints."""
+
+    z: np.ndarray
+    rate: np.ndarray
+    second: np.ndarray
+    x: np.ndarray
+
+
+class Room(NamedTuple):
+    """Factors of a step, what a unit of each u does, and columns."""
+
+    F: np.ndarray  # factors of W, and of the projected matrix
+    S: np.ndarray
+    Rq: np.ndarray  # (n, f) what a unit of each u does to q, v, a and r
+    Rv: np.ndarray
+    Ra: np.ndarray
+    push: np.ndarray
+    q: np.ndarray  # (n, columns)
+    v: np.ndarray
+    a: np.ndarray
+    r: np.ndarray
+    along: np.ndarray
+    u: np.ndarray  # (f, columns)
+    pivots: np.ndarray
+    pivots_S: np.ndarray
+
+
+def _make_room(n, f, count):
+    sizes = {"F": n * n, "S": f * f, **dict.fromkeys(("Rq", "Rv", "Ra", "push"), n * f), "u": (f, count)}
+    sizes |= dict.fromkeys(("q", "v", "a", "r", "along"), (n, count))
+    return allocate(Room, sizes, float, pivots=np.zeros(n, np.int64), pivots_S=np.zeros(f, np.int64))
 
 
 @inner
@@ -76,134 +122,177 @@ def _add_forces_transposed(K, C, M, x, q, v, a, n):
 
 
 @inner
-def responses(K, C, M, W, rate_q, second_q, second_v, m, cv, ca, F, pivots, Rq, Rv, Ra, push, S, pivots_S):
-    """Factors F of W and S of the projected matrix; what a unit of each u does to q, v, a and r, flat (n, f) each.
+def _responses(blocks, i, cv, ca, room):
+    """Factors of W and of the projected matrix in step i, and what a unit of each u does to q, v, a and r.
 
     Returns False where one of the two matrices is singular.
     """
-    n, f = pivots.size, pivots_S.size
-    for i in range(n * n):
-        F[i] = W[i]
-    if not lu_factor(F, pivots, n):
+    n, f, F, S, Rq, Rv, Ra = room.pivots.size, room.pivots_S.size, room.F, room.S, room.Rq, room.Rv, room.Ra
+    W, push = blocks.W[i], room.push
+    for j in range(n * n):
+        F[j] = W[j]
+    if not lu_factor(F, room.pivots, n):
         return False
-    for i in range(n * f):
-        Rq[i] = Rv[i] = Ra[i] = push[i] = 0.0
+    for j in range(n * f):
+        Rq[j] = Rv[j] = Ra[j] = push[j] = 0.0
     for k in range(f):
-        o = (m + k) * f + k
+        o = (n - f + k) * f + k
         Rq[o], Rv[o], Ra[o] = 1.0, cv, ca
     q, v, a, r = Rq.reshape(n, f), Rv.reshape(n, f), Ra.reshape(n, f), push.reshape(n, f)
-    _solve_levels(F, pivots, rate_q, second_q, second_v, q, v, a, n)
-    _add_forces(K, C, M, q, v, a, r, n)
-    for i in range(f * f):
-        S[i] = 0.0
+    _solve_levels(F, room.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n)
+    _add_forces(blocks.K[i], blocks.C[i], blocks.M[i], q, v, a, r, n)
+    for j in range(f * f):
+        S[j] = 0.0
     add_transposed(Rq, n, f, r, 0, S.reshape(f, f), 1.0)
-    return lu_factor(S, pivots_S, f)
+    return lu_factor(S, room.pivots_S, f)
 
 
-@entry
-def independent_tangent_steps(p, h, B, r_p, value_p, rate_p, second_p, dz, dzd, dzdd, dx, DQ, DV, DA, DL):
-    """Changes (f, np) of independent coordinates and memory through N steps, in place; states into DQ .. DL (N, ., np).
+# ---- tangent
 
-    r_p and, in the order of the rows of W, value_p, rate_p, second_p: (N, n, np).
-    Returns the first step with a singular matrix, or -1.
-    """
-    N, n, count, m, f = DQ.shape[0], DQ.shape[1], DQ.shape[2], DL.shape[1], dz.shape[0]
-    scale = p.beta * h * h
-    cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
-    F, S, pivots, pivots_S = np.empty(n * n), np.empty(f * f), np.empty(n, np.int64), np.empty(f, np.int64)
-    Rq, Rv, Ra, push = np.empty(n * f), np.empty(n * f), np.empty(n * f), np.empty(n * f)
-    r, u = np.empty((n, count)), np.empty((f, count))
-    for i in range(N):
-        if not responses(
-            B.K[i], B.C[i], B.M[i], B.W[i], B.rate_q[i], B.second_q[i], B.second_v[i], m, cv, ca, F, pivots, Rq, Rv, Ra,
-            push, S, pivots_S,
-        ):  # fmt: skip
+
+@inlined
+def _scheme_changes(settings, h, i, terms, change, q, v, a, room):
+    """Right-hand sides of the three levels into q, v, a, and of the motion into room.r: what parameters and the state
+    before do."""
+    beta, gamma, alpha_m, alpha_f = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f
+    dz, dzd, dzdd, dx, r = change.z, change.rate, change.second, change.x, room.r
+    n, f = r.shape[0], dz.shape[0]
+    for j in range(n):
+        for k in range(r.shape[1]):
+            q[j, k], v[j, k], a[j, k] = -terms.value[i, j, k], -terms.rate[i, j, k], -terms.second[i, j, k]
+            r[j, k] = terms.residual[i, j, k]
+    for c in range(f):
+        for k in range(r.shape[1]):
+            x0 = dx[c, k]
+            dz[c, k] += h * dzd[c, k] + h * h * (0.5 - beta) * x0
+            dzd[c, k] += h * (1.0 - gamma) * x0
+            dzdd[c, k] = (alpha_m * x0 - alpha_f * dzdd[c, k]) / (1.0 - alpha_f)
+            q[n - f + c, k] += dz[c, k]
+            v[n - f + c, k] += dzd[c, k]
+            a[n - f + c, k] += dzdd[c, k]
+            room.u[c, k] = 0.0
+
+
+@spliced
+def _motion_changes(blocks, i, room, q, v, a):
+    """u from R^T (K dq + C dv + M da + r_p) = 0, added to q, v, a; minus the multipliers of all rows into room.r."""
+    n, f, r, u = room.pivots.size, room.pivots_S.size, room.r, room.u
+    _solve_levels(room.F, room.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n)
+    _add_forces(blocks.K[i], blocks.C[i], blocks.M[i], q, v, a, r, n)
+    add_transposed(room.Rq, n, f, r, 0, u, -1.0)
+    solve_columns(room.S, room.pivots_S, u, f)
+    add_product(room.Rq, n, f, u, q, 0, 1.0)
+    add_product(room.Rv, n, f, u, v, 0, 1.0)
+    add_product(room.Ra, n, f, u, a, 0, 1.0)
+    add_product(room.push, n, f, u, r, 0, 1.0)
+    solve_columns_transposed(room.F, room.pivots, r, n)
+
+
+@kernel
+def _tangent_steps(settings, h, blocks, room, terms, change, after):
+    settings, blocks, room = refer(settings), refer(blocks), refer(room)
+    terms, change, after = refer(terms), refer(change), refer(after)
+    scale, cv, ca = step_factors(settings, h)
+    lam, r, u = after.lam, room.r, room.u
+    for i in range(after.q.shape[0]):
+        if not _responses(blocks, i, cv, ca, room):
             return i
-        q, v, a = DQ[i], DV[i], DA[i]
-        for j in range(n):
-            for k in range(count):
-                q[j, k], v[j, k], a[j, k] = -value_p[i, j, k], -rate_p[i, j, k], -second_p[i, j, k]
-                r[j, k] = r_p[i, j, k]
-        for c in range(f):
-            for k in range(count):
-                x0 = dx[c, k]
-                dz[c, k] += h * dzd[c, k] + h * h * (0.5 - p.beta) * x0
-                dzd[c, k] += h * (1.0 - p.gamma) * x0
-                dzdd[c, k] = (p.alpha_m * x0 - p.alpha_f * dzdd[c, k]) / (1.0 - p.alpha_f)
-                q[m + c, k] += dz[c, k]
-                v[m + c, k] += dzd[c, k]
-                a[m + c, k] += dzdd[c, k]
-                u[c, k] = 0.0
-        _solve_levels(F, pivots, B.rate_q[i], B.second_q[i], B.second_v[i], q, v, a, n)
-        _add_forces(B.K[i], B.C[i], B.M[i], q, v, a, r, n)
-        add_transposed(Rq, n, f, r, 0, u, -1.0)
-        solve_columns(S, pivots_S, u, f)
-        add_product(Rq, n, f, u, q, 0, 1.0)
-        add_product(Rv, n, f, u, v, 0, 1.0)
-        add_product(Ra, n, f, u, a, 0, 1.0)
-        add_product(push, n, f, u, r, 0, 1.0)
-        solve_columns_transposed(F, pivots, r, n)
-        for j in range(m):
-            for k in range(count):
-                DL[i, j, k] = -r[j, k]
-        for c in range(f):
-            for k in range(count):
-                dz[c, k] += u[c, k]
-                dzd[c, k] += cv * u[c, k]
-                dzdd[c, k] += ca * u[c, k]
-                dx[c, k] = u[c, k] / scale
+        q, v, a = after.q[i], after.v[i], after.a[i]
+        _scheme_changes(settings, h, i, terms, change, q, v, a, room)
+        _motion_changes(blocks, i, room, q, v, a)
+        for j in range(lam.shape[1]):
+            for k in range(lam.shape[2]):
+                lam[i, j, k] = -r[j, k]
+        for c in range(u.shape[0]):
+            for k in range(u.shape[1]):
+                change.z[c, k] += u[c, k]
+                change.rate[c, k] += cv * u[c, k]
+                change.second[c, k] += ca * u[c, k]
+                change.x[c, k] = u[c, k] / scale
     return -1
 
 
-@entry
-def independent_adjoint_steps(p, h, B, GQ, GV, GA, GL, yz, yzd, yzdd, yx, mu, w0, w1, w2):
+@wrapper
+def independent_tangent_steps(settings, h, blocks, terms, change, after):
+    """Changes (`FreeColumns`) of independent coordinates and memory through N steps, in place; those of states into the
+    fields q, v, a, lam of `after` (N, ., np).
+
+    terms: `LevelTerms` (N, n, np), in the order of the rows of W. Returns the first step with a singular matrix, or -1.
+    """
+    room = _make_room(after.q.shape[1], change.z.shape[0], after.q.shape[2])
+    return _tangent_steps(settings, h, blocks, room, terms, change, after)
+
+
+# ---- adjoint
+
+
+@spliced
+def _motion_back(blocks, i, cv, ca, scale, adjoint, room):
+    """The transpose of `_motion_changes`: gradients by q, v, a become minus adjoints of the three levels; room.r and
+    room.along are the weights of the residual, from multipliers and from u."""
+    n, f, q, v, a, along, w = room.pivots.size, room.pivots_S.size, room.q, room.v, room.a, room.along, room.u
+    K, C, M = blocks.K[i], blocks.C[i], blocks.M[i]
+    solve_columns(room.F, room.pivots, room.r, n)
+    _add_forces_transposed(K, C, M, room.r, q, v, a, n)
+    for c in range(f):
+        for k in range(w.shape[1]):
+            w[c, k] = -(adjoint.z[c, k] + cv * adjoint.rate[c, k] + ca * adjoint.second[c, k] + adjoint.x[c, k] / scale)
+    add_transposed(room.Rq, n, f, q, 0, w, -1.0)
+    add_transposed(room.Rv, n, f, v, 0, w, -1.0)
+    add_transposed(room.Ra, n, f, a, 0, w, -1.0)
+    solve_columns_transposed(room.S, room.pivots_S, w, f)
+    add_product(room.Rq, n, f, w, along, 0, 1.0)
+    _add_forces_transposed(K, C, M, along, q, v, a, n)
+    _solve_levels_transposed(room.F, room.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n)
+
+
+@inlined
+def _scheme_back(settings, h, i, adjoint, room, weights):
+    """The transpose of `_scheme_changes`, with the weights of a step noted."""
+    beta, gamma, alpha_m, alpha_f = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f
+    yz, yzd, yzdd, yx, q, v, a = adjoint.z, adjoint.rate, adjoint.second, adjoint.x, room.q, room.v, room.a
+    n, f = q.shape[0], yz.shape[0]
+    for k in range(q.shape[1]):
+        for j in range(n):
+            weights.residual[k, i, j] = room.r[j, k] + room.along[j, k]
+            weights.value[k, i, j], weights.rate[k, i, j], weights.second[k, i, j] = -q[j, k], -v[j, k], -a[j, k]
+    for c in range(f):
+        at = n - f + c
+        for k in range(q.shape[1]):
+            by_z, by_zd, by_zdd = yz[c, k] + q[at, k], yzd[c, k] + v[at, k], yzdd[c, k] + a[at, k]
+            yz[c, k] = by_z
+            yzd[c, k] = h * by_z + by_zd
+            yzdd[c, k] = -alpha_f / (1.0 - alpha_f) * by_zdd
+            yx[c, k] = h * h * (0.5 - beta) * by_z + h * (1.0 - gamma) * by_zd
+            yx[c, k] += alpha_m / (1.0 - alpha_f) * by_zdd
+
+
+@kernel
+def _adjoint_steps(settings, h, blocks, room, pulls, adjoint, weights):
+    settings, blocks, room = refer(settings), refer(blocks), refer(room)
+    pulls, adjoint, weights = refer(pulls), refer(adjoint), refer(weights)
+    scale, cv, ca = step_factors(settings, h)
+    q, v, a, x, along, m = room.q, room.v, room.a, room.r, room.along, pulls.lam.shape[1]
+    for i in range(pulls.q.shape[0] - 1, -1, -1):
+        if not _responses(blocks, i, cv, ca, room):
+            return i
+        for j in range(q.shape[0]):
+            for k in range(q.shape[1]):
+                q[j, k], v[j, k], a[j, k] = pulls.q[i, j, k], pulls.v[i, j, k], pulls.a[i, j, k]
+                x[j, k] = -pulls.lam[i, j, k] if j < m else 0.0
+                along[j, k] = 0.0
+        _motion_back(blocks, i, cv, ca, scale, adjoint, room)
+        _scheme_back(settings, h, i, adjoint, room, weights)
+    return -1
+
+
+@wrapper
+def independent_adjoint_steps(settings, h, blocks, pulls, adjoint, weights):
     """The transpose of `independent_tangent_steps`, from the last step to the first.
 
-    GQ, GV, GA (N, n, no), GL (N, m, no): gradients by the state after each step; yz .. yx (f, no): adjoints of
-    independent coordinates and memory, in place, those after the last step on entry. Out: weights of r_p (mu) and of
-    value_p, rate_p, second_p (w0, w1, w2), (no, N, n), so that the gradient is their sum over steps.
-    Returns the first step with a singular matrix, or -1.
+    pulls: gradients by the state after each step, fields q, v, a (N, n, no) and lam (N, m, no); adjoint: `FreeColumns`
+    (f, no), in place, those after the last step on entry. Out: weights of `LevelTerms`, (no, N, n), so that the
+    gradient is their sum over steps. Returns the first step with a singular matrix, or -1.
     """
-    N, n, count, m, f = GQ.shape[0], GQ.shape[1], GQ.shape[2], GL.shape[1], yz.shape[0]
-    scale = p.beta * h * h
-    cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
-    F, S, pivots, pivots_S = np.empty(n * n), np.empty(f * f), np.empty(n, np.int64), np.empty(f, np.int64)
-    Rq, Rv, Ra, push = np.empty(n * f), np.empty(n * f), np.empty(n * f), np.empty(n * f)
-    q, v, a = np.empty((n, count)), np.empty((n, count)), np.empty((n, count))
-    x, along, w = np.empty((n, count)), np.empty((n, count)), np.empty((f, count))
-    for i in range(N - 1, -1, -1):
-        if not responses(
-            B.K[i], B.C[i], B.M[i], B.W[i], B.rate_q[i], B.second_q[i], B.second_v[i], m, cv, ca, F, pivots, Rq, Rv, Ra,
-            push, S, pivots_S,
-        ):  # fmt: skip
-            return i
-        for j in range(n):
-            for k in range(count):
-                q[j, k], v[j, k], a[j, k] = GQ[i, j, k], GV[i, j, k], GA[i, j, k]
-                x[j, k] = -GL[i, j, k] if j < m else 0.0
-                along[j, k] = 0.0
-        solve_columns(F, pivots, x, n)
-        _add_forces_transposed(B.K[i], B.C[i], B.M[i], x, q, v, a, n)
-        for c in range(f):
-            for k in range(count):
-                w[c, k] = -(yz[c, k] + cv * yzd[c, k] + ca * yzdd[c, k] + yx[c, k] / scale)
-        add_transposed(Rq, n, f, q, 0, w, -1.0)
-        add_transposed(Rv, n, f, v, 0, w, -1.0)
-        add_transposed(Ra, n, f, a, 0, w, -1.0)
-        solve_columns_transposed(S, pivots_S, w, f)
-        add_product(Rq, n, f, w, along, 0, 1.0)
-        _add_forces_transposed(B.K[i], B.C[i], B.M[i], along, q, v, a, n)
-        _solve_levels_transposed(F, pivots, B.rate_q[i], B.second_q[i], B.second_v[i], q, v, a, n)
-        for k in range(count):
-            for j in range(n):
-                mu[k, i, j] = x[j, k] + along[j, k]
-                w0[k, i, j], w1[k, i, j], w2[k, i, j] = -q[j, k], -v[j, k], -a[j, k]
-        for c in range(f):
-            for k in range(count):
-                by_z, by_zd, by_zdd = yz[c, k] + q[m + c, k], yzd[c, k] + v[m + c, k], yzdd[c, k] + a[m + c, k]
-                yz[c, k] = by_z
-                yzd[c, k] = h * by_z + by_zd
-                yzdd[c, k] = -p.alpha_f / (1.0 - p.alpha_f) * by_zdd
-                yx[c, k] = h * h * (0.5 - p.beta) * by_z + h * (1.0 - p.gamma) * by_zd
-                yx[c, k] += p.alpha_m / (1.0 - p.alpha_f) * by_zdd
-    return -1
+    room = _make_room(pulls.q.shape[1], adjoint.z.shape[0], pulls.q.shape[2])
+    return _adjoint_steps(settings, h, blocks, room, pulls, adjoint, weights)

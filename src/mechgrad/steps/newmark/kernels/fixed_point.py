@@ -6,27 +6,27 @@ import math
 
 from mechgrad.dynamics.kernels.accelerations import DONE, NOT_CONVERGED, tree_accelerations
 from mechgrad.kernels.jit import spliced
-from mechgrad.steps.newmark.kernels.step import scheme_state
+from mechgrad.steps.newmark.kernels.step import memory_of, scheme_state
 
 
 @spliced
-def fixed_point_step(T, w, p, h, t, q0, v0, a0, x0, q, v, a, x, d, new, solved, scalar):
-    """As `implicit_step`, without constraints; `new`: room for accelerations. Returns (reason, iterations)."""
-    n = v.size
-    scale = p.beta * h * h
-    for iteration in range(1, p.max_iterations + 1):
-        scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
-        reason = tree_accelerations(T, w, q, v, scalar * 0.0 + t, new, scalar)
+def fixed_point_step(mechanism, work, settings, states, before, after, h, t, scalar):
+    """As `implicit_step`, without constraints. Returns (reason, iterations)."""
+    scale = settings.beta * h * h
+    new, solved = states.accelerations, states.solved
+    for iteration in range(1, settings.max_iterations + 1):
+        scheme_state(mechanism, settings, h, before, after, states.d)
+        reason = tree_accelerations(mechanism, work, after.q, after.v, scalar * 0.0 + t, new, scalar)
         if reason != DONE:
             return reason, iteration
-        size = 0.0
-        for j in range(n):
-            memory = ((1.0 - p.alpha_f) * new[j] + p.alpha_f * a0[j] - p.alpha_m * x0[j]) / (1.0 - p.alpha_m)
+        size, x = 0.0, after.x
+        for j in range(new.size):
+            memory = memory_of(settings, new[j], before.a[j], before.x[j])
             size += abs(scale * (memory - x[j])) ** 2
             x[j] = memory
-        if math.sqrt(size) < p.tolerance:
-            scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
-            for j in range(n):
+        if math.sqrt(size) < settings.tolerance:
+            scheme_state(mechanism, settings, h, before, after, states.d)
+            for j in range(new.size):
                 solved[j] = x[j]
             return DONE, iteration
-    return NOT_CONVERGED, p.max_iterations
+    return NOT_CONVERGED, settings.max_iterations

@@ -10,25 +10,24 @@ from mechgrad.kernels.jit import inlined
 
 
 @inlined
-def coefficients(settings, h):
-    """scale = beta h^2, cv = dv/d(scale x), ca = da/d(scale x): how v and a follow the unknown of a step."""
+def step_factors(settings, h):
+    """scale = beta h^2, cv and ca: how velocities and accelerations follow the unknown beta h^2 x1."""
     scale = settings.beta * h * h
-    cv = settings.gamma / (settings.beta * h)
-    ca = (1.0 - settings.alpha_m) / ((1.0 - settings.alpha_f) * scale)
-    return scale, cv, ca
+    return scale, settings.gamma / (settings.beta * h), (1.0 - settings.alpha_m) / ((1.0 - settings.alpha_f) * scale)
 
 
 @inlined
-def update(settings, h, v0, a0, x0, x):
-    """d, v and a at the new time from the memory x there."""
-    d = h * v0 + h * h * ((0.5 - settings.beta) * x0 + settings.beta * x)
-    v = v0 + h * ((1.0 - settings.gamma) * x0 + settings.gamma * x)
-    a = ((1.0 - settings.alpha_m) * x + settings.alpha_m * x0 - settings.alpha_f * a0) / (1.0 - settings.alpha_f)
+def update(numbers, h, v0, a0, x0, x):
+    """The step d, v and a at the new time from the memory x there; numbers: (beta, gamma, alpha_m, alpha_f)."""
+    beta, gamma, alpha_m, alpha_f = numbers
+    d = h * v0 + h * h * ((0.5 - beta) * x0 + beta * x)
+    v = v0 + h * ((1.0 - gamma) * x0 + gamma * x)
+    a = ((1.0 - alpha_m) * x + alpha_m * x0 - alpha_f * a0) / (1.0 - alpha_f)
     return d, v, a
 
 
 @inlined
-def weights(n_holonomic, settings, k):
+def weights(settings, n_holonomic, k):
     """What row k is solved for: weights of value, rate and second rate; rows without a value are solved for their
     rate."""
     if k < n_holonomic:

@@ -26,18 +26,28 @@ from __future__ import annotations
 
 import math
 
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVERGED, SINGULAR
+from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DIVERGED, DONE, NOT_CONVERGED, SINGULAR
 from mechgrad.dynamics.kernels.laws import law_int
 from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
-from mechgrad.dynamics.kernels.system import forces, linearise, mass, place, residual, residual_about_com
+from mechgrad.dynamics.kernels.system import (
+    forces,
+    linearise,
+    mass,
+    place,
+    residual,
+    residual_about_com,
+    row_jacobian,
+    row_rate_jacobian,
+)
 from mechgrad.kernels.jit import inlined, inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_solve
-from mechgrad.kinematics.kernels.rows import row_columns, row_rate_columns
 from mechgrad.model.joints.base import BALL, REVOLUTE
-from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_CONSTRAINTS, N_HOLONOMIC, N_LAWS, N_ROWS, REFERENCE
+from mechgrad.model.mechanism import L_FIRST, L_ROWS
 from mechgrad.model.tree import KIND, V_AT
+from mechgrad.steps.newmark.kernels.scheme import step_factors, update, weights
+from mechgrad.steps.newmark.kernels.states import LEFT, LOOSE, PROJECTED, RATES, SECONDS, VALUES
 
 # A kept Newton matrix is renewed when increments shrink by less than this. With it, or with an approximate one,
 # convergence is linear: iteration ends when the increment still to come is far below the tolerance. With an exact new
@@ -46,17 +56,41 @@ SHRINKS_ENOUGH, LINEAR_TOLERANCE, QUADRATIC_TOLERANCE = 0.05, 1e-4, 1e-3
 ROUNDING = 1e-16  # increments below this, beside the coordinates, change nothing
 STALLS, NOISE = 0.5, 30.0  # increments that shrink by no more are noise if they are no larger than that
 TURNS = 0.5  # share of the largest turn of a step below which singular values of rows are left to the motion
-PASSES = 2  # that take the influence of eps away
+PASSES = 2  # that take the influence of eps away,
+WORTH_A_PASS = 10.0  # where it left that many times the tolerance in the constraints
 KEPT_PASSES = 3
 DEFECT = 1e-14  # of rates and second rates: smaller ones are rounding
 
 
-@inlined
-def weights(ints, p, k):
-    """What row k is solved for: weights of value, rate and second rate."""
-    if k < ints[N_HOLONOMIC]:
-        return p.weight_0, p.weight_1, p.weight_2
-    return 0.0, (1.0 if p.weight_2 == 0.0 else p.weight_1), p.weight_2
+# ---- the scheme
+
+
+@inner
+def scheme_state(mechanism, settings, h, before, after, d):
+    """q, v, a of the state after a step, and the step d, that its memory x stands for."""
+    numbers = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f
+    v0, a0, x0, v, a, x = before.v, before.a, before.x, after.v, after.a, after.x
+    for j in range(v.size):
+        d[j], v[j], a[j] = update(numbers, h, v0[j], a0[j], x0[j], x[j])
+    displace(mechanism.atoms_i, before.q, d, after.q)
+
+
+@spliced
+def memory_of(settings, a, a0, x0):
+    """The memory x after a step from the accelerations a, those before and the memory before."""
+    return ((1.0 - settings.alpha_f) * a + settings.alpha_f * a0 - settings.alpha_m * x0) / (1.0 - settings.alpha_m)
+
+
+@spliced
+def _remember(settings, before, after):
+    """The memory after a step from its accelerations."""
+    a0, x0, a, x = before.a, before.x, after.a, after.x
+    if settings.alpha_m == 0.0 and settings.alpha_f == 0.0:
+        for j in range(a.size):
+            x[j] = a[j]
+    else:
+        for j in range(a.size):
+            x[j] = memory_of(settings, a[j], a0[j], x0[j])
 
 
 @inlined
@@ -72,49 +106,65 @@ def largest_turn(atoms_i, d):
     return most
 
 
-@inner
-def scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d):
-    """q, v, a and the step d that the memory x at the new time stands for."""
-    n = v.size
-    for j in range(n):
-        d[j] = h * v0[j] + h * h * ((0.5 - p.beta) * x0[j] + p.beta * x[j])
-        v[j] = v0[j] + h * ((1.0 - p.gamma) * x0[j] + p.gamma * x[j])
-        a[j] = ((1.0 - p.alpha_m) * x[j] + p.alpha_m * x0[j] - p.alpha_f * a0[j]) / (1.0 - p.alpha_f)
-    displace(T.atoms_i, q0, d, q)
+# ---- Newton's iteration
 
 
 @inner
-def newton_matrix(T, w, s, p, h, q, v, a, loose, scalar):
-    """Factors of the Newton matrix in the placed state; fills s.r too. Returns False where it is singular."""
-    n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
-    scale = p.beta * h * h
-    cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
-    A, K, C, M, J, J_rate, low = s.A, s.K, s.C, s.M, w.J, w.J_rate, s.J
-    if p.exact:
-        linearise(T, w, s.r, s.K, s.C, s.M, scalar)
-        if T.ints[REFERENCE]:
-            residual_about_com(T, w, q, v, a, s.r, scalar)
+def newton_matrix(mechanism, work, solver, settings, state, h, loose, scalar):
+    """Factors of the Newton matrix in the placed state; fills solver.r too. Returns False where it is singular."""
+    n, m = mechanism.n_v, mechanism.n_constraints
+    scale, cv, ca = step_factors(settings, h)
+    A, K, C, M, J, J_rate, low = solver.A, solver.K, solver.C, solver.M, work.J, work.J_rate, solver.J
+    if settings.exact:
+        linearise(mechanism, work, solver.r, K, C, M, scalar)
+        if mechanism.about_com:
+            residual_about_com(mechanism, work, state.q, state.v, state.a, solver.r, scalar)
         for i in range(n * n):
             A[i] = scale * (K[i] + cv * C[i] + ca * M[i])
     else:
-        approximate_matrix(T, w, s, scale, cv, ca, q, v, a, scalar)
-    row_columns(T.ints, T.numbers, w.twists, w.attachments, runtime_int(0), m, w.J, scalar)
-    rated = p.weight_1 != 0.0 or p.weight_2 != 0.0 or T.ints[N_HOLONOMIC] < m
-    if rated and p.exact:
-        row_rate_columns(
-            T.ints, T.numbers, w.motion, w.frames, w.twists, w.attachments, runtime_int(0), m, w.J_rate, scalar
-        )
+        approximate_matrix(mechanism, work, solver, settings, state, h, scalar)
+    row_jacobian(mechanism, work, runtime_int(0), m, scalar)
+    rated = settings.weight_1 != 0.0 or settings.weight_2 != 0.0 or mechanism.n_holonomic < m
+    if rated and settings.exact:
+        row_rate_jacobian(mechanism, work, runtime_int(0), m, scalar)
     for k in range(m):
-        w0, w1, w2 = weights(T.ints, p, k)
+        w0, w1, w2 = weights(settings, mechanism.n_holonomic, k)
         total = w0 + w1 * cv + w2 * ca
-        s.eps_newton[k] = 1.0 / (p.alpha * scale * total) if p.compliant else loose * p.scales[k]
-        s.eps_watch[k] = s.eps_newton[k]
+        eps = 1.0 / (settings.alpha * scale * total) if settings.compliant else loose * settings.scales[k]
+        solver.eps_newton[k] = solver.eps_watch[k] = eps
         for j in range(n):
             entry = J[k * n + j]
-            if rated and p.exact:
+            if rated and settings.exact:
                 entry = entry + (w1 + 2.0 * w2 * cv) / total * J_rate[k * n + j]
             low[k * n + j] = entry
-    return saddle_factor(s.A, w.J, s.J, s.eps_newton, n, m, s.S, s.pivots_S)
+    return saddle_factor(A, J, low, solver.eps_newton, n, m, solver.S, solver.pivots_S)
+
+
+@inner
+def approximate_matrix(mechanism, work, solver, settings, state, h, scalar):
+    """The Newton matrix with stiffness and damping of laws alone: derivatives of inertia and gradients left out."""
+    n, most, ints, A, K, M = mechanism.n_v, mechanism.law_width, mechanism.ints, solver.A, solver.K, solver.M
+    scale, cv, ca = step_factors(settings, h)
+    residual(mechanism, work, state.q, state.v, state.a, solver.r, scalar)
+    mass(mechanism, work, state.q, state.v, state.a, M, scalar)
+    for i in range(n * n):
+        K[i] = 0.0
+    row_jacobian(mechanism, work, mechanism.n_constraints, mechanism.n_rows, scalar)
+    row_rate_jacobian(mechanism, work, mechanism.n_constraints, mechanism.n_rows, scalar)
+    J, J_rate, y_g, y_gd = work.J, work.J_rate, work.y_g, work.y_gd
+    for k in range(mechanism.n_laws):
+        first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
+        for i in range(first, first + rows):
+            for c in range(n):
+                slope = 0.0 * scalar
+                for j in range(rows):
+                    entry = J[(first + j) * n + c]
+                    slope += y_g[i * most + j] * entry
+                    slope += y_gd[i * most + j] * (J_rate[(first + j) * n + c] + cv * entry)
+                for row in range(n):
+                    K[row * n + c] += J[i * n + row] * slope
+    for i in range(n * n):
+        A[i] = scale * (K[i] + ca * M[i])
 
 
 @inner
@@ -126,160 +176,159 @@ def why_singular(r):
     return SINGULAR
 
 
+@spliced
+def _equations(mechanism, work, solver, settings, after, lam, h, t, loose, factored, scalar):
+    """Newton's equations in the state after the step: their right-hand side into solver.x, and factors of their matrix,
+    unless those of another state serve (`factored`). Returns DONE or a reason to end."""
+    check = place(mechanism, work, after.q, after.v, after.a, scalar * 0.0 + t, mechanism.n_rows, scalar)
+    if any_not_less(check, 1.0):
+        return BAD_NUMBER
+    forces(mechanism, work, scalar * 0.0 + t, scalar)
+    for k in range(mechanism.n_constraints):
+        work.y[k] = lam[k]
+    if factored != 0:
+        residual(mechanism, work, after.q, after.v, after.a, solver.r, scalar)
+    elif not newton_matrix(mechanism, work, solver, settings, after, h, loose, scalar):
+        return why_singular(solver.r)
+    _right_hand_side(mechanism, work, solver, settings, lam, h)
+    return DONE
+
+
 @inner
-def approximate_matrix(T, w, s, scale, cv, ca, q, v, a, scalar):
-    """The Newton matrix with stiffness and damping of laws alone: derivatives of inertia and gradients left out."""
-    n, most = T.columns_i.shape[0], T.ints[LAW_WIDTH]
-    residual(T, w, q, v, a, s.r, scalar)
-    mass(T, w, q, v, a, s.M, scalar)
-    for i in range(n * n):
-        s.K[i] = 0.0
-    row_columns(T.ints, T.numbers, w.twists, w.attachments, T.ints[N_CONSTRAINTS], T.ints[N_ROWS], w.J, scalar)
-    row_rate_columns(
-        T.ints,
-        T.numbers,
-        w.motion,
-        w.frames,
-        w.twists,
-        w.attachments,
-        T.ints[N_CONSTRAINTS],
-        T.ints[N_ROWS],
-        w.J_rate,
-        scalar,
-    )
-    for k in range(T.ints[N_LAWS]):
-        first, rows = law_int(T.ints, k, L_FIRST), law_int(T.ints, k, L_ROWS)
-        for i in range(first, first + rows):
-            for c in range(n):
-                slope = 0.0 * scalar
-                for j in range(rows):
-                    gamma = w.J[(first + j) * n + c]
-                    slope += w.y_g[i * most + j] * gamma
-                    slope += w.y_gd[i * most + j] * (w.J_rate[(first + j) * n + c] + cv * gamma)
-                for row in range(n):
-                    s.K[row * n + c] += w.J[i * n + row] * slope
-    for i in range(n * n):
-        s.A[i] = scale * (s.K[i] + ca * s.M[i])
+def _right_hand_side(mechanism, work, solver, settings, lam, h):
+    """Minus the residuals, scaled as the unknowns are, into solver.x."""
+    n, m, x, r, c = mechanism.n_v, mechanism.n_constraints, solver.x, solver.r, solver.c
+    scale, cv, ca = step_factors(settings, h)
+    for j in range(n):
+        x[j] = -scale * r[j]
+    for k in range(m):
+        w0, w1, w2 = weights(settings, mechanism.n_holonomic, k)
+        defect = (w0 * work.values[k] + w1 * work.rates[k] + w2 * work.seconds[k]) / (w0 + w1 * cv + w2 * ca)
+        x[n + k] = solver.eps_newton[k] * scale * (lam[k] - c[k]) - defect
+
+
+@inner
+def _increment(solver, settings, scale, x, lam):
+    """Solve, and add the increments to memory and multipliers. Returns the norm of that of the coordinates, and the
+    largest defect that eps leaves in a constraint."""
+    n, m, du, eps, c = x.size, lam.size, solver.x, solver.eps_newton, solver.c
+    lu_solve(solver.S, solver.pivots_S, du, n + m)
+    size, left = 0.0, 0.0
+    for j in range(n):
+        size += abs(du[j]) ** 2
+        x[j] = x[j] + du[j] / scale
+    for k in range(m):
+        lam[k] = lam[k] + du[n + k] / scale
+        left = max(left, abs(eps[k] * scale * (lam[k] - c[k])))
+        if settings.weight_2 != 0.0 and settings.compliant == 0.0:
+            c[k] = lam[k]  # convergence is linear anyhow: every iteration takes some of eps away
+    return math.sqrt(size), left
+
+
+@inlined
+def _has_converged(settings, size, shrinks, quadratic, moved, q, iterations):
+    """Whether an increment is small enough beside the step, or no more than rounding, which going on would not take
+    away. shrinks: the increment beside the one before."""
+    if quadratic:
+        converged = size < QUADRATIC_TOLERANCE * math.sqrt(settings.tolerance * moved)
+    else:
+        converged = size * shrinks < LINEAR_TOLERANCE * settings.tolerance * moved
+    if not converged:
+        floor = ROUNDING * (1.0 + _norm(q, q.size))
+        converged = size * (1.0 if quadratic else shrinks) < floor
+        converged = converged or (iterations > 2 and shrinks > STALLS and size < NOISE * floor)
+    return converged
 
 
 @spliced
-def implicit_step(T, w, s, p, h, t, q0, v0, a0, x0, q, v, a, x, lam, d, solved, norms, factored, scalar):
-    """From (q0, v0, a0, x0) to q, v, a, x, lam at time t; x and lam enter as first guesses.
+def implicit_step(mechanism, work, solver, settings, states, before, after, h, t, factored, scalar):
+    """From the state `before` to `after`, at time t; after.x and states.lam enter as first guesses.
 
-    Returns (reason, iterations, 1 if the factors in s serve the next step, else 0). norms: of constraint values, rates
-    and second rates afterwards, 1 where the step was projected, the share of defects that this left, and eps beside the
-    scales of rows; solved: x as Newton left it, before projections.
+    Returns (reason, iterations, 1 if the factors in `solver` serve the next step, else 0). Fills states.norms and
+    states.solved.
     """
-    n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
-    scale = p.beta * h * h
-    cv, ca = p.gamma / (p.beta * h), (1.0 - p.alpha_m) / ((1.0 - p.alpha_f) * scale)
-    for k in range(m):
-        lam[k] = lam[k] * p.carry
-        s.c[k] = lam[k] * (1.0 - p.compliant)
-    scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
+    lam, c, d = states.lam, solver.c, states.d
+    for k in range(lam.size):
+        lam[k] = lam[k] * settings.carry
+        c[k] = lam[k] * (1.0 - settings.compliant)
+    scheme_state(mechanism, settings, h, before, after, d)
     # Rows that lose their rank on the way are passed by steps that turn: singular values below what they turn by are
     # not told from zero, and are left to the motion. Formulations that end there must see it coming.
-    loose = 1.0 / p.alpha if p.watch else max(1.0 / p.alpha, (TURNS * largest_turn(T.atoms_i, d)) ** 2)
-    before, converged, quadratic, fresh, iterations, passes = math.inf, False, False, False, 0, 0
+    loose = 1.0 / settings.alpha
+    if not settings.watch:
+        loose = max(loose, (TURNS * largest_turn(mechanism.atoms_i, d)) ** 2)
+    size_before, converged, fresh, iterations, passes = math.inf, False, False, 0, 0
     while not converged:
-        if iterations >= p.max_iterations:
+        if iterations >= settings.max_iterations:
             return NOT_CONVERGED, iterations, 0
-        check = place(T, w, q, v, a, scalar * 0.0 + t, T.ints[N_ROWS], scalar)
-        if any_not_less(check, 1.0):
-            return BAD_NUMBER, iterations, 0
-        forces(T, w, scalar * 0.0 + t, scalar)
-        for k in range(m):
-            w.y[k] = lam[k]
-        fresh = p.exact and factored == 0
-        quadratic = fresh and p.weight_2 == 0.0  # what positions do to second rates is left out of the matrix
-        if factored != 0:
-            residual(T, w, q, v, a, s.r, scalar)
-        else:
-            if not newton_matrix(T, w, s, p, h, q, v, a, loose, scalar):
-                return why_singular(s.r), iterations, 0
-            factored = 1 if p.reuse else 0
-        for j in range(n):
-            s.x[j] = -scale * s.r[j]
-        for k in range(m):
-            w0, w1, w2 = weights(T.ints, p, k)
-            defect = (w0 * w.values[k] + w1 * w.rates[k] + w2 * w.seconds[k]) / (w0 + w1 * cv + w2 * ca)
-            s.x[n + k] = s.eps_newton[k] * scale * (lam[k] - s.c[k]) - defect
-        lu_solve(s.S, s.pivots_S, s.x, n + m)
-        size, left = 0.0, 0.0
-        for j in range(n):
-            size += abs(s.x[j]) ** 2
-            x[j] = x[j] + s.x[j] / scale
-        for k in range(m):
-            lam[k] = lam[k] + s.x[n + k] / scale
-            left = max(left, abs(s.eps_newton[k] * scale * (lam[k] - s.c[k])))
-            if p.weight_2 != 0.0 and p.compliant == 0.0:
-                s.c[k] = lam[k]  # convergence is linear anyhow: every iteration takes some of eps away
-        size = math.sqrt(size)
+        fresh = settings.exact and factored == 0
+        reason = _equations(mechanism, work, solver, settings, after, lam, h, t, loose, factored, scalar)
+        if reason != DONE:
+            return reason, iterations, 0
+        factored = 1 if settings.reuse else 0
+        size, left = _increment(solver, settings, settings.beta * h * h, after.x, lam)
         iterations += 1
-        scheme_state(T, p, h, q0, v0, a0, x0, x, q, v, a, d)
-        moved = min(1.0, _norm(d, n))
-        if not size < 1.0e12:
+        scheme_state(mechanism, settings, h, before, after, d)
+        moved = min(1.0, _norm(d, d.size))
+        if not size < DIVERGED:
             return NOT_CONVERGED, iterations, 0
-        shrinks = min(size / before, 1.0) if iterations > 1 else 1.0
-        if quadratic:
-            converged = size < QUADRATIC_TOLERANCE * math.sqrt(p.tolerance * moved)
-        else:
-            converged = size * shrinks < LINEAR_TOLERANCE * p.tolerance * moved
-        if not converged:
-            # what rounding leaves is not taken away by going on
-            floor = ROUNDING * (1.0 + _norm(q, q.size))
-            converged = size * (1.0 if quadratic else shrinks) < floor
-            converged = converged or (iterations > 2 and shrinks > STALLS and size < NOISE * floor)
+        shrinks = min(size / size_before, 1.0) if iterations > 1 else 1.0
+        quadratic = fresh and settings.weight_2 == 0.0  # the matrix leaves out what positions do to second rates
+        converged = _has_converged(settings, size, shrinks, quadratic, moved, after.q, iterations)
         # What eps left of the constraints is taken away by another pass, with the multipliers found as those that eps
         # counts from; once or twice, so that directions without rank are left to the motion.
-        if converged and p.compliant == 0.0 and passes < PASSES and left > 10.0 * p.tolerance * moved:
+        worth = settings.compliant == 0.0 and left > WORTH_A_PASS * settings.tolerance * moved
+        if converged and passes < PASSES and worth:
             converged, passes = False, passes + 1
-            for k in range(m):
-                s.c[k] = lam[k]
+            for k in range(lam.size):
+                c[k] = lam[k]
         # kept factors are renewed where they shrink increments slowly, or took many: near convergence, where increments
         # are rounding, that they do not shrink says nothing
         if iterations > 1 and (shrinks > SHRINKS_ENOUGH if not converged else iterations > KEPT_PASSES):
             factored = 0
-        before = size
-    for j in range(n):
-        solved[j] = x[j]
+        size_before = size
+    for j in range(d.size):
+        states.solved[j] = after.x[j]
     reason = DONE
-    if m:
+    if lam.size:
         # the mass matrix of a fresh linearisation is that of this state but for the last increment: a good metric
-        reason = project(T, w, s, p, t, q, v, a, norms, fresh, loose, scalar)
-    if p.alpha_m == 0.0 and p.alpha_f == 0.0:
-        for j in range(n):
-            x[j] = a[j]
-    else:
-        for j in range(n):
-            x[j] = ((1.0 - p.alpha_f) * a[j] + p.alpha_f * a0[j] - p.alpha_m * x0[j]) / (1.0 - p.alpha_m)
+        reason = project(mechanism, work, solver, settings, after, states.norms, t, fresh, loose, scalar)
+    _remember(settings, before, after)
     return reason, iterations, factored
 
 
+# ---- projections
+
+
 @inner
-def project(T, w, s, p, t, q, v, a, norms, has_mass, loose, scalar):
-    """Project velocities, then accelerations; note the norms that remain. Returns DONE or SINGULAR."""
-    n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
-    place(T, w, q, v, a, scalar * 0.0 + t, m, scalar)
-    norms[0] = _norm(w.values, T.ints[N_HOLONOMIC])
-    norms[1], norms[2], norms[3], norms[4], norms[5] = _norm(w.rates, m), _norm(w.seconds, m), 0.0, 0.0, loose
-    if p.projection == 0.0 or max(norms[1], norms[2] if p.project_accelerations else 0.0) <= p.project_above:
+def project(mechanism, work, solver, settings, state, norms, t, has_mass, loose, scalar):
+    """Project velocities, then accelerations; note the norms that remain. Returns DONE or SINGULAR.
+
+    has_mass: whether solver.M is about that of the state.
+    """
+    n, m, q, v, a, J = mechanism.n_v, mechanism.n_constraints, state.q, state.v, state.a, work.J
+    place(mechanism, work, q, v, a, scalar * 0.0 + t, m, scalar)
+    norms[VALUES] = _norm(work.values, mechanism.n_holonomic)
+    norms[RATES], norms[SECONDS] = _norm(work.rates, m), _norm(work.seconds, m)
+    norms[PROJECTED], norms[LEFT], norms[LOOSE] = 0.0, 0.0, loose
+    largest = max(norms[RATES], norms[SECONDS] if settings.project_accelerations else 0.0)
+    if settings.projection == 0.0 or largest <= settings.project_above:
         return DONE
-    row_columns(T.ints, T.numbers, w.twists, w.attachments, runtime_int(0), m, w.J, scalar)
+    row_jacobian(mechanism, work, runtime_int(0), m, scalar)
     if not has_mass:
-        mass(T, w, q, v, a, s.M, scalar)
+        mass(mechanism, work, q, v, a, solver.M, scalar)
     for k in range(m):
-        s.eps_newton[k] = p.scales[k] * (loose if p.passes > 0 else 1.0 / p.projection)
-    if not saddle_factor(s.M, w.J, w.J, s.eps_newton, n, m, s.P, s.pivots_P):
+        solver.eps_newton[k] = settings.scales[k] * (loose if settings.passes > 0 else 1.0 / settings.projection)
+    if not saddle_factor(solver.M, J, J, solver.eps_newton, n, m, solver.P, solver.pivots_P):
         return SINGULAR
-    before = norms[1]
-    norms[4] = _left(_nearest(T, w, s, p, w.rates, v), before, p.enough)
-    place(T, w, q, v, a, scalar * 0.0 + t, m, scalar)
-    norms[1], norms[2], norms[3] = _norm(w.rates, m), _norm(w.seconds, m), 1.0
-    if p.project_accelerations:
-        before = norms[2]
-        norms[2] = _nearest(T, w, s, p, w.seconds, a)
-        norms[4] = max(norms[4], _left(norms[2], before, p.enough))
+    defect = norms[RATES]
+    norms[LEFT] = _left(_nearest(work, solver, settings, work.rates, v), defect, settings.enough)
+    place(mechanism, work, q, v, a, scalar * 0.0 + t, m, scalar)
+    norms[RATES], norms[SECONDS], norms[PROJECTED] = _norm(work.rates, m), _norm(work.seconds, m), 1.0
+    if settings.project_accelerations:
+        defect = norms[SECONDS]
+        norms[SECONDS] = _nearest(work, solver, settings, work.seconds, a)
+        norms[LEFT] = max(norms[LEFT], _left(norms[SECONDS], defect, settings.enough))
     return DONE
 
 
@@ -290,24 +339,24 @@ def _left(after, before, enough):
 
 
 @inner
-def _nearest(T, w, s, p, defects, u):
+def _nearest(work, solver, settings, defects, u):
     """u := the nearest u without defects; returns the norm of what is left of them."""
-    n, m = T.columns_i.shape[0], T.ints[N_CONSTRAINTS]
+    n, m, x, c, J = u.size, solver.c.size, solver.x, solver.c, work.J
     for j in range(n):
-        s.x[j] = 0.0
+        x[j] = 0.0
     for k in range(m):
-        s.c[k] = -defects[k]
-        s.x[n + k] = -defects[k]
-    lu_solve(s.P, s.pivots_P, s.x, n + m)
-    saddle_refine(s.P, s.pivots_P, w.J, s.c, s.x, n, m, p.passes, p.enough, s.work)
+        c[k] = -defects[k]
+        x[n + k] = -defects[k]
+    lu_solve(solver.P, solver.pivots_P, x, n + m)
+    saddle_refine(solver.P, solver.pivots_P, J, c, x, n, m, settings.passes, settings.enough, solver.work)
     left = 0.0
     for k in range(m):
-        rest = -s.c[k]
+        rest = -c[k]
         for j in range(n):
-            rest += w.J[k * n + j] * s.x[j]
+            rest += J[k * n + j] * x[j]
         left += abs(rest) ** 2
     for j in range(n):
-        u[j] += s.x[j]
+        u[j] += x[j]
     return math.sqrt(left)
 
 

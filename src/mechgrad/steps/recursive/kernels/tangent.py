@@ -13,70 +13,59 @@ from mechgrad.dynamics.kernels.accelerations import DONE, tree_accelerations
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.dual_lanes import dual_zero
 from mechgrad.kernels.host import LANES
-from mechgrad.kernels.jit import kernel, wrapper
-from mechgrad.kernels.lanes import gather, load, scatter, store, width
+from mechgrad.kernels.jit import kernel, spliced, wrapper
+from mechgrad.kernels.lanes import gather, load, store, width
 from mechgrad.kernels.records import refer
-from mechgrad.model.mechanism import N_Q
-from mechgrad.steps.runge_kutta.kernels.fixed import joined, normalise, split, turn_balls
+from mechgrad.steps.runge_kutta.kernels.fixed import Reports, UniformSteps, begin_motions, report_motions
+from mechgrad.steps.runge_kutta.kernels.stages import joined, make_stages, normalise, split, sum_stages
+
+
+@spliced
+def _stage(mechanism, work, stages, tableau, i, t, h, push, scalar):
+    """The derivative of stage i, with what parameters themselves do to its accelerations (`push`)."""
+    sum_stages(stages.y, stages.K, tableau.A[i], i, h, stages.trial, mechanism.n_q + mechanism.n_v, scalar)
+    split(mechanism, stages.trial, stages, scalar)
+    reason = tree_accelerations(mechanism, work, stages.q, stages.v, scalar * 0.0 + t, stages.a, scalar)
+    for j in range(mechanism.n_v):
+        store(stages.a, j, load(stages.a, j, scalar) + load(push, j, scalar))
+    joined(mechanism, stages, i, scalar)
+    return reason
 
 
 @kernel
-def _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, at, K, q, v, a, push):
+def _recursive_tangents(mechanism, work, stages, steps, pushes, push, reports):
     scalar = dual_zero()
-    T, w = refer(T), refer(w)
-    begin(T, w, scalar)
-    lanes, n_q, n_v, stages = width(scalar), T.ints[N_Q], T.columns_i.shape[0], B.size
-    n = n_q + n_v
-    for row in range(0, Q.shape[1], lanes):
-        gather(Q[0], row, y, 0, scalar)
-        gather(V[0], row, y, n_q, scalar)
-        turn_balls(T.atoms_i, n_q - n_v, y, y, n_q, -1.0, scalar)
+    mechanism, work, stages = refer(mechanism), refer(work), refer(stages)
+    steps, reports = refer(steps), refer(reports)
+    begin(mechanism, work, scalar)
+    n, h, tableau = mechanism.n_q + mechanism.n_v, steps.h, steps.tableau
+    count = tableau.B.size
+    for row in range(0, reports.q.shape[1], width(scalar)):
+        begin_motions(mechanism, stages, reports, row, scalar)
         step = 0
-        for out in range(1, Q.shape[0]):
-            for _ in range(every):
-                for i in range(stages):
-                    for j in range(n):
-                        x = load(y, j, scalar)
-                        for m in range(i):
-                            if A[i, m] != 0.0:
-                                x = x + load(K, m * n + j, scalar) * (h * A[i, m])
-                        store(at, j, x)
-                    split(T.atoms_i, at, n_q, q, v, scalar)
-                    reason = tree_accelerations(T, w, q, v, scalar * 0.0 + (t0 + (step + C[i]) * h), a, scalar)
+        for out in range(1, reports.q.shape[0]):
+            for _ in range(steps.every):
+                for i in range(count):
+                    gather(pushes[step * count + i], row, push, 0, scalar)
+                    t = steps.t0 + (step + tableau.C[i]) * h
+                    reason = _stage(mechanism, work, stages, tableau, i, t, h, push, scalar)
                     if reason != DONE:
                         return out, reason
-                    gather(pushes[step * stages + i], row, push, 0, scalar)
-                    for j in range(n_v):
-                        store(a, j, load(a, j, scalar) + load(push, j, scalar))
-                    joined(T.atoms_i, q, v, a, n_q, K, i, scalar)
-                for j in range(n):
-                    x = load(y, j, scalar)
-                    for i in range(stages):
-                        x = x + load(K, i * n + j, scalar) * (h * B[i])
-                    store(y, j, x)
-                normalise(T.atoms_i, y, scalar)
+                sum_stages(stages.y, stages.K, tableau.B, count, h, stages.y, n, scalar)
+                normalise(mechanism.atoms_i, stages.y, scalar)
                 step += 1
-            split(T.atoms_i, y, n_q, q, v, scalar)
-            scatter(q, 0, Q[out], row, scalar)
-            scatter(v, 0, V[out], row, scalar)
-    return Q.shape[0], DONE
+            report_motions(mechanism, stages, reports, out, row, scalar)
+    return reports.q.shape[0], DONE
 
 
 @wrapper
-def recursive_tangents(T, A, B, C, h, t0, every, pushes, Q, V):
-    """Steps h from row 0 of Q, V (outputs, parameters, n), complex: values and slopes; every `every`-th state goes to
-    the next row.
+def recursive_tangents(mechanism, tableau, h, t0, every, pushes, Q, V):
+    """Steps h from line 0 of Q, V (outputs, parameters, n), complex: values and slopes; every `every`-th state goes to
+    the next line.
 
-    T: of complex numbers without slopes; pushes (stages of all steps, parameters, n_v): what parameters themselves do
-    to accelerations, in imaginary parts. Returns (outputs written, reason).
+    mechanism: of complex numbers without slopes; tableau: a `Tableau`; pushes (stages of all steps, parameters, n_v):
+    what parameters themselves do to accelerations, in imaginary parts. Returns (outputs written, reason).
     """
-    lanes, dtype = LANES, Q.dtype
-    n_q, n_v, stages = int(T.ints[N_Q]), T.columns_i.shape[0], B.size
-    n = n_q + n_v
-    w = make_work(T, lanes)
-    y, at, K = np.empty(n * lanes, dtype), np.empty(n * lanes, dtype), np.empty(stages * n * lanes, dtype)
-    q, v, a, push = (
-        np.empty(n_q * lanes, dtype), np.empty(n_v * lanes, dtype), np.empty(n_v * lanes, dtype),
-        np.empty(n_v * lanes, dtype),
-    )  # fmt: skip
-    return _steps(T, w, A, B, C, h, t0, every, pushes, Q, V, y, at, K, q, v, a, push)
+    work, stages = make_work(mechanism, LANES), make_stages(mechanism, tableau.B.size, Q.dtype, LANES)
+    steps, push = UniformSteps(tableau, float(h), float(t0), every), np.zeros(mechanism.n_v * LANES, Q.dtype)
+    return _recursive_tangents(mechanism, work, stages, steps, pushes, push, Reports(Q, V))

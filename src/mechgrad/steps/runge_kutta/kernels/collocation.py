@@ -23,7 +23,7 @@ import numpy as np
 from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_refine, weakest
 from mechgrad.kernels.jit import inner
 from mechgrad.kernels.lanes import load, store
-from mechgrad.steps.runge_kutta.kernels.fixed import joined
+from mechgrad.steps.runge_kutta.kernels.stages import joined
 
 N_NODES = 8
 _ROOTS, _ = np.polynomial.legendre.leggauss(N_NODES)
@@ -46,15 +46,16 @@ SETTLED, CONTRACTS = 1e-2, 0.5  # changes of a last sweep beside the tolerance; 
 # which a step across is none
 TRIES, ASIDE, CLOSER, HELPED, HOPELESS = 3, 0.02, 0.8, 0.5, 1e-6
 SHARE = 0.2  # of such changes that the end feels: weights of nodes
+LONGEST = 2.2  # a step across, beside the way to the fold
 FELT, USUAL = 2.0, 1e-5  # s beside eps^(1/2) where eps is felt in accelerations; what usual steps leave there
 LATEST, BEHIND = 0.85, 1.5  # in a step: where a fold may be at the latest, and where it is still looked for
 LOST = 0.3  # the lowest s^2 of a fold beside that of the nodes around
 
 
 @inner
-def fold_ahead(s, J, n_v, m, t, past):
+def fold_ahead(solver, J, n_v, m, t, past):
     """When rows will have lost their rank if it goes on falling as in the steps before, or never (inf)."""
-    share = weakest(s.P, s.pivots_P, J, s.eps, n_v, m, s.x)
+    share = weakest(solver.P, solver.pivots_P, J, solver.eps, n_v, m, solver.x)
     here = math.sqrt(max(1.0 / share - 1.0, 0.0)) if share > 0.0 else math.inf
     falls = (past[LEFT] - here) / (t - past[SINCE])
     middle = 0.5 * (t + past[SINCE])
@@ -81,7 +82,7 @@ def is_near(ahead, step, past):
 @inner
 def length_across(usual, ahead):
     """Of a step that has an instant `ahead` between its nodes, as far from each and from its end as can be."""
-    longest = max(2.2 * ahead, usual)
+    longest = max(LONGEST * ahead, usual)
     best, found = -1.0, longest
     for k in range(51):
         x = longest * (1.0 - 0.01 * k)
@@ -128,22 +129,26 @@ def collocate(y, K, n, h, u, at, scalar):
 
 
 @inner
-def node_done(atoms_i, s, J, q, v, a, m, y, before, K, slot, i, h, rtol, atol, n_q, past, scalar):
-    """Complete the derivative at a node, number i of all sweeps: take the influence of eps from its accelerations as
-    far as nodes near a fold need it, note s^2 and the change from `before`; in the first sweep let those behind it go
-    on as here."""
-    n_v = a.size
-    n = n_q + n_v
-    saddle_refine(s.P, s.pivots_P, J, s.c, s.x, n_v, m, REFINEMENTS, ROUNDING, s.work)
+def node_done(mechanism, work, solver, stages, task, now, past, scalar):
+    """Complete the derivative at a node, number now.stage of all sweeps: take the influence of eps from its
+    accelerations as far as nodes near a fold need it, note s^2 and the change from stages.end, which holds the
+    derivative of the sweep before; in the first sweep let those behind it go on as here."""
+    n_v, m, slot, y, before, K, J = (
+        mechanism.n_v, mechanism.n_constraints, now.slot, stages.y, stages.end, stages.K, work.J,
+    )  # fmt: skip
+    n = mechanism.n_q + n_v
+    saddle_refine(
+        solver.P, solver.pivots_P, J, solver.c, solver.x, n_v, m, REFINEMENTS, ROUNDING, solver.work
+    )  # fmt: skip
     for j in range(n_v):
-        a[j] = s.x[j]
-    joined(atoms_i, q, v, a, n_q, K, slot, scalar)
-    share = weakest(s.P, s.pivots_P, J, s.eps, n_v, m, s.x)
+        stages.a[j] = solver.x[j]
+    joined(mechanism, stages, slot, scalar)
+    share = weakest(solver.P, solver.pivots_P, J, solver.eps, n_v, m, solver.x)
     past[AT_NODES + slot - 1] = 1.0 / share - 1.0 if share > 0.0 else math.inf
     for j in range(n):
-        change = h * abs(load(K, slot * n + j, scalar) - load(before, j, scalar))
-        past[CHANGED] = max(past[CHANGED], change / (atol + rtol * abs(load(y, j, scalar))))
-    if i <= N_NODES:
+        change = now.step * abs(load(K, slot * n + j, scalar) - load(before, j, scalar))
+        past[CHANGED] = max(past[CHANGED], change / (task.atol + task.rtol * abs(load(y, j, scalar))))
+    if now.stage <= N_NODES:
         here, older = NODES[slot - 1], NODES[slot - 2] if slot > 1 else 0.0
         for later in range(slot, N_NODES):
             share = (NODES[later] - here) / (here - older)
@@ -153,14 +158,14 @@ def node_done(atoms_i, s, J, q, v, a, m, y, before, K, slot, i, h, rtol, atol, n
 
 
 @inner
-def error_of_collocation(y, new, K, rtol, atol, h, n, past, scalar):
+def error_of_collocation(stages, task, h, n, past, scalar):
     """Estimated error beside the tolerance: what the highest polynomial adds on the way, or the last sweep."""
-    total = 0.0
+    y, end, K, total = stages.y, stages.end, stages.K, 0.0
     for i in range(n):
         x = scalar * 0.0
         for j in range(N_NODES):
             x = x + load(K, (1 + j) * n + i, scalar) * HIGHEST[j]
-        size = atol + rtol * max(abs(load(y, i, scalar)), abs(load(new, i, scalar)))
+        size = task.atol + task.rtol * max(abs(load(y, i, scalar)), abs(load(end, i, scalar)))
         total += (SHARE * h * abs(x) / size) ** 2
     return max(math.sqrt(total / n), SHARE * past[CHANGED])
 

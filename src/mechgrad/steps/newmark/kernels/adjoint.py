@@ -1,0 +1,160 @@
+"""The transpose of the implicit step: the passes of `tangent`, each transposed, in the other order."""
+
+from __future__ import annotations
+
+from mechgrad.dynamics.kernels.turning import carry, spread
+from mechgrad.kernels.columns import add_transposed, refined_columns
+from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
+from mechgrad.kernels.records import refer
+from mechgrad.steps.newmark.kernels.blocks import both_factors, copy_columns, make_room
+
+
+@inlined
+def _move(source, x, m):
+    """x := [ source; 0 ], and nothing is left of the source."""
+    n = source.shape[0]
+    for j in range(n):
+        for k in range(x.shape[1]):
+            x[j, k], source[j, k] = source[j, k], 0.0
+    for r in range(m):
+        for k in range(x.shape[1]):
+            x[n + r, k] = 0.0
+
+
+@inner
+def _keep(x, n, m, first, second, i):
+    """Note minus the two halves of x in line i of (no, N, .) arrays."""
+    for k in range(first.shape[0]):
+        for j in range(n):
+            first[k, i, j] = -x[j, k]
+        for r in range(m):
+            second[k, i, r] = -x[n + r, k]
+
+
+@inner
+def _add_weighted_transposed(Gamma, w2, m, n, X, first, out):
+    """out -= (w2 Gamma)^T X[first:]."""
+    for r in range(m):
+        for j in range(n):
+            f = w2[r] * Gamma[r * n + j]
+            if f != 0.0:
+                for k in range(X.shape[1]):
+                    out[j, k] -= f * X[first + r, k]
+
+
+@inlined
+def _pass_on_back(settings, room, pulls, adjoint, i):
+    """The transpose of `_pass_on`: what objectives feel of q, v, a after the step, and, so far, of a and x before."""
+    alpha_m, alpha_f, q, v, a = settings.alpha_m, settings.alpha_f, room.q, room.v, room.a
+    yq, yv, ya, yx, GQ, GV, GA = adjoint.q, adjoint.v, adjoint.a, adjoint.x, pulls.q, pulls.v, pulls.a
+    for j in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            q[j, k], v[j, k] = yq[j, k] + GQ[i, j, k], yv[j, k] + GV[i, j, k]
+            a[j, k] = ya[j, k] + GA[i, j, k] + (1.0 - alpha_f) / (1.0 - alpha_m) * yx[j, k]
+            ya[j, k] = alpha_f / (1.0 - alpha_m) * yx[j, k]
+            yx[j, k] *= -alpha_m / (1.0 - alpha_m)
+
+
+@spliced
+def _project_accelerations_back(numbers, blocks, i, room, weights):
+    """The transpose of `_project_acceleration_changes`."""
+    n, m, x, passes = blocks.d.shape[1], blocks.total.size, room.x, numbers.passes_projection
+    _move(room.a, x, m)
+    refined_columns(room.P, room.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, room.c, room.work)
+    _keep(x, n, m, weights.acceleration_impulse, weights.second, i)
+    add_transposed(blocks.M[i], n, n, x, 0, room.a, 1.0)
+    add_transposed(blocks.K3[i], n, n, x, 0, room.q, -1.0)
+    add_transposed(blocks.second_q[i], m, n, x, n, room.q, -1.0)
+    add_transposed(blocks.second_v[i], m, n, x, n, room.v, -1.0)
+
+
+@spliced
+def _project_velocities_back(numbers, blocks, i, room, weights):
+    """The transpose of `_project_velocity_changes`."""
+    n, m, x, passes = blocks.d.shape[1], blocks.total.size, room.x, numbers.passes_projection
+    _move(room.v, x, m)
+    refined_columns(room.P, room.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, room.c, room.work)
+    _keep(x, n, m, weights.velocity_impulse, weights.rate, i)
+    add_transposed(blocks.M[i], n, n, x, 0, room.v, 1.0)
+    add_transposed(blocks.K2[i], n, n, x, 0, room.q, -1.0)
+    add_transposed(blocks.rate_q[i], m, n, x, n, room.q, -1.0)
+
+
+@spliced
+def _newton_back(atoms_i, numbers, blocks, i, room, by_lam, weights):
+    """The transpose of `_newton_changes`; by_lam: gradients by multipliers."""
+    n, m, scale, cv, ca, total = (
+        blocks.d.shape[1], blocks.total.size, numbers.scale, numbers.cv, numbers.ca, blocks.total,
+    )  # fmt: skip
+    x, q, v, a, d = room.x, room.q, room.v, room.a, room.d
+    copy_columns(q, d)
+    spread(atoms_i, blocks.d[i], d, -1.0)
+    for j in range(n):
+        for k in range(x.shape[1]):
+            x[j, k] = d[j, k] + cv * v[j, k] + ca * a[j, k]
+    for r in range(m):
+        for k in range(x.shape[1]):
+            x[n + r, k] = by_lam[i, r, k] / scale
+    refined_columns(
+        room.S, room.pivots_S, blocks.Gamma[i], x, n, m, runtime_int(1), numbers.passes, room.c, room.work
+    )  # fmt: skip
+    for j in range(n):
+        for k in range(x.shape[1]):
+            x[j, k] *= scale
+    for r in range(m):
+        for k in range(x.shape[1]):
+            x[n + r, k] /= total[r]
+    _keep(x, n, m, weights.residual, weights.constraint, i)
+    add_transposed(blocks.K[i], n, n, x, 0, q, -1.0)
+    add_transposed(blocks.c_q[i], m, n, x, n, q, -1.0)
+    add_transposed(blocks.C[i], n, n, x, 0, v, -1.0)
+    add_transposed(blocks.c_v[i], m, n, x, n, v, -1.0)
+    add_transposed(blocks.M[i], n, n, x, 0, a, -1.0)
+    _add_weighted_transposed(blocks.Gamma[i], blocks.w2, m, n, x, n, a)
+
+
+@spliced
+def _scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint):
+    """The transpose of `_scheme_changes`."""
+    beta, gamma, alpha_m, alpha_f, h = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f, numbers.h
+    yq, yv, ya, yx, q, v, a, d = adjoint.q, adjoint.v, adjoint.a, adjoint.x, room.q, room.v, room.a, room.d
+    copy_columns(q, d)
+    carry(atoms_i, blocks.d[i], q, -1.0)
+    spread(atoms_i, blocks.d[i], d, -1.0)
+    for j in range(q.shape[0]):
+        for k in range(q.shape[1]):
+            yq[j, k] = q[j, k]
+            yv[j, k] = h * d[j, k] + v[j, k]
+            yx[j, k] += h * h * (0.5 - beta) * d[j, k] + h * (1.0 - gamma) * v[j, k]
+            yx[j, k] += alpha_m / (1.0 - alpha_f) * a[j, k]
+            ya[j, k] -= alpha_f / (1.0 - alpha_f) * a[j, k]
+
+
+@kernel
+def _adjoint_steps(atoms_i, settings, numbers, blocks, room, pulls, adjoint, weights, rank):
+    settings, numbers, blocks, room = refer(settings), refer(numbers), refer(blocks), refer(room)
+    pulls, adjoint, weights = refer(pulls), refer(adjoint), refer(weights)
+    for i in range(blocks.d.shape[0] - 1, -1, -1):
+        if not both_factors(atoms_i, numbers, blocks, i, room, rank):
+            return i
+        _pass_on_back(settings, room, pulls, adjoint, i)
+        if blocks.total.size > 0 and blocks.projected[i]:
+            if settings.project_accelerations:
+                _project_accelerations_back(numbers, blocks, i, room, weights)
+            _project_velocities_back(numbers, blocks, i, room, weights)
+        _newton_back(atoms_i, numbers, blocks, i, room, pulls.lam, weights)
+        _scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint)
+    return -1
+
+
+@wrapper
+def adjoint_steps(atoms_i, settings, numbers, blocks, pulls, adjoint, weights, rank):
+    """The transpose of `tangent_steps`, from the last step to the first.
+
+    pulls: gradients by the state after each step (N, n or m, no), no best `padded`; adjoint: a `State` of (n, no)
+    arrays, adjoints of state and memory, in place, those after the last step on entry. Out, for as many objectives as
+    they have room for: weights of `StepTerms`, (objectives, N, .); rank as there. Returns the first step with a
+    singular matrix, or -1.
+    """
+    room = make_room(blocks, adjoint.q.shape[1])
+    return _adjoint_steps(atoms_i, settings, numbers, blocks, room, pulls, adjoint, weights, rank)
