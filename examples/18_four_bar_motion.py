@@ -37,7 +37,7 @@ def linkage() -> mg.Model:
         ],
         gravity=(0, -9.81, 0),
         cut=["C"],
-        forces=[mg.forces.JointSpring("spring", "D", stiffness=3.0, free=-2.5)],
+        forces=[mg.forces.JointSpring("spring", "D", stiffness=3.0, free_position=-2.5)],
     )
 
 

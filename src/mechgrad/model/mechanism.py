@@ -35,17 +35,13 @@ class Mechanism(NamedTuple):
     @staticmethod
     def header() -> dict[str, int]:
         """Sizes by name, and where they stand in `ints`; they are read as fields, also in compiled passes."""
-        return {
-            "n_q": N_Q, "n_v": N_V, "n_atoms": N_ATOMS, "n_markers": N_MARKERS, "n_holonomic": N_HOLONOMIC,
-            "n_constraints": N_CONSTRAINTS, "n_rows": N_ROWS, "n_all": N_ALL, "n_laws": N_LAWS, "law_width": LAW_WIDTH,
-            "about_com": REFERENCE,
-        }  # fmt: skip
+        return SIZES
 
     def __getattr__(self, name: str) -> int:
         """Sizes of the header: mechanism.n_rows."""
-        if name not in self.header():
+        if name not in SIZES:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}")
-        return int(self.ints[self.header()[name]])
+        return int(self.ints[SIZES[name]])
 
 
 def has_pairs(T: Mechanism) -> bool:
@@ -73,6 +69,11 @@ def has_pairs(T: Mechanism) -> bool:
     REFERENCE,  # 1: velocities and wrenches about centres of mass instead of the world's origin
 ) = range(23)  # fmt: skip
 HEADER = 23
+SIZES = {
+    "n_q": N_Q, "n_v": N_V, "n_atoms": N_ATOMS, "n_markers": N_MARKERS, "n_holonomic": N_HOLONOMIC,
+    "n_constraints": N_CONSTRAINTS, "n_rows": N_ROWS, "n_all": N_ALL, "n_laws": N_LAWS, "law_width": LAW_WIDTH,
+    "about_com": REFERENCE,
+}  # fmt: skip
 
 # one line of each table
 ROW, ROW_NUMBERS, LAW, LAW_NUMBERS, PIECE, MARKER_LINE, COLUMN_LINE = 8, 5, 6, 8, 6, 3, 2

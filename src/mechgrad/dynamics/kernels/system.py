@@ -12,6 +12,7 @@ Numbers are of the kernel's scalar, slot by slot; matrices are dense, row by row
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -69,9 +70,11 @@ from mechgrad.model.mechanism import (
     AT_COORDS,
     AT_FACTORS,
     AT_TAU,
+    HEADER,
     L_FIRST,
     L_ROWS,
     LAW_WIDTH,
+    N_ALL,
     N_ATOMS,
     N_CONSTRAINTS,
     N_LAWS,
@@ -126,21 +129,22 @@ class Work(NamedTuple):
     countdown: np.ndarray
 
 
-def make_work(mechanism: Mechanism, lanes: int = 1) -> Work:
-    """Scratch for a mechanism, in SIMD lanes or not; a kernel begins it (`begin`)."""
-    n_atoms, n_v, rows, most = mechanism.n_atoms, mechanism.n_v, mechanism.n_all, mechanism.law_width
-    pattern = mechanism.pattern_rows.size
-    sizes = {
+@lru_cache(64)
+def _work_sizes(
+    n_atoms: int, n_v: int, rows: int, most: int, markers: int, loads: int, pattern: int, chains: int, lanes: int
+) -> dict[str, int]:
+    """How many numbers each field of a `Work` has; remembered, since sweeps over motions make many."""
+    slots = {
         "frames": (n_atoms + 1) * FRAME,
         "twists": n_v * TWIST,
         "column_rates": n_v * RATES,
-        "motion": (mechanism.markers_i.shape[0] + 1) * MOTION,
+        "motion": (markers + 1) * MOTION,
         "wrenches": n_atoms * WRENCH,
         "inertia": n_atoms * ARTICULATED,
         "duals": n_v * DUALS,
         "world": n_atoms * WORLD_LOAD,
         "references": (n_atoms + 1) * MOTION_ABOUT,
-        "loads": mechanism.loads_i.shape[0] * LOAD,
+        "loads": loads * LOAD,
         "values": rows,
         "rates": rows,
         "seconds": rows,
@@ -150,17 +154,26 @@ def make_work(mechanism: Mechanism, lanes: int = 1) -> Work:
         "y_gd": rows * most,
         "J": rows * n_v,
         "J_rate": rows * n_v,
-        "chains": int(mechanism.chain_start[n_v - 1]) + n_v if n_v and has_pairs(mechanism) else 0,
+        "chains": chains,
         "r": n_v,
         "packed_q": pattern,
         "packed_v": pattern,
         "packed_a": pattern,
         "zero": n_v,
     }
-    sizes = {name: size * lanes for name, size in sizes.items()}
     of_one_law = {"law_g": most, "law_gd": most, "law_F": most, "law_F_g": most * most, "law_F_gd": most * most}
-    countdown = np.zeros(2, np.int64)
-    return allocate(Work, sizes | of_one_law, mechanism.atoms_f.dtype, listener=listener(), countdown=countdown)
+    return {name: size * lanes for name, size in slots.items()} | of_one_law
+
+
+def make_work(mechanism: Mechanism, lanes: int = 1) -> Work:
+    """Scratch for a mechanism, in SIMD lanes or not; a kernel begins it (`begin`)."""
+    header, n_v = mechanism.ints[:HEADER].tolist(), mechanism.columns_i.shape[0]
+    markers, loads, pattern = mechanism.markers_i.shape[0], mechanism.loads_i.shape[0], mechanism.pattern_rows.size
+    chains = int(mechanism.chain_start[n_v - 1]) + n_v if n_v and has_pairs(mechanism) else 0
+    sizes = _work_sizes(header[N_ATOMS], n_v, header[N_ALL], header[LAW_WIDTH], markers, loads, pattern, chains, lanes)
+    return allocate(
+        Work, sizes, mechanism.atoms_f.dtype, listener=listener(), countdown=np.zeros(2, np.int64)
+    )  # fmt: skip
 
 
 @inner
