@@ -250,6 +250,9 @@ def test_power_reactions_and_energies_of_a_motion(how: dict[str, Any]) -> None:
     assert np.ptp(motor) > 0.1
     np.testing.assert_allclose(found.of("A").couple[:, 2], motor, rtol=0, atol=1e-9)
     np.testing.assert_allclose(motion.efforts("motor").push("coordinate"), motor, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        motion.measured(mg.measures.Effort("motor")).ravel(), -np.array(motor), rtol=0, atol=1e-9
+    )
 
 
 def test_power_balance() -> None:
@@ -351,6 +354,7 @@ ELSEWHERE = {
     "UserTerm": "a flag: whether the function is given its share of the motion",
 }
 ALONG = {
+    "measured": "test_power_reactions_and_energies_of_a_motion",
     "efforts": "test_power_reactions_and_energies_of_a_motion",
     "power": "test_power_reactions_and_energies_of_a_motion",
     "reactions": "test_power_reactions_and_energies_of_a_motion",
