@@ -43,6 +43,7 @@ import mechgrad as mg
 from mechgrad.gallery import chain, double_pendulum
 from mechgrad.simulation.simulate import simulate
 from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.matrix_r.kernels import march as independent
 from mechgrad.steps.newmark.kernels import march as implicit
 from mechgrad.steps.runge_kutta.kernels import adaptive
 from mechgrad.steps.runge_kutta.kernels import fixed as explicit
@@ -75,7 +76,7 @@ QUICK = Effort(2, 500, (4, 16, 64, 512), (2, 4, 8, 16, 32))
 # ------------------------------------------------------------------------------------------------------ clocks
 KERNELS = (
     (implicit, "march"),
-    (implicit, "march_independent"),
+    (independent, "march_independent"),
     (implicit, "march_fixed_point"),
     (explicit, "fixed_one"),
     (adaptive, "adaptive_one"),

@@ -127,7 +127,8 @@ def test_euler_parameters_of_any_length_start_the_same_motion(scheme, step, leng
     )
     assert np.ptp(one.v[:, 0]) > 0.1
     for motion in (one, other):
-        assert np.abs(lengths(motion, model) - 1.0).max() < 1e-14
+        # products of lengths one, rounded in each of up to 20000 steps: the root of that times 2e-16
+        assert np.abs(lengths(motion, model) - 1.0).max() < 3e-14
     # divided by its length, the start is the same but for its last digits
     assert np.abs(np.sign(length) * other.q - one.q).max() < 1e-11
     assert np.abs(other.v - one.v).max() < 1e-10
@@ -172,7 +173,7 @@ def test_loops_start_with_length_one_from_any_guess():
         given = start.q.copy()
         given[model.layout.ball_q] *= 2.0
         other = mg.simulate(model, mg.state(model, given, start.v), 0.02, step=1e-3, formulation=formulation)
-        assert np.abs(lengths(other, model) - 1.0).max() < 1e-14
+        assert np.abs(lengths(other, model) - 1.0).max() < 3e-14
         assert np.abs(other.q - motion.q).max() < 1e-9
 
 

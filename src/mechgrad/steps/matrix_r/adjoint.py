@@ -11,12 +11,8 @@ import numpy as np
 from mechgrad.dynamics.states import StateGradients
 from mechgrad.steps.base import Adjoint
 from mechgrad.steps.initial import InitialAccelerations
-from mechgrad.steps.matrix_r.kernels.tangent import (
-    FreeColumns,
-    IndependentBlocks,
-    LevelTerms,
-    independent_adjoint_steps,
-)
+from mechgrad.steps.matrix_r.kernels import tangent as _kernels
+from mechgrad.steps.matrix_r.kernels.tangent import FreeColumns, IndependentBlocks, LevelTerms
 from mechgrad.steps.newmark.kernels.blocks import StateColumns
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
@@ -57,7 +53,7 @@ class IndependentAdjoint(Adjoint):
             blocks = IndependentBlocks(*(x[here] for x in piece.blocks))
             into = [np.ascontiguousarray(x[:, here]) for x in weights]
             felt_at = StateColumns(*(x[here] for x in pulls))
-            bad = independent_adjoint_steps(
+            bad = _kernels.independent_adjoint_steps(
                 steps.settings, piece.taken.h, blocks, felt_at, FreeColumns(*self.y), LevelTerms(*into)
             )
             steps.check(bad, states.rows(here))

@@ -9,12 +9,8 @@ import numpy as np
 from mechgrad.dynamics.states import StateSlopes
 from mechgrad.steps.base import ParameterColumns, Tangent
 from mechgrad.steps.initial import InitialAccelerations
-from mechgrad.steps.matrix_r.kernels.tangent import (
-    FreeColumns,
-    IndependentBlocks,
-    LevelTerms,
-    independent_tangent_steps,
-)
+from mechgrad.steps.matrix_r.kernels import tangent as _kernels
+from mechgrad.steps.matrix_r.kernels.tangent import FreeColumns, IndependentBlocks, LevelTerms
 from mechgrad.steps.newmark.kernels.blocks import StateColumns
 from mechgrad.typing import FloatArray
 
@@ -51,7 +47,7 @@ class IndependentTangent(Tangent):
             part = IndependentBlocks(*(x[here] for x in piece.blocks))
             into = [x[here] for x in after]
             given = [x[here] for x in piece.terms]
-            bad = independent_tangent_steps(
+            bad = _kernels.independent_tangent_steps(
                 steps.settings, piece.taken.h, part, LevelTerms(*given), FreeColumns(*self.now), StateColumns(*into)
             )
             steps.check(bad, states.rows(here))

@@ -21,11 +21,12 @@ import numpy as np
 from mechgrad.dynamics.kernels import linearised as _lanes
 from mechgrad.dynamics.kernels import states as _states
 from mechgrad.dynamics.row_forces import row_forces
+from mechgrad.dynamics.states import Linearised, States
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, random_configurations
 from mechgrad.model.columns import STEP
-from mechgrad.model.mechanism import L_FIRST, L_FUNCTION, L_KIND, L_ROWS, L_SECOND_FUNCTION, N_ALL, R_KIND, Mechanism
+from mechgrad.model.mechanism import L_FIRST, L_FUNCTION, L_KIND, L_ROWS, L_SECOND_FUNCTION, R_KIND, Mechanism
 from mechgrad.model.rows import CONTACT, CURVE, FRICTION, LINEAR, MOTOR, SPRING, TYRE, USER
 from mechgrad.model.tree import BEYOND, MASS
 from mechgrad.optimization.motion.measures.base import ModelFunction
@@ -179,12 +180,12 @@ class ElementForces(ModelFunction):
     def _linearised(self, q: Array, v: Array, lam: Array, t: Array) -> tuple[Array, Array, Array]:
         """K, C (nt, n_v, n_v) and Gamma of the constraint rows (nt, m, n_v), in lanes."""
         T, n, nt = self._record(float), self.model.n_v, len(q)
-        K, C, M = (np.zeros((nt, n * n)) for _ in range(3))
-        J, none = (np.zeros((nt, int(T.ints[N_ALL]) * n)) for _ in range(2))
-        arrays = [np.array(x, float, order="C") for x in (q, v, np.zeros((nt, n)), lam)]
-        bad = _lanes.linearised_lanes(T, *arrays, np.array(t, float)[:, None], K, C, M, J, none, False)
-        self._check(self._real, bad)
-        return K.reshape(nt, n, n), C.reshape(nt, n, n), J.reshape(nt, -1, n)[:, : len(self.rows)]
+        lines = n, n, n, T.n_all, T.n_all
+        out = Linearised(*(np.zeros((nt, k * n)) for k in lines))
+        states = States(*(np.array(x, float, order="C") for x in (q, v, np.zeros((nt, n)), lam, t)))
+        self._check(self._real, _lanes.linearised_lanes(T, states, out, False))
+        K, C, _, J, _ = (x.reshape(nt, k, n) for x, k in zip(out, lines, strict=True))
+        return K, C, J[:, : len(self.rows)]
 
     def _linearised_complex(self, q: Array, v: Array, lam: Array, t: Array) -> tuple[Array, Array]:
         """K and C of complex states, one by one."""

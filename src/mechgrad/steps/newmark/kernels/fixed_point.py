@@ -19,9 +19,9 @@ def fixed_point_step(mechanism, work, settings, states, before, after, h, t, sca
         reason = tree_accelerations(mechanism, work, after.q, after.v, scalar * 0.0 + t, new, scalar)
         if reason != DONE:
             return reason, iteration
-        size, x = 0.0, after.x
+        size, x, a0, x0 = 0.0, after.x, before.a, before.x
         for j in range(new.size):
-            memory = memory_of(settings, new[j], before.a[j], before.x[j])
+            memory = memory_of(settings, new, a0, x0, j)
             size += abs(scale * (memory - x[j])) ** 2
             x[j] = memory
         if math.sqrt(size) < settings.tolerance:

@@ -76,9 +76,10 @@ def scheme_state(mechanism, settings, h, before, after, d):
 
 
 @spliced
-def memory_of(settings, a, a0, x0):
-    """The memory x after a step from the accelerations a, those before and the memory before."""
-    return ((1.0 - settings.alpha_f) * a + settings.alpha_f * a0 - settings.alpha_m * x0) / (1.0 - settings.alpha_m)
+def memory_of(settings, a, a0, x0, j):
+    """Entry j of the memory x after a step from the accelerations a, those before and the memory before."""
+    memory = (1.0 - settings.alpha_f) * a[j] + settings.alpha_f * a0[j] - settings.alpha_m * x0[j]
+    return memory / (1.0 - settings.alpha_m)
 
 
 @spliced
@@ -90,7 +91,7 @@ def _remember(settings, before, after):
             x[j] = a[j]
     else:
         for j in range(a.size):
-            x[j] = memory_of(settings, a[j], a0[j], x0[j])
+            x[j] = memory_of(settings, a, a0, x0, j)
 
 
 @inlined
