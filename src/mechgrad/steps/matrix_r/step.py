@@ -12,8 +12,8 @@ from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.steps.matrix_r.choices import Choosing
 from mechgrad.steps.matrix_r.dead_points import at_dead_point
+from mechgrad.steps.matrix_r.kernels import march as _kernels
 from mechgrad.steps.matrix_r.kernels.choice import Choice
-from mechgrad.steps.matrix_r.kernels.march import march_independent
 from mechgrad.steps.newmark.kernels.states import Samples
 from mechgrad.steps.newmark.step import Run, fixed
 from mechgrad.steps.record import Record
@@ -60,7 +60,9 @@ class IndependentRun(Run):
 
         def taken(choice: Choice) -> Any:
             ranks[:] = before  # once more, if there was not room for all changes of choice
-            return march_independent(self.task.system.T, choice, self.settings, ranks, h, t, every, Samples(*arrays))
+            return _kernels.march_independent(
+                self.task.system.T, choice, self.settings, ranks, h, t, every, Samples(*arrays)
+            )
 
         return choosing.run(taken)
 
