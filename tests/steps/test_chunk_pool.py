@@ -32,22 +32,22 @@ def test_results_keep_their_order(threads):
         time.sleep(0.002 * (5 - x % 5))
         return x * x
 
-    with ChunkPool(threads) as crew:
-        assert list(crew.ahead(slowly, range(12))) == [x * x for x in range(12)]
+    with ChunkPool(threads) as pool:
+        assert list(pool.ahead(slowly, range(12))) == [x * x for x in range(12)]
 
 
 def test_work_is_done_in_several_threads():
     meeting = threading.Barrier(2, timeout=10)
-    with ChunkPool(2) as crew:
-        assert sorted(crew.ahead(lambda _: meeting.wait(), range(2))) == [0, 1]
+    with ChunkPool(2) as pool:
+        assert sorted(pool.ahead(lambda _: meeting.wait(), range(2))) == [0, 1]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_what_fails_is_raised(threads):
-    with pytest.raises(ValueError, match="three"), ChunkPool(threads) as crew:
-        list(crew.ahead(failing, range(6)))
-    with pytest.raises(ValueError, match="three"), ChunkPool(threads) as crew:
-        [crew.later(failing, x) for x in range(6)]
+    with pytest.raises(ValueError, match="three"), ChunkPool(threads) as pool:
+        list(pool.ahead(failing, range(6)))
+    with pytest.raises(ValueError, match="three"), ChunkPool(threads) as pool:
+        [pool.later(failing, x) for x in range(6)]
 
 
 @pytest.mark.parametrize("method", ["direct", "adjoint"])

@@ -23,8 +23,8 @@ class ChunkPool:
 
     threads : as everywhere, 0 for all cores
 
-    >>> with ChunkPool(2) as crew:
-    ...     list(crew.ahead(abs, [-1, -2, -3]))
+    >>> with ChunkPool(2) as pool:
+    ...     list(pool.ahead(abs, [-1, -2, -3]))
     [1, 2, 3]
     """
 
@@ -63,7 +63,7 @@ class ChunkPool:
             yield waiting.popleft().result()
 
     def later(self, call: Callable[[Item], object], item: Item) -> None:
-        """call(item) at some time before the crew leaves; what it raises is raised there."""
+        """call(item) at some time before the pool closes; what it raises is raised there."""
         if self._pool is None:
             call(item)
             return
