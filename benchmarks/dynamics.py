@@ -46,7 +46,7 @@ from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.matrix_r.kernels import march as independent
 from mechgrad.steps.newmark.kernels import march as implicit
 from mechgrad.steps.runge_kutta.kernels import adaptive
-from mechgrad.steps.runge_kutta.kernels import fixed as explicit
+from mechgrad.steps.runge_kutta.kernels import fixed_steps as explicit
 
 STEP = 1e-3
 AGREEMENT = 1e-3  # m at the end: second-order schemes err by 1e-5 to 1e-4 there, a wrong model by centimetres

@@ -32,9 +32,9 @@ from support.five_bar_reference import DATA, FiveBar
 
 import mechgrad as mg
 from mechgrad.gallery import chain, five_bar, five_bar_start
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.steps.recursive.record import RecursiveSteps
-from mechgrad.steps.runge_kutta.record import RungeKuttaSteps
+from mechgrad.sensitivities.motion_parameters import Parameters
+from mechgrad.steps.recursive.pieces import RecursiveSteps
+from mechgrad.steps.runge_kutta.pieces import RungeKuttaSteps
 
 exudyn_twins.exu.config.suppressWarnings = True
 from exudyn.processing import ComputeSensitivities  # noqa: E402

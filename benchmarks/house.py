@@ -38,6 +38,7 @@ REPRESENTATIVES = {
     "formulation, numbers only": "Penalty",
     "formulation with a step of its own": "MatrixR",
 }
+COLLECTED = ("methods.py",)  # steps/methods.py finds steps/*/methods.py by their name
 OUTSIDE = ("gallery", "cli", "__init__.py")  # users of the house, and the front door
 
 
@@ -56,6 +57,12 @@ class Found:
 def _parallel(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     """Whether two folders are one, or differ in one name."""
     return (len(a) == len(b) > 1 and sum(x != y for x, y in zip(a, b, strict=True)) <= 1) or a == b
+
+
+def _collects(name: str, a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Whether one folder holds the other, and the file is a list of what the same file in every subfolder states."""
+    short, long = sorted((a, b), key=len)
+    return name in COLLECTED and long[:-1] == short
 
 
 class House:
@@ -147,7 +154,7 @@ class House:
         """How many files share a name without being siblings of one concept, for names that occur twice or more.
 
         Siblings are files of parallel folders (steps/newmark/tangent.py, steps/matrix_r/tangent.py), and a file beside
-        its kernels; namespaces of the front door hold no code.
+        its kernels, and a list beside what it collects (`COLLECTED`); namespaces of the front door hold no code.
         """
         files = [path.relative_to(self.package) for path in self.texts if path.name != "__init__.py"]
         names: dict[str, list[tuple[str, ...]]] = {}
@@ -155,7 +162,7 @@ class House:
             if len(path.parts) > 1:
                 names.setdefault(path.name, []).append(tuple(x for x in path.parts[:-1] if x != "kernels"))
         alone = {
-            name: [k for k, x in enumerate(at) if not any(_parallel(x, y) for y in at[:k])]
+            name: [k for k, x in enumerate(at) if not any(_parallel(x, y) or _collects(name, x, y) for y in at[:k])]
             for name, at in names.items()
         }
         return {name: len(groups) for name, groups in sorted(alone.items()) if len(groups) > 1}

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from mechgrad import gallery as gallery
     from mechgrad import motion as motion
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # In the order a script uses them.
 __all__ = [  # noqa: RUF022

@@ -5,10 +5,10 @@
 True
 """
 
-from mechgrad.sensitivities.objectives import AtEnd, AtTime, Integral, Objective, Term, smooth_abs
+from mechgrad.sensitivities.objectives import AtEnd, AtTime, EndTime, Integral, Objective, Term, smooth_abs
 from mechgrad.sensitivities.tracking import Samples, Tracking
 
-__all__ = ["AtEnd", "AtTime", "Integral", "Objective", "Samples", "Term", "Tracking", "smooth_abs"]
+__all__ = ["AtEnd", "AtTime", "EndTime", "Integral", "Objective", "Samples", "Term", "Tracking", "smooth_abs"]
 
 
 def __dir__() -> list[str]:

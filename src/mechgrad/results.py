@@ -7,8 +7,8 @@ True
 
 from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.inverse.forward import ForwardDynamicsDerivatives
-from mechgrad.inverse.reactions import JointReactions
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives
+from mechgrad.inverse.tree_reactions import JointReactions
 from mechgrad.kinematics.mobility import Mobility
 from mechgrad.mechanics.efforts import Efforts
 from mechgrad.mechanics.power import Power
@@ -16,6 +16,7 @@ from mechgrad.model import Joint, Parameter
 from mechgrad.sensitivities import MotionSensitivities
 from mechgrad.simulation.guided import GuidedMotion
 from mechgrad.simulation.recipe import Recipe
+from mechgrad.simulation.saved import SavedMotion
 
 __all__ = [
     "Efforts",
@@ -30,6 +31,7 @@ __all__ = [
     "Parameter",
     "Power",
     "Recipe",
+    "SavedMotion",
 ]
 
 

@@ -7,8 +7,8 @@ True
 
 from mechgrad.dynamics.terms import ConstraintTerms, MotionTerms, constraint_terms, motion_terms
 from mechgrad.inverse.accumulation import SemiRecursiveTerms, semi_recursive_terms
-from mechgrad.inverse.reactions import ReactionDerivatives
 from mechgrad.inverse.second_order import InverseDynamicsHessian
+from mechgrad.inverse.tree_reactions import ReactionDerivatives
 from mechgrad.mechanics.reaction_derivatives import joint_reactions_derivatives
 from mechgrad.mechanics.torque_hessian import inverse_dynamics_gradient, inverse_dynamics_hessian
 from mechgrad.model.pattern import Packed, Pattern

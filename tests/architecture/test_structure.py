@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,113 @@ def test_every_folder_has_its_layer() -> None:
     modules = {path.stem for path in PACKAGE.glob("*.py") if path.stem not in ("__init__", "__main__")}
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert {f"mechgrad.{name}" for name in modules | folders} == listed
+
+
+# ---- who imports whom
+
+
+@cache
+def import_graph(package: Path) -> dict[Path, set[Path]]:
+    """Files and the files that they import, anywhere in their code; imports for type checkers alone do not count."""
+    files = {}
+    for path in sorted(package.rglob("*.py")):
+        parts = (package.name, *path.relative_to(package).with_suffix("").parts)
+        files[".".join(parts[:-1] if path.stem == "__init__" else parts)] = path
+    return {path: {files[name] for name in imports(path, files)} - {path} for path in files.values()}
+
+
+def imports(path: Path, known: dict[str, Path]) -> set[str]:
+    """Modules that a file imports, of those that are known."""
+    found, left = set(), list(ast.parse(path.read_text()).body)
+    while left:
+        node: ast.AST = left.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            left += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: write imports in full"
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {x if x in known else str(node.module) for x in inside}
+        left += ast.iter_child_nodes(node)  # type: ignore[arg-type]
+    return found & set(known)
+
+
+def cycle(graph: dict[Path, set[Path]]) -> list[str]:
+    """Files that import each other in a circle, if there are any."""
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        return [path.as_posix() for path in error.args[1]]
+    return []
+
+
+def two_way_pairs(package: Path) -> dict[str, list[str]]:
+    """Folders that import from a subfolder which imports from them, with the imports in both directions.
+
+    The root is left out: what it holds are the lowest layers (errors, types) and the front door, and the contract of
+    import-linter says which is which. An `__init__.py` below the root that collects its subfolders does not count
+    either: it is what the folder shows to others, and nothing in the folder may import it (the test of front doors
+    below).
+    """
+    found = {}
+    edges = [(a, b) for a, targets in import_graph(package).items() for b in targets if a.stem != "__init__"]
+    for child in sorted({path.parent for path in package.rglob("*.py")} - {package}):
+        parent = child.parent
+        if parent == package:
+            continue
+        down = [(a, b) for a, b in edges if a.parent == parent and child in b.parents]
+        up = [(a, b) for a, b in edges if child in a.parents and b.parent == parent]
+        if down and up:
+            name = child.relative_to(package).as_posix()
+            found[name] = [f"{a.relative_to(package)} -> {b.relative_to(package)}" for a, b in (*down, *up)]
+    return found
+
+
+def test_no_files_import_each_other() -> None:
+    """Function-level imports count: hiding a circle does not cut it."""
+    assert cycle(import_graph(PACKAGE)) == []
+
+
+def test_a_folder_and_its_subfolder_import_in_one_direction() -> None:
+    assert two_way_pairs(PACKAGE) == {}
+
+
+def test_no_file_imports_the_front_door_of_a_folder_above_it() -> None:
+    """An `__init__.py` collects what is below: whoever is below and imports it closes a circle.
+
+    Of the root's only `cli` does, the layer above everything.
+    """
+    graph = import_graph(PACKAGE)
+    wrong = [
+        f"{relative(a)} -> {relative(b)}"
+        for a, targets in graph.items()
+        for b in targets
+        if b.stem == "__init__" and b.parent in a.parents and graph[b] and a.parent != PACKAGE / "cli"
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("files", "circle", "pairs"),
+    [
+        ({"a/x": "import house.a.c.y", "a/c/y": "import house.a.z", "a/z": ""}, False, ["a/c"]),
+        ({"a/x": "import house.a.c.y", "a/c/y": "import house.a.d.z", "a/d/z": ""}, False, []),
+        ({"a/x": "import house.a.c.y", "a/c/y": "def f():\n    from house.a import x"}, True, ["a/c"]),
+        ({"a/x": "import house.a.c.y", "a/c/y": "if TYPE_CHECKING:\n    from house.a import x"}, False, []),
+        ({"a/__init__": "from house.a.c import y", "a/c/y": "from house.a.z import n", "a/z": "n = 1"}, False, []),
+    ],
+)
+def test_circles_and_two_way_pairs_are_seen(
+    files: dict[str, str], circle: bool, pairs: list[str], tmp_path: Path
+) -> None:
+    for name, text in {"__init__": "", "a/__init__": "", "a/c/__init__": "", "a/d/__init__": "", **files}.items():
+        path = tmp_path / "house" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert (cycle(import_graph(tmp_path / "house")) != []) == circle
+    assert list(two_way_pairs(tmp_path / "house")) == pairs
 
 
 @pytest.mark.parametrize("folder", ["src", "tests", "benchmarks"])
@@ -62,7 +170,7 @@ FOREIGN = {  # of other libraries, which offer nothing else
     ("kernels/disk/cache.py", "_cache"),  # a dispatcher's cache, replaced by one with locks
     ("kernels/disk/cache.py", "_index_name"),  # of Numba's index of cached overloads
     ("kernels/disk/cache.py", "_source_stamp"),
-    ("sensitivities/duals/functions.py", "_NoValue"),  # NumPy's mark of an argument that was not given
+    ("sensitivities/duals/array_functions.py", "_NoValue"),  # NumPy's mark of an argument that was not given
 }
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import tomli_w
 from typer.testing import CliRunner
 
 import mechgrad as mg
 from mechgrad.cli.main import app
-from mechgrad.cli.problem import read_problem
+from mechgrad.cli.problem_file import read_problem
 from mechgrad.cli.users import load_functions
-from mechgrad.gallery import five_bar
+from mechgrad.gallery import double_pendulum, five_bar
 
 PROBLEM = """
 model = "five_bar"
@@ -180,3 +183,18 @@ def test_a_byte_order_mark_is_fine_and_control_characters_are_not(tmp_path):
         assert result.exit_code == 2
         assert "control character" in result.stderr
         assert "\x1b" not in result.stderr
+
+
+def test_a_problem_is_a_recipe_and_what_is_asked_of_it(tmp_path: Path) -> None:
+    """Keys that only recipes have: the model itself, an equilibrium, forces, options of a scheme."""
+    model = double_pendulum()
+    rest = mg.equilibrium(model, at={"shoulder": 0.3}, tau=[0.0, 0.4])
+    push = mg.Load("lower", force=(1.0, 0.0, 0.5), name="push")
+    motion = mg.simulate(model, rest, 0.1, scheme=mg.schemes.HHT(0.1), step=0.01, tau=[0.2, 0.1], loads=[push])
+    ask = {"objectives": {"e": {"kind": "end", "measure": "KineticEnergy"}}, "wrt": ["push.force.x", "upper.mass"]}
+    content = mg.io.recipe_to_dict(motion.recipe) | ask
+    (tmp_path / "p.toml").write_text(tomli_w.dumps(content), encoding="utf-8")
+    found = read_problem(tmp_path / "p.toml").solve()
+    expected = mg.gradient(motion, mg.AtEnd(mg.measures.KineticEnergy()), ["push.force.x", "upper.mass"])
+    assert np.abs(expected.array).min() > 1e-6
+    np.testing.assert_allclose(found.array, expected.array, rtol=1e-13)

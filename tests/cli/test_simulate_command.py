@@ -13,7 +13,7 @@ import mechgrad as mg
 from mechgrad import gallery
 from mechgrad.cli.main import app
 from mechgrad.cli.models import GALLERY, find_model
-from mechgrad.cli.problem import read_problem
+from mechgrad.cli.problem_file import read_problem
 from mechgrad.gallery import double_pendulum
 from mechgrad.io import save_model
 
@@ -108,7 +108,7 @@ def test_one_list_for_all_commands(tmp_path: Path) -> None:
         (tmp_path / "p.toml").write_text(
             f'model = "{name}"\nduration = 1.0\nwrt = []\nobjectives.e.measure = "KineticEnergy"\n'
         )
-        assert read_problem(tmp_path / "p.toml").model == find_model(name)
+        assert read_problem(tmp_path / "p.toml").recipe.model == find_model(name)
     makers = {name for name in gallery.__all__ if not name.endswith(("_start", "_motion", "_angle", "_height", "_end"))}
     assert makers - {"WALKER_SEGMENTS", "Gait", "GaitCheck", "gait", "walker_limits", "walker_mirror"} == set(GALLERY)
 
@@ -123,3 +123,13 @@ def test_every_model_of_the_gallery_has_a_start_that_fits(name: str) -> None:
     found = mg.terms.constraint_terms(model, q, v)
     assert np.max(np.abs(found.value), initial=0.0) < 1e-6
     assert np.max(np.abs(found.rate), initial=0.0) < 1e-6
+
+
+def test_the_archive_of_a_motion_has_its_recipe(tmp_path: Path) -> None:
+    options = ["--duration", "0.1", "--step", "0.01", "--at", "A=-2.3", "--at", "1=1.7", "--scheme", "hht"]
+    result = runner.invoke(app, ["simulate", "five_bar", *options, "-o", str(tmp_path / "m.npz")])
+    assert result.exit_code == 0, result.output
+    saved = mg.io.load_trajectory(tmp_path / "m.npz")
+    assert (repr(saved.recipe.scheme), saved.recipe.step) == ("HHT(damping=0.05)", 0.01)
+    assert saved.recipe.start.held == {"A": -2.3, "1": 1.7}
+    np.testing.assert_array_equal(saved.repeated().q, saved.q)

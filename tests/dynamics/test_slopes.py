@@ -21,8 +21,8 @@ from mechgrad.dynamics.system import System
 from mechgrad.gallery import five_bar
 from mechgrad.kernels.host import LANES
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
-from mechgrad.model import rows as R
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, AT_TAU, N_ALL, N_CONSTRAINTS, N_V, Mechanism
+from mechgrad.model.primitives import rows as R
 from mechgrad.model.tree import MASS
 
 STEP = 1e-30
@@ -63,20 +63,20 @@ def make_case(model, seed, samples=SAMPLES, **options):
 
 
 @cache
-def everything(about_com=False):
+def everything(reference="root"):
     """One of every constraint, force and kind of row, a law in Python, free rows and loads; all rows act."""
     model = plain.everything()
     return make_case(
         model, 1, independent=FREE, loads=random_loads(model, 5), rows=np.arange(elements_of(model).n_constraints),
-        about_com=about_com,
+        reference=reference,
     )  # fmt: skip
 
 
 @cache
-def tree(about_com=False):
+def tree(reference="root"):
     """Every kind of joint, branching, some links without mass, loads; no rows at all."""
     model = random_tree(1, 14, massless=0.5)
-    return make_case(model, 2, loads=random_loads(model, 3), about_com=about_com)
+    return make_case(model, 2, loads=random_loads(model, 3), reference=reference)
 
 
 @cache
@@ -86,9 +86,10 @@ def loop():
 
 CASES = {
     "everything": everything,
-    "everything about com": lambda: everything(True),
+    "everything about com": lambda: everything("com"),
+    "everything about the origin": lambda: everything("origin"),
     "tree": tree,
-    "tree about com": lambda: tree(True),
+    "tree about com": lambda: tree("com"),
     "five-bar": loop,
 }
 every_case = pytest.mark.parametrize("name", CASES)

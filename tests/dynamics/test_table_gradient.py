@@ -24,7 +24,6 @@ from mechgrad.gallery import five_bar
 from mechgrad.inverse.kernels.wrenches import L_IN_BODY_AXES
 from mechgrad.kernels.host import LANES
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, row_report
-from mechgrad.model import rows as R
 from mechgrad.model.columns import expand_paths
 from mechgrad.model.mechanism import (
     AT_FACTORS,
@@ -52,6 +51,7 @@ from mechgrad.model.mechanism import (
     ROW_NUMBERS,
     Mechanism,
 )
+from mechgrad.model.primitives import rows as R
 from mechgrad.model.tree import BEYOND, COM, HAS_MASS, MASS, ORIGIN, X, Y, Z
 
 STEP = 1e-30

@@ -17,7 +17,7 @@ from mechgrad.gallery import chain, double_pendulum
 from mechgrad.inverse.accumulation import SEMI_RECURSIVE, semi_recursive_terms
 from mechgrad.inverse.kernels.accumulation import (
     ABOUT_COM,
-    ABOUT_ORIGIN,
+    ABOUT_ONE_POINT,
     ARM,
     CENTRE,
     RATE,
@@ -34,8 +34,9 @@ from mechgrad.inverse.loads import compile_loads
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, place_world
 from mechgrad.model.tree import HAS_MASS, PARENT
+from mechgrad.model.tree import about_origin as in_world
 
-REFERENCES = ("com", "origin")
+REFERENCES = ("com", "root", "origin")
 # sums of some dozens of products, in two orders; relative to the largest entry
 ROUNDING = 1e-12
 
@@ -48,15 +49,14 @@ def terms(model, q, v=None, a=None, reference="com"):
 # --------------------------------------------------------------------------------------------------- same numbers
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 30), massless=st.sampled_from([0.0, 0.4]))
-def test_both_references_equal_each_other_and_the_engine_on_random_trees(seed, n, massless):
+def test_all_references_equal_each_other_and_the_engine_on_random_trees(seed, n, massless):
     model = random_tree(seed, n, massless=massless)
     q, v, a = random_state(model, seed, nt=5)
-    (M, r), (M_origin, r_origin) = (terms(model, q, v, a, reference) for reference in REFERENCES)
-    assert M.shape == (5, model.n_v, model.n_v)
-    assert relative_error(M, mg.mass_matrix(model, q).dense()) < ROUNDING
-    assert relative_error(r, mg.inverse_dynamics(model, q, v, a)) < ROUNDING
-    assert relative_error(M_origin, M) < ROUNDING
-    assert relative_error(r_origin, r) < ROUNDING
+    for reference in REFERENCES:
+        M, r = terms(model, q, v, a, reference)
+        assert M.shape == (5, model.n_v, model.n_v)
+        assert relative_error(M, mg.mass_matrix(model, q).dense()) < ROUNDING
+        assert relative_error(r, mg.inverse_dynamics(model, q, v, a)) < ROUNDING
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
@@ -119,7 +119,7 @@ def test_complex_steps_equal_the_derivatives(seed, reference):
 
 
 # --------------------------------------------------------------------------------------------- far from the origin
-def test_centres_of_mass_keep_their_digits_far_away():
+def test_centres_of_mass_and_the_root_keep_their_digits_far_away():
     """In uniform gravity the place changes nothing. 1e6 m away the matrix about the origin holds terms m d^2, of
     which 1e-4 and more are rounding."""
     model = chain(6)
@@ -132,6 +132,7 @@ def test_centres_of_mass_keep_their_digits_far_away():
         for reference, (M_far, r_far) in ((name, terms(far, q, v, a, name)) for name in REFERENCES)
     }
     assert max(lost["com"]) < 1e-14
+    assert max(lost["root"]) < 1e-14
     assert lost["origin"][0] > 1e-5
     assert lost["origin"][1] > 1e-11
     assert lost["origin"][0] > 1e9 * max(lost["com"][0], 1e-16)
@@ -143,8 +144,10 @@ def test_a_slide_may_carry_the_mechanism_away():
     q, v, a = random_state(model, 5)
     there = q.copy()
     there[:3] = 1e6, -2e6, 3e6
-    near, far, origin = terms(model, q, v, a), terms(model, there, v, a), terms(model, there, v, a, "origin")
-    assert max(relative_error(far[0], near[0]), relative_error(far[1], near[1])) < 1e-13
+    near, origin = terms(model, q, v, a), terms(model, there, v, a, "origin")
+    for reference in ("com", "root"):
+        far = terms(model, there, v, a, reference)
+        assert max(relative_error(far[0], near[0]), relative_error(far[1], near[1])) < 1e-13
     assert relative_error(origin[0], near[0]) > 1e-6
 
 
@@ -177,7 +180,7 @@ def test_a_tree_without_freedoms():
 
 def test_bad_input_is_named(tree):
     q, v, a = random_state(tree, 2, 20)
-    with pytest.raises(UnknownNameError, match=r"unknown reference 'centre'\. Known: com, origin"):
+    with pytest.raises(UnknownNameError, match=r"unknown reference 'centre'\. Known: com, root, origin"):
         semi_recursive_terms(tree, q, reference="centre")
     a[13, 4] = np.nan
     with pytest.raises(mg.InputError, match="a is nan at sample 13, column 4"):
@@ -204,21 +207,22 @@ def state_terms(tables, numbers, q, v, a, loads_i, loads, reference, frames, mot
     return check
 
 
-def in_a_kernel(model, q, v, a, loads, reference):
+def in_a_kernel(model, q, v, a, loads, reference, of_table=lambda atoms_f: atoms_f):
     flat = tree_of(model)
+    atoms_f = of_table(flat.atoms_f)
     table = compile_loads(model, flat, loads, 1, float)
     frames = np.empty((flat.n_atoms + 1) * FRAME)
     motions = np.empty((flat.n_atoms + 1) * REFERENCE)
     r, chains = np.empty(model.n_v), np.empty(flat.chain_positions.size)
     check = state_terms(
-        (flat.atoms_i, flat.columns_i, flat.chain_start), flat.atoms_f, q, v, a, table.indices,
+        (flat.atoms_i, flat.columns_i, flat.chain_start), atoms_f, q, v, a, table.indices,
         table.rows(slice(0, 1))[0].copy(), reference, frames, motions, r, chains,
     )  # fmt: skip
     assert check == 0.0
     return r, chains, motions.reshape(-1, REFERENCE)
 
 
-@pytest.mark.parametrize("reference", [ABOUT_COM, ABOUT_ORIGIN])
+@pytest.mark.parametrize("reference", [ABOUT_COM, ABOUT_ONE_POINT])
 def test_a_kernel_adds_forces_given_about_the_origin(tree, reference):
     q, v, a = random_state(tree, 5)
     loads = random_loads(tree, 5)
@@ -238,7 +242,7 @@ def test_the_recursion_gives_the_motion_of_the_reference_points(tree):
     q, v, a = random_state(tree, 6)
     flat, motion = tree_of(tree), mg.kinematics.body_motion(tree, q, v, a)
     about_com = in_a_kernel(tree, q, v, a, [], ABOUT_COM)[2]
-    about_origin = in_a_kernel(tree, q, v, a, [], ABOUT_ORIGIN)[2]
+    about_origin = in_a_kernel(tree, q, v, a, [], ABOUT_ONE_POINT, in_world)[2]
     seen = 0
     for body in tree.bodies:
         b, atom = motion.of(body.name), flat.body_atom[body.name]

@@ -28,6 +28,7 @@ from mechgrad.inverse.loads import compile_loads
 from mechgrad.kernels.host import LANES
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward, place_world
+from mechgrad.model.joints.base import inverted
 
 
 def recursive(model, q, v=None, tau=None, **options):
@@ -264,9 +265,10 @@ def one_state(atoms_i, atoms_f, q, v, tau, loads_i, loads, wrenches, a):
     inertias = np.empty(n_atoms * ARTICULATED)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], 0.0)
     check = outward(atoms_i, atoms_f, q, v, np.zeros(n_v), frames, twists, 0.0)
-    body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, 0.0)
+    wrenches[:] = 0.0
     apply_loads(loads_i, loads, frames, wrenches, 0.0)
-    return check, articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, 0.0)
+    body_wrenches_and_inertias(atoms_i, atoms_f, frames, True, wrenches, inertias, 0.0)
+    return check, articulated_accelerations(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, 0.0)
 
 
 def test_a_kernel_gets_accelerations_of_coordinates_and_their_part_in_those_of_bodies(tree):
@@ -283,4 +285,5 @@ def test_a_kernel_gets_accelerations_of_coordinates_and_their_part_in_those_of_b
         w, u = wrenches[k + CHANGE_W : k + CHANGE_W + 3], wrenches[k + CHANGE_V : k + CHANGE_V + 3]
         new, old = with_a.of(body), without.of(body)
         assert relative_error(w, new.dw - old.dw) < 1e-11
-        assert relative_error(u + np.cross(w, new.p), new.a - old.a) < 1e-11
+        arm = new.R @ inverted(flat.body_tail[body])[1]  # from the body's origin to that of its atom
+        assert relative_error(u - np.cross(w, arm), new.a - old.a) < 1e-11

@@ -1,4 +1,4 @@
-"""Files with mistakes: a thousand broken models and problems end in sentences, each within a second."""
+"""Files with mistakes: a thousand broken models, problems and recipes end in sentences, each within a second."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from support.fuzzed_files import broken
 
 import mechgrad as mg
-from mechgrad.cli.problem import read_problem
+from mechgrad.cli.problem_file import read_problem
 from mechgrad.errors import is_control
 from mechgrad.gallery import double_pendulum, five_bar
-from mechgrad.io import ModelFileError, load_model, save_model
+from mechgrad.io import ModelFileError, load_model, load_recipe, save_model
 from mechgrad.model import JOINT_TYPES
 from mechgrad.model.constraints import CONSTRAINT_TYPES
 from mechgrad.model.forces import FORCE_TYPES
@@ -54,11 +54,74 @@ w = { measure = "JointVelocity", of = "elbow" }
 kind = "end"
 measure = "KineticEnergy"
 """
+RECIPE = """
+version = 1
+duration = 0.5
+t0 = 0.25
+step = 0.01
+rtol = 1e-8
+samples = 11
+reference = "com"
+tau = [0.1, -0.2]
+
+[formulation]
+kind = "semi-recursive"
+tolerance = 1e-11
+max_iterations = 30
+reuse = false
+
+[scheme]
+kind = "newmark"
+beta = 0.3
+gamma = 0.55
+
+[[loads]]
+body = "lower"
+force = [1.0, 0.0, 2.0]
+point = "tip"
+name = "push"
+
+[model]
+name = "two bars"
+bodies = [{ name = "upper", mass = 1.0, inertia = [0.1, 0.1, 0.01] }, { name = "lower", mass = 1.0 }]
+
+[[model.joints]]
+kind = "revolute"
+name = "shoulder"
+parent = "ground"
+child = "upper"
+axis = [0, 1, 0]
+
+[[model.joints]]
+kind = "prismatic"
+name = "slide"
+parent = "upper"
+child = "lower"
+axis = [1, 0, 0]
+
+[[model.points]]
+name = "tip"
+body = "lower"
+position = [0.0, 0.0, -0.3]
+
+[start]
+"""
+WAYS = {
+    "given": RECIPE + "q = [0.3, 0.1]\nv = [0.0, 1.0]\n",
+    "assembled": RECIPE
+    + "way = 'assembled'\nq = [0.3, 0.1]\nv = [0.0, 1.0]\nt = 0.25\n"
+    + "at = { shoulder = 0.3, reach = { measure = 'Distance', of = ['tip', 'ground.origin'], name = 'reach', "
+    + "value = 0.31622776601683794 } }\nrates = { slide = 1.0 }\n",
+    "found": RECIPE + "at = { shoulder = 0.3 }\nrates = { shoulder = 0.5 }\nguess = [0.2, 0.1]\n",
+    "at rest": RECIPE
+    + "way = 'at rest'\nq = [0.3, 0.1]\nat = { shoulder = 0.3, slide = 0.1 }\ntau = [0.0, 1.0]\n"
+    + "loads = [{ body = 'upper', torque = [0.0, 2.0, 0.0], axes = 'body' }]\n",
+}
 SECONDS = 1.0
 
 
 def seeds(folder: Path) -> dict[str, str]:
-    found = {"every kind": EVERY_KIND, "problem": PROBLEM}
+    found = {"every kind": EVERY_KIND, "problem": PROBLEM} | {f"recipe, {way}": text for way, text in WAYS.items()}
     for model in (double_pendulum(), five_bar()):
         save_model(model, folder / "seed.toml")
         found[model.name] = (folder / "seed.toml").read_text(encoding="utf-8")
@@ -68,6 +131,8 @@ def seeds(folder: Path) -> dict[str, str]:
 def read(path: Path, name: str) -> None:
     if name == "problem":
         read_problem(path)
+    elif name.startswith("recipe"):
+        load_recipe(path)
     else:
         load_model(path).describe()
 

@@ -19,7 +19,7 @@ import numba
 import pytest
 from numba.core import config as numba_config
 
-from mechgrad.inverse.kernels.torques import torques_one
+from mechgrad.inverse.kernels.tree_torques import torques_one
 from mechgrad.kernels import jit
 from mechgrad.kernels.disk import cache, files, locks, notices, place
 
@@ -270,7 +270,7 @@ def test_without_locks_kernels_are_compiled_all_the_same(tmp_path: Path) -> None
 
 
 # ------------------------------------------------------------------------------------------------------ notices
-NAME = "mechgrad.inverse.kernels.torques.torques_one"
+NAME = "mechgrad.inverse.kernels.tree_torques.torques_one"
 
 
 def compilation_of(function: Any) -> SimpleNamespace:

@@ -23,7 +23,7 @@ from mechgrad.kernels.rotation import (
     unit,
 )
 from mechgrad.kernels.vec3 import get3, put3
-from mechgrad.model.frames import quaternion_product, rotation_vector_to_quaternion, skew
+from mechgrad.model.primitives.frames import quaternion_product, rotation_vector_to_quaternion, skew
 
 TOLERANCE = 1e-14
 ANGLES = [0.0, 1e-9, 0.05, 0.0999, 0.1001, 0.1999, 0.2001, 1.0, 3.0]  # on both sides of where series end

@@ -10,8 +10,8 @@ from mechgrad.errors import AssemblyError, InputError, UnknownNameError
 from mechgrad.kinematics import from_points
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.from_points import coordinates_from_points, matrix_to_quaternion, velocities_from_points
-from mechgrad.model.fields import replaced
-from mechgrad.model.frames import quaternion_to_matrix, rotation_vector_to_quaternion
+from mechgrad.model.primitives.fields import replaced
+from mechgrad.model.primitives.frames import quaternion_to_matrix, rotation_vector_to_quaternion
 
 JOINTS = every_joint(np.random.default_rng(5))
 BODIES = [mg.Body("a", 1.0, (0.1, 0.2, 0.3)), mg.Body("b", 1.0, (-0.2, 0.1, 0.4))]

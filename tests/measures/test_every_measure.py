@@ -17,10 +17,10 @@ from support import measured_motion as by_hand
 import mechgrad as mg
 from mechgrad.kinematics.mechanism import evaluate_rows, mechanism_of
 from mechgrad.measures.base import Measure, product
-from mechgrad.model.attached import places
 from mechgrad.model.mechanism import N_ALL, N_ROWS
-from mechgrad.model.rows import RowMeasure
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.model.primitives.attached import places
+from mechgrad.model.primitives.rows import RowMeasure
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.repeat import samples_of
 
 INSTANTS = (0.0, 0.06, 0.1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mechgrad as mg
-from mechgrad.model.rows import MEASURE_TYPES, POINT, Row
+from mechgrad.model.primitives.rows import MEASURE_TYPES, POINT, Row
 
 REACH = mg.measures.Distance("PB", "P2", name="reach")
 

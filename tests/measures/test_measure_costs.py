@@ -13,7 +13,7 @@ import gradient_mechanisms as mechanisms
 
 import mechgrad as mg
 from mechgrad.measures.base import Measure, product
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.repeat import samples_of
 
 MADE = {}

@@ -14,8 +14,8 @@ from torque_cases import CASES, bricard_state, closed_twice, sprung_pendulum
 import mechgrad as mg
 from mechgrad.errors import TooLargeError
 from mechgrad.gallery import bricard, five_bar, five_bar_start
-from mechgrad.inverse.reactions import joint_reactions_derivatives as tree_derivatives
-from mechgrad.mechanics import states as states_module
+from mechgrad.inverse.tree_reactions import joint_reactions_derivatives as tree_derivatives
+from mechgrad.mechanics import checked_states as states_module
 from mechgrad.mechanics.reaction_derivatives import ConstrainedReactionDerivatives
 
 LEVELS = {"z": "dz", "zd": "dzd", "zdd": "dzdd"}

@@ -12,7 +12,7 @@ from torque_cases import CASES, sprung_pendulum
 import mechgrad as mg
 from mechgrad.dynamics.system import System
 from mechgrad.kinematics.mechanism import row_report
-from mechgrad.mechanics.states import States
+from mechgrad.mechanics.checked_states import States
 
 gradient_of, hessian_of = mg.terms.inverse_dynamics_gradient, mg.terms.inverse_dynamics_hessian
 

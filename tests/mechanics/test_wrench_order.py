@@ -19,7 +19,7 @@ from mechgrad.inverse.newton_euler import LinkReactions, newton_euler_reactions
 from mechgrad.inverse.probes import probed
 from mechgrad.optimization.motion import GroundReactions, MotionSolution, Splines, Stance
 from mechgrad.optimization.motion.measures.ground import GroundTorques
-from mechgrad.optimization.motion.measures.reactions import Reactions
+from mechgrad.optimization.motion.measures.joint_wrenches import Reactions
 from mechgrad.optimization.motion.measures.sharing import twist_cross, wrench_cross
 from mechgrad.typing import Wrench
 

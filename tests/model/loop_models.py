@@ -6,8 +6,8 @@ from joint_poses import every_joint
 from support.oracles import STEP
 
 import mechgrad as mg
-from mechgrad.model.fields import replaced
-from mechgrad.model.rows import DOT, PLANE, POINT
+from mechgrad.model.primitives.fields import replaced
+from mechgrad.model.primitives.rows import DOT, PLANE, POINT
 
 JOINTS = [joint for joint in every_joint(np.random.default_rng(23)) if joint.n_v < 6]
 IDS = [
@@ -45,7 +45,7 @@ def slider_crank(cardan=("rod", "slider"), **options):
 
 
 def row_value(row, poses):
-    """A row at poses (R, p) of bodies, by the definitions of `mechgrad.model.rows`."""
+    """A row at poses (R, p) of bodies, by the definitions of `mechgrad.model.primitives.rows`."""
     x = [poses[place.body][0] @ place.local + (poses[place.body][1] if place.is_point else 0.0) for place in row.places]
     if row.kind == POINT:
         return row.direction @ (x[0] - x[1]) - row.constant

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import mechgrad as mg
-from mechgrad.model import rows as R
-from mechgrad.model.frames import skew
+from mechgrad.model.primitives import rows as R
+from mechgrad.model.primitives.frames import skew
 
 H = 1e-30
 
@@ -31,7 +31,7 @@ def places_in_world(row, poses):
 
 
 def value(row, poses, q=None, t=0.0):
-    """Value of a holonomic row, from the definitions in `mechgrad.model.rows`."""
+    """Value of a holonomic row, from the definitions in `mechgrad.model.primitives.rows`."""
     x = places_in_world(row, poses)
     if row.kind == R.POINT:
         g = np.asarray(row.direction) @ (x[0] - x[1])
@@ -82,7 +82,7 @@ def velocity(c, body, poses, twists):
 
 
 def law_forces(law, poses, twists, q=None, qd=None, t=0.0):
-    """Forces on the rows of a law, from the definitions in `mechgrad.model.rows`."""
+    """Forces on the rows of a law, from the definitions in `mechgrad.model.primitives.rows`."""
     kinds = [row.kind for row in law.rows]
     rates = [
         sum(f * qd[name] for name, f in row.coordinates) if row.kind == R.LINEAR else rate(row, poses, twists)

@@ -10,8 +10,8 @@ from support.printed import named
 import mechgrad as mg
 from mechgrad.errors import ModelError, UnknownNameError, ValueRangeError
 from mechgrad.model import CONSTRAINT_TYPES
-from mechgrad.model.attached import places
-from mechgrad.model.rows import FIRST_RATE_KIND
+from mechgrad.model.primitives.attached import places
+from mechgrad.model.primitives.rows import FIRST_RATE_KIND
 
 MODEL = model_with()
 WHERE = places(MODEL)

@@ -7,8 +7,8 @@ from row_values import SPLINE, everything, model_with
 
 import mechgrad as mg
 from mechgrad.errors import ValueRangeError
-from mechgrad.model import rows as R
 from mechgrad.model.elements import compile_elements
+from mechgrad.model.primitives import rows as R
 from mechgrad.model.tree import compile_tree
 
 H = 1e-30

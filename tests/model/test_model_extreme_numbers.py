@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mechgrad as mg
-from mechgrad.model.frames import norm, quaternion_to_matrix, unit
+from mechgrad.model.primitives.frames import norm, quaternion_to_matrix, unit
 
 SIZES = [1e-19, 1e120, 1e200, 1e307]
 

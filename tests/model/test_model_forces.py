@@ -21,8 +21,9 @@ from support.printed import named
 
 import mechgrad as mg
 from mechgrad.errors import ModelError, ShapeError, UnknownNameError, ValueRangeError, ZeroAxisError
-from mechgrad.model import FORCE_TYPES, rows
-from mechgrad.model.attached import places
+from mechgrad.model import FORCE_TYPES
+from mechgrad.model.primitives import rows
+from mechgrad.model.primitives.attached import places
 
 MODEL = model_with()
 WHERE = places(MODEL)

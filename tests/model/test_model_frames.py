@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
-from mechgrad.model import frames
+from mechgrad.model.primitives import frames
 
 H = 1e-30
 

@@ -7,8 +7,8 @@ from scipy.interpolate import CubicSpline
 
 import mechgrad as mg
 from mechgrad.errors import ModelError, ShapeError, UnknownNameError, ValueRangeError
-from mechgrad.model.fields import entries, entry, replaced
 from mechgrad.model.functions import FUNCTION_TYPES, as_function
+from mechgrad.model.primitives.fields import entries, entry, replaced
 
 H = 1e-30
 TIMES = np.array([-0.5, 0.2, 1.0, 1.3, 2.5, 3.0])

@@ -4,7 +4,8 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from mechgrad.errors import InputError
-from mechgrad.model import Body, Cardan, Fixed, Floating, Model, Revolute, Spherical, frames
+from mechgrad.model import Body, Cardan, Fixed, Floating, Model, Revolute, Spherical
+from mechgrad.model.primitives import frames
 
 H = 1e-30
 

@@ -24,8 +24,8 @@ from mechgrad.model import (
     Universal,
     joints,
 )
-from mechgrad.model.fields import replaced, table
 from mechgrad.model.joints import BALL, FIXED, PRISMATIC, REVOLUTE
+from mechgrad.model.primitives.fields import replaced, table
 
 H = 1e-30
 JOINTS = every_joint(np.random.default_rng(11))

@@ -15,8 +15,8 @@ from mechgrad import errors
 from mechgrad.inverse.probes import probed
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.model import BALL, DenavitHartenberg
-from mechgrad.model.fields import entries
 from mechgrad.model.joints.reversed import Reversed
+from mechgrad.model.primitives.fields import entries
 
 # ---- reversed joints
 

@@ -22,7 +22,6 @@ from mechgrad.optimization.motion import (
     PointLimits,
     ReactionLimits,
     Splines,
-    Stance,
     TorqueLimits,
     Torques,
     TorqueSquares,
@@ -219,8 +218,6 @@ def test_what_balls_refuse():
         problem.subject_to(UserConstraint(np.sin, [Coordinates(top)], 0, 1))
     with pytest.raises(mg.InputError, match="attitudes of balls return to themselves"):
         problem.subject_to(Periodic(sign=-1.0))
-    with pytest.raises(mg.InputError, match="torques on the ground need a tree of hinges and slides"):
-        problem.subject_to(TorqueLimits(-1, 1, ground=[Stance("b", (0, 0, 0), 0, 1)]))
     with pytest.raises(mg.InputError, match="reference has shape"):
         MotionProblem(top, Splines(4), 1.0, reference=(1, 0, 0))
     with pytest.raises(mg.InputError, match="reference: four Euler parameters are all zero"):

@@ -11,7 +11,6 @@ from mechgrad.errors import UnknownNameError
 from mechgrad.optimization.motion import (
     At,
     Contact,
-    CutForce,
     Duration,
     Free,
     GroundFriction,
@@ -444,6 +443,3 @@ def test_what_cannot_be_asked_of_the_ground():
     stance = [Stance("b2", (0, 0, 0))]
     for part in (GroundFriction(stance), ZeroMomentPoint(SQUARE, stance)):
         refused(floating, part, mg.InputError, "model 'a' has no weight to stand with")
-    cut = MotionProblem(model, Splines(5), 1.0, cuts=[CutForce("tip", "elbow")])
-    for part in (GroundFriction(stance), TorqueSquares(ground=stance)):
-        refused(cut, part, mg.InputError, "torques on the ground are not defined with cut joints")

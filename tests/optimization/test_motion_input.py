@@ -101,8 +101,6 @@ CONSTRAINTS = [
     (KeepOut("tip", (0, 0, 0), 0.1, axis=(0, 1)), "keeps out"),
     (Limits(mg.measures.Distance("tip", "knee")), "give a lower or an upper bound"),
     (Limits("tip", 0, 1), "Limits needs a measure first"),
-    (Limits(mg.measures.JointReaction("hip"), 0, 1), "forces follow from the motion"),
-    (Limits(mg.measures.Effort("spring"), 0, 1), "forces follow from the motion"),
     (Limits(mg.measures.Offset("tip", "knee", (0, 0, 1)), 0, 1, xi=1.2), "need 0 <= xi <= 1"),
     (DistanceLimits("tip", "knee"), "one of them a limit"),
     (DistanceLimits("tip", "tip", 0.1), "two different points"),
@@ -346,16 +344,6 @@ def test_too_many_equations():
 
 
 def test_what_cuts_rule_out():
-    for part, match in (
-        (
-            ReactionLimits(FIRST, 1.0),
-            "reactions under forces in cut joints, constraints or force elements are not defined",
-        ),
-        (TorqueLimits(-1, 1, ground=GROUND), "torques on the ground are not defined with cut joints"),
-        (GroundFriction(GROUND), "not defined with cut joints"),
-    ):
-        with pytest.raises(mg.InputError, match=match):
-            problem(cuts=CUTS).subject_to(part)
     with pytest.raises(mg.InputError, match="ForceSquares: weight is inf"):
         problem(cuts=CUTS).minimize(ForceSquares(INF))
 

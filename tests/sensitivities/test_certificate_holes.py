@@ -20,12 +20,12 @@ from test_starts import arm, at_rest, reached
 import mechgrad as mg
 from mechgrad.dynamics import equilibrium as equilibria
 from mechgrad.model.functions import Spline
-from mechgrad.sensitivities import cases, objectives, parameters
+from mechgrad.sensitivities import cases, motion_parameters, objectives
 from mechgrad.simulation.starts.assembled import AssembledStart
 from mechgrad.simulation.starts.base import Rates
 from mechgrad.simulation.starts.rest import StaticEquations
-from mechgrad.steps.newmark import record as implicit
-from mechgrad.steps.runge_kutta import record as explicit
+from mechgrad.steps.newmark import pieces as implicit
+from mechgrad.steps.runge_kutta import pieces as explicit
 
 TIP = mg.AtEnd(mg.measures.PointPosition("tip"))
 
@@ -148,23 +148,23 @@ def knots_are_shifted(patch):
 
 
 def a_table_is_lost(patch):
-    whole = parameters.Parameters.tables
+    whole = motion_parameters.Parameters.tables
 
     def tables(self, k):
         return {name: x for name, x in whole(self, k).items() if name != "markers_f"}
 
-    patch.setattr(parameters.Parameters, "tables", tables)
+    patch.setattr(motion_parameters.Parameters, "tables", tables)
 
 
 def loads_stay_behind(patch):
-    whole = parameters.Parameters.record_of
+    whole = motion_parameters.Parameters.record_of
 
     def record_of(self, system, k, role="motion"):
         loads = np.asarray(system.T.loads_f, complex)
         loads.setflags(write=False)
         return whole(self, system, k, role)._replace(loads_f=loads)
 
-    patch.setattr(parameters.Parameters, "record_of", record_of)
+    patch.setattr(motion_parameters.Parameters, "record_of", record_of)
 
 
 def quadrature_of_gradients_forgets_an_end(patch):

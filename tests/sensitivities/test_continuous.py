@@ -9,9 +9,9 @@ import mechgrad as mg
 from mechgrad.dynamics.states import linearised
 from mechgrad.errors import InputError, UnknownNameError
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
-from mechgrad.sensitivities.continuous import adjoint_of, continuous_gradient
-from mechgrad.sensitivities.continuous.terms import constraint_slopes, mass_rate, states_of, turning
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.continuous.linearised_motion import constraint_slopes, mass_rate, states_of, turning
+from mechgrad.sensitivities.continuous_gradient import adjoint_of, continuous_gradient
+from mechgrad.sensitivities.motion_parameters import Parameters
 
 TIGHT = 1e-13  # of Newton's iterations, so that discrete derivatives are those of converged steps
 STEPS = (8e-3, 4e-3, 2e-3)

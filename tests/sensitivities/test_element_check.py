@@ -12,7 +12,7 @@ import mechgrad as mg
 from mechgrad.cli.main import app
 from mechgrad.errors import UnknownNameError
 from mechgrad.gallery import bricard
-from mechgrad.sensitivities import certify_model, element_check, table_gradient
+from mechgrad.sensitivities import certify_model, element_check, gradient_by_tables
 
 
 def crank(roller: bool = False) -> mg.Model:
@@ -92,8 +92,8 @@ def test_loops_forces_and_drivers_pass_in_all_families(roller: bool) -> None:
 )  # fmt: skip
 def test_every_falsified_part_is_found(monkeypatch: pytest.MonkeyPatch, function: str, key: str, title: str) -> None:
     if function == "TableGradient":
-        honest = table_gradient.TableGradient.by_parameters
-        monkeypatch.setattr(table_gradient.TableGradient, key, lambda self: honest(self) * (1.0 + 1e-4))
+        honest = gradient_by_tables.TableGradient.by_parameters
+        monkeypatch.setattr(gradient_by_tables.TableGradient, key, lambda self: honest(self) * (1.0 + 1e-4))
     else:
         honest = getattr(element_check, function)
 

@@ -23,11 +23,11 @@ import mechgrad as mg
 from mechgrad.errors import AssemblyError
 from mechgrad.measures.base import Measure
 from mechgrad.model.constraints import CONSTRAINT_TYPES
-from mechgrad.model.fields import table
 from mechgrad.model.forces import FORCE_TYPES
 from mechgrad.model.functions import FUNCTION_TYPES
 from mechgrad.model.joints import JOINT_TYPES
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.model.primitives.fields import table
+from mechgrad.sensitivities.motion_parameters import Parameters
 
 STEPS = 5
 SEEN = 1e-11  # smallest column of interest: the largest are of the order of one, and rounding is below

@@ -10,8 +10,8 @@ import pytest
 import mechgrad as mg
 from mechgrad.errors import InputError
 from mechgrad.gallery import five_bar, five_bar_start
-from mechgrad.sensitivities.guided import GuidedSubject, repeated_guided
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.guided_subject import GuidedSubject, repeated_guided
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated, samples_of
 
 STEP = 1e-30

@@ -12,8 +12,8 @@ import mechgrad as mg
 from mechgrad.errors import InputError
 from mechgrad.gallery import double_pendulum
 from mechgrad.sensitivities.integrands import Integrand
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.objectives import as_objective
-from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import samples_of
 
 WRT = ["upper.mass", "lower.com.z", "start.velocity.elbow"]

@@ -13,7 +13,7 @@ import mechgrad as mg
 from mechgrad.dynamics.states import States
 from mechgrad.errors import AssemblyError, MechgradError
 from mechgrad.gallery import double_pendulum, slider_crank
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.tearing import check_idle_rows
 
 TREES = ("rk4", "dop853", "trapezoidal", "generalized-alpha")

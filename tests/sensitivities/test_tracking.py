@@ -8,7 +8,7 @@ import pytest
 import mechgrad as mg
 from mechgrad.errors import InputError, UnknownNameError
 from mechgrad.gallery import double_pendulum
-from mechgrad.sensitivities.quadrature import weights
+from mechgrad.simulation.quadrature import weights
 
 WRT = ["upper.mass", "lower.com.z", "start.velocity.elbow", "elbow.origin.z"]
 MOTION = mg.simulate(

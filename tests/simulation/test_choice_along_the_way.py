@@ -10,7 +10,7 @@ import pytest
 from support.dead_points import begin_with, parallelogram, rockers, six_bar, whirling_five_bar
 
 import mechgrad as mg
-from mechgrad.steps.matrix_r import choices as choices_file
+from mechgrad.steps.independent import choices as choices_file
 from mechgrad.typing import FloatArray
 
 # how, and the error of coordinates and energy [rad, J] after some swings of the rockers: tolerance 1e-9, order four and

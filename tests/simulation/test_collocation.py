@@ -92,19 +92,22 @@ def test_the_tolerance_is_kept_across_a_fold_with_few_steps(tolerance):
 def test_where_rounding_rules_it_says_so():
     """A tolerance of 1e-13 is more than any step across a fold can keep."""
     linkage = Linkage(98376, "kite at the crank", 3, True, True, False)
-    with pytest.warns(ToleranceWarning, match=r"passes change points, the first near t = 0\.08.* times its tolerance"):
+    message = r"passes change points, the first near t = 0\.08.* times its tolerance"
+    with pytest.warns(ToleranceWarning, match=message) as told:
         mg.simulate(
             linkage.model, mg.state(linkage.model, linkage.q, linkage.v), linkage.duration, rtol=1e-13, atol=1e-13
         )
+    assert {warning.filename for warning in told} == {__file__}  # the line that asked
 
 
 def test_a_stop_behind_the_fold_says_so_too():
     linkage = Linkage(98376, "kite at the crank", 3, True, True, False)
     start, end = mg.state(linkage.model, linkage.q, linkage.v), 0.9 * linkage.duration
-    with pytest.warns(ToleranceWarning, match="times its tolerance"):
+    with pytest.warns(ToleranceWarning, match="times its tolerance") as told:
         motion = mg.simulate(
             linkage.model, start, linkage.duration, rtol=1e-13, atol=1e-13, stop=lambda t, q, v: t - end
         )
+    assert {warning.filename for warning in told} == {__file__}
     assert motion.ended == "stop"
     assert motion.record.fold is not None
 

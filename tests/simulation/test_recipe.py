@@ -7,7 +7,8 @@ import pytest
 
 import mechgrad as mg
 from mechgrad.errors import InputError, UnknownNameError
-from mechgrad.gallery import five_bar, five_bar_start
+from mechgrad.gallery import double_pendulum, five_bar, five_bar_start
+from mechgrad.simulation.simulate import simulate_again
 
 HOW = [
     {"step": 1e-3},
@@ -33,7 +34,7 @@ def test_a_recipe_makes_the_same_motion(how: dict[str, object]) -> None:
     for name in ("t", "q", "v", "a", "multipliers"):
         np.testing.assert_array_equal(getattr(again, name), getattr(motion, name))
     assert again.t[0] == 0.4
-    assert again.recipe.reference == how.get("reference", "origin")
+    assert again.recipe.reference == how.get("reference", "root")
     assert str(motion.formulation) in repr(motion.recipe)
 
 
@@ -113,3 +114,89 @@ def test_a_tableau_is_a_scheme() -> None:
 def test_bad_tableaus(A: list[list[float]], B: list[float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         mg.schemes.RungeKutta(A, B)
+
+
+def jerked_arm(model: mg.Model) -> mg.Trajectory:
+    """An arm whose hand has a given speed at the start: how fast the elbow turns depends on lengths."""
+    start = mg.assemble(model, {"shoulder": 0.4, "elbow": 0.3}, {"tip.x": 1.0, "shoulder": 0.2}, t=0.7)
+    return mg.simulate(model, start, 0.3, step=1e-2)
+
+
+def test_gradients_of_a_recipe_know_how_its_start_was_found() -> None:
+    """Against differences of motions that are assembled and simulated by hand: nothing of the recipe is in them."""
+    model, path, end = double_pendulum(), "elbow.origin.z", mg.AtEnd(mg.measures.JointVelocity("elbow"))
+    mass = 1.2 * model.value("lower.mass")
+    motion = jerked_arm(model).recipe.with_values({"lower.mass": mass, "start.velocity.tip.x": 0.8}).simulate()
+    assert motion.recipe.start.way == "assembled"
+    assert motion.recipe.start.held_rates["tip.x"] == 0.8
+
+    def by_hand(length: float) -> float:
+        other = model.with_values({"lower.mass": mass, path: length})
+        start = mg.assemble(other, {"shoulder": 0.4, "elbow": 0.3}, {"tip.x": 0.8, "shoulder": 0.2}, t=0.7)
+        return float(mg.simulate(other, start, 0.3, step=1e-2).v[-1, 1])
+
+    length, h = model.value(path), 1e-5
+    expected = (by_hand(length + h) - by_hand(length - h)) / (2 * h)
+    found = mg.gradient(motion, end, [path, "start.velocity.tip.x"])
+    assert found[path][0] == pytest.approx(expected, rel=1e-7)  # h^2 times a third derivative
+    as_given = mg.simulate(motion.model, mg.state(motion.model, motion.q[0], motion.v[0]), 0.3, step=1e-2)
+    assert abs(mg.gradient(as_given, end, [path])[path][0] - expected) > 0.1  # what would be lost
+    assert found.certify().passed
+
+
+def test_recipes_are_checked_like_simulate() -> None:
+    swing = mg.simulate(pendulum(), [0.5], 0.2, step=1e-2).recipe
+    assert swing.changed(scheme="rk4", formulation="fully recursive").simulate().steps == 20
+    for fields, message in (
+        ({"duration": -1.0}, r"duration is -1\.0"),
+        ({"t0": float("nan")}, "t0 is nan"),
+        ({"samples": 2.5}, r"samples is 2\.5"),
+        ({"step": 3.0}, r"step is 3\.0"),
+        ({"rtol": 0.0}, r"rtol = 0\.0"),
+        ({"reference": "moon"}, "unknown reference 'moon'"),
+        ({"formulation": "ali3p"}, "ALI3-P has no explicit form"),
+        ({"formulation": "matrix-r"}, "Matrix R is for mechanisms with constraints"),
+    ):
+        with pytest.raises((InputError, UnknownNameError), match=message):
+            swing.changed(**fields).simulate()
+    with pytest.raises(UnknownNameError, match="unknown scheme 'euler'"):
+        swing.changed(scheme="euler")
+
+
+def test_starts_of_other_models_are_refused() -> None:
+    """Also where the loops of the other model would be closed by chance, and by those who repeat motions."""
+    model = five_bar()
+    motion = mg.simulate(model, mg.assemble(model, {"A": -2.3, "1": 1.7}, guess=five_bar_start()), 0.02, step=1e-3)
+    heavier = model.with_values({"A1.mass": 2.0})
+    with pytest.raises(InputError, match="the start belongs to another model"):
+        motion.recipe.changed(model=heavier).simulate()
+    with pytest.raises(InputError, match="the start belongs to another model"):
+        simulate_again(motion, heavier, motion.recipe.start)
+
+
+def test_batches_keep_all_their_starts() -> None:
+    model = double_pendulum()
+    motion = mg.simulate(model, mg.state(model, [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]), 0.1, step=1e-2)
+    heavier = motion.recipe.with_values({"upper.mass": 2.0}).simulate()
+    assert heavier.q.shape == motion.q.shape == (3, 11, 2)
+    alone = mg.simulate(heavier.model, [0.3, 0.4], 0.1, step=1e-2)
+    np.testing.assert_allclose(heavier.q[1], alone.q, atol=1e-13)
+    with pytest.raises(InputError, match="a batch of 3 starts has no start values"):
+        motion.recipe.with_values({"start.position.elbow": 0.0})
+
+
+@pytest.mark.parametrize("formulation", ["matrix-r", "index1", "penalty"])
+def test_tableaus_with_constraints(formulation: str) -> None:
+    """Another method than the classical one, stages of which are corrected each in its own way, with outputs between
+    which steps are taken again."""
+    rule = mg.schemes.RungeKutta([[0, 0, 0], [0.5, 0, 0], [-1, 2, 0]], [1 / 6, 2 / 3, 1 / 6])
+    step = 1e-4 if formulation == "penalty" else 1e-3
+    motion = mg.simulate(five_bar(), five_bar_start(), 0.02, scheme=rule, step=step, samples=6, formulation=formulation)
+    exact = mg.simulate(five_bar(), five_bar_start(), 0.02, rtol=1e-11, atol=1e-11, samples=6)
+    assert np.abs(motion.q - exact.q).max() < (1e-4 if formulation == "penalty" else 1e-7)
+    end, wrt = mg.AtEnd(mg.measures.PointVelocity("P2")), ["S1.stiffness", "A1.mass", "gravity.y"]
+    by = {m: mg.gradient(motion, end, wrt, method=m).array for m in ("direct", "adjoint", "complex")}
+    size = np.abs(by["complex"]).max()
+    assert size > 1e-3
+    assert np.abs(by["direct"] - by["complex"]).max() < 1e-9 * size
+    assert np.abs(by["adjoint"] - by["complex"]).max() < 1e-9 * size

@@ -305,6 +305,7 @@ HERE, MARCHES, GRADIENTS = (
 FUNCTIONS = "model/test_model_functions.py"
 TRACKING = "sensitivities/test_tracking.py"
 COVERED = {
+    "Trajectory.at": ("simulation/test_dense_output.py", "test_a_late_start_and_reported_instants"),
     "four_bars_angle": ("gallery/test_hard.py", "test_parallelograms_swing_as_one_pendulum"),
     "free_top_motion": ("gallery/test_hard.py", "test_the_closed_form_of_the_free_top_is_a_motion_by_eulers_equations"),
     "heavy_top_height": ("gallery/test_hard.py", "test_the_heavy_top_nods_as_lagrange_found"),
@@ -342,6 +343,7 @@ COVERED = {
     "Equilibrium": (HERE, "test_equilibrium"),
     "GuidedMotion": (HERE, "test_kinematic_motion"),
     "Trajectory": (MARCHES, "test_order_of_every_scheme_on_a_loop"),
+    "SavedMotion": ("io/test_recipes.py", "test_a_saved_motion_has_its_states_and_can_be_repeated"),
     "MotionSensitivities": (GRADIENTS, "test_"),
 }
 ELSEWHERE = {
@@ -361,7 +363,8 @@ ALONG = {
     "spring_energy": "test_power_reactions_and_energies_of_a_motion",
     "kinetic_energy": "test_power_reactions_and_energies_of_a_motion",
 }
-TIMELESS = {"potential_energy", "energy", "markers", "plot"}  # of positions, sums of the others, or drawings
+# of positions, sums of the others, or drawings; `at` is among those that are covered
+TIMELESS = {"at", "potential_energy", "energy", "markers", "plot"}
 
 
 def timed_functions() -> set[str]:

@@ -10,8 +10,8 @@ from support.dead_points import begin_with, rockers, six_bar, whirling_five_bar
 
 import mechgrad as mg
 from mechgrad.simulation.simulate import simulate_again
-from mechgrad.steps.matrix_r import record as independent
-from mechgrad.steps.runge_kutta import record as explicit
+from mechgrad.steps.matrix_r import pieces as independent
+from mechgrad.steps.runge_kutta import pieces as explicit
 from mechgrad.typing import FloatArray
 
 SCHEMES: dict[str, dict[str, Any]] = {

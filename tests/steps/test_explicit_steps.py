@@ -14,13 +14,13 @@ from mechgrad.dynamics.system import System
 from mechgrad.gallery import double_pendulum, five_bar, five_bar_start, slider_crank
 from mechgrad.model.joints.base import BALL
 from mechgrad.model.tree import KIND, Q_AT, V_AT
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.gradient_by_tables import TableGradient
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
-from mechgrad.sensitivities.table_gradient import TableGradient
 from mechgrad.simulation.starts.base import coordinate_names
 from mechgrad.steps.runge_kutta import dop853
 from mechgrad.steps.runge_kutta.constraint_correction import turned
-from mechgrad.steps.runge_kutta.record import RungeKuttaSteps, report_weights
+from mechgrad.steps.runge_kutta.pieces import RungeKuttaSteps, report_weights
 
 STEP = 1e-30
 FIVE_BAR = [

@@ -10,8 +10,8 @@ from mechgrad.dynamics.states import States
 from mechgrad.errors import AssemblyError, InputError, UnknownNameError
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
 from mechgrad.measures.base import StateSamples
-from mechgrad.sensitivities.guided import GuidedSubject
-from mechgrad.steps.guided.record import GuidedSteps
+from mechgrad.sensitivities.guided_subject import GuidedSubject
+from mechgrad.steps.guided.pieces import GuidedSteps
 
 STEP = 1e-30
 TIMES = np.linspace(0.0, 0.5, 6)

@@ -11,12 +11,12 @@ import mechgrad as mg
 from mechgrad.dynamics.states import StateGradients, StateSlopes
 from mechgrad.errors import InputError
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.gradient_by_tables import TableGradient
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
-from mechgrad.sensitivities.table_gradient import TableGradient
-from mechgrad.steps.matrix_r import record as independent
+from mechgrad.steps.matrix_r import pieces as independent
 from mechgrad.steps.matrix_r.kernels import tangent as matrix_r_tangent
-from mechgrad.steps.matrix_r.record import IndependentSteps
+from mechgrad.steps.matrix_r.pieces import IndependentSteps
 
 STEP = 1e-30
 SCHEMES = ("trapezoidal", "hht", "generalized-alpha")

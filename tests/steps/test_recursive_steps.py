@@ -14,9 +14,9 @@ from support.random_trees import random_tree
 
 import mechgrad as mg
 from mechgrad.errors import InputError
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.steps.recursive.record import RecursiveSteps
-from mechgrad.steps.runge_kutta.record import RungeKuttaSteps
+from mechgrad.sensitivities.motion_parameters import Parameters
+from mechgrad.steps.recursive.pieces import RecursiveSteps
+from mechgrad.steps.runge_kutta.pieces import RungeKuttaSteps
 
 # kinetic energy of the double pendulum of point masses and its derivatives by L1, L2, MP, MQ (closed form, order eight)
 ENERGIES = {

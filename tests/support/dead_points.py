@@ -7,7 +7,7 @@ import pytest
 
 import mechgrad as mg
 from mechgrad.gallery import five_bar, five_bar_start
-from mechgrad.steps.matrix_r import independent
+from mechgrad.steps.independent import candidates
 
 
 def _bar(name: str, length: float, mass: float) -> mg.Body:
@@ -70,4 +70,4 @@ def six_bar() -> mg.Model:
 def begin_with(monkeypatch: pytest.MonkeyPatch, coordinate: int) -> None:
     """Let Matrix R begin with a coordinate of the tree that is as good as others, in symmetric mechanisms such as
     `six_bar`, but not for long."""
-    monkeypatch.setattr(independent, "_free_coordinates", lambda system, J, freedom: np.array([coordinate]))
+    monkeypatch.setattr(candidates, "_free_coordinates", lambda system, J, freedom: np.array([coordinate]))

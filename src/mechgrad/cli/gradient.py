@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from mechgrad.cli.console import FAILED, MISUSED, fail
-from mechgrad.cli.problem import read_problem
+from mechgrad.cli.problem_file import read_problem
 from mechgrad.cli.users import load_functions
 from mechgrad.errors import MechgradError, printable
 

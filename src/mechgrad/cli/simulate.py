@@ -18,6 +18,7 @@ import mechgrad as mg
 from mechgrad.cli.console import FAILED, MISUSED, fail
 from mechgrad.cli.models import GALLERY, MODEL_HELP, find_model
 from mechgrad.errors import InputError, MechgradError, printable
+from mechgrad.io import save_trajectory
 
 __all__ = ["simulate"]
 
@@ -119,11 +120,9 @@ def _show(console: Console, motion: mg.Trajectory) -> None:
 
 
 def _write(motion: mg.Trajectory, path: Path) -> None:
-    """Columns t, then q, v and a under the names of coordinates and velocities."""
+    """A file of `save_trajectory`, or columns t, then q, v and a under the names of coordinates and velocities."""
     if path.suffix == ".npz":
-        with path.open("wb") as file:
-            np.savez(file, t=motion.t, q=motion.q, v=motion.v, a=motion.a, q_names=motion.model.q_names,
-                     v_names=motion.model.v_names)  # fmt: skip
+        save_trajectory(motion, path)
         return
     q, v = motion.model.q_names, motion.model.v_names
     with path.open("w", newline="", encoding="utf-8") as file:

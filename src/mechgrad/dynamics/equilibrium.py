@@ -47,6 +47,7 @@ SAME = 1e-7  # of the largest stiffness: forces with a potential have a stiffnes
 CREEP = 0.1  # [rad or m]: first step of a relaxation
 FIRMER = 10.0  # ratio by which the honey changes
 MASSLESS = 1e-9  # of all inertia: what a coordinate without any is given in a relaxation
+STORED = 1e-6  # of the largest force: an equilibrium that was found and written down is balanced better
 POLISH = 2  # steps that give imaginary parts to a real solution
 
 
@@ -195,6 +196,18 @@ def equilibrium(
     q = assemble(model, at, guess=start, t=search.t).q.real
     here, iterations = search.run(q, tolerance, max_iterations)
     return search.result(here, iterations, rates)
+
+
+def at_rest_before(model: Model, q: ArrayLike, rates: Mapping[Any, Any], **given: Any) -> Equilibrium:
+    """The equilibrium that was found once, from its q: nothing moves, and what does not balance is an error.
+
+    given : at, tau, loads and t, as in `equilibrium`; that q has them is what `check_held` looks at
+    """
+    search = _Search(model, given["at"], given["tau"], given["loads"], given["t"])
+    here = search.forces(checked_state(model, "q", q, model.n_q))
+    if not here.size <= STORED * search.force_scale(here):
+        raise search.failure(here, 0)
+    return search.result(here, 0, rates)
 
 
 class _Forces(NamedTuple):

@@ -16,7 +16,7 @@ def row_forces(
 ) -> tuple[Array, Array]:
     """Multipliers of all rows, and what bodies feel from them.
 
-        wrench of a body = -sum over rows k of  y_k (x cross g, g)          over the attachments of row k on the body
+        wrench of a body = -sum over rows k of  y_k ((x - x_atom) cross g, g)    over the attachments of row k on it
 
     y: the multipliers lam of constraints as given, then the forces of laws (unless they are left out).
 
@@ -24,7 +24,7 @@ def row_forces(
     -------
     y : (nt, rows)
     wrenches : (nt, atoms, 6)
-        Couple (moment about the world's origin) and force, world axes, by the atom that carries the body [N m, N].
+        Couple (moment about the atom's origin) and force, world axes, by the atom that carries the body [N m, N].
     """
     T = system.T
     if not laws:

@@ -18,6 +18,8 @@ class StateSamples(NamedTuple):
 
     names : of the constraint rows that the multipliers belong to
     rule : the quadrature that suits how the states were made
+    grid : how many of them, from the first on, are the instants of a motion; those behind are single ones that were
+        asked for. None: all
     """
 
     model: Model
@@ -26,10 +28,11 @@ class StateSamples(NamedTuple):
     loads: tuple[Load, ...]
     names: tuple[str, ...]
     rule: str
+    grid: int | None = None
 
     def rows(self, which: slice) -> StateSamples:
         """Some of them."""
-        return self._replace(states=self.states.rows(which))
+        return self._replace(states=self.states.rows(which), grid=None)
 
     def system(self) -> System:
         """The mechanism of these states, with all its rows."""

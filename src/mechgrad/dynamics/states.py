@@ -92,7 +92,7 @@ def unforced(T: Mechanism) -> Mechanism:
     """The mechanism without gravity, forces (and their markers) and loads: its residual is M a + Gamma^T lam at
     v = 0."""
     atoms, numbers, ints = T.atoms_f.copy(), T.numbers.copy(), T.ints.copy()
-    atoms[-1] = 0.0
+    atoms[-1, :3] = 0.0
     n_v = int(T.ints[N_V])
     numbers[T.ints[AT_TAU] : T.ints[AT_TAU] + n_v] = 0.0
     ints[[N_LAWS, REFERENCE]] = 0

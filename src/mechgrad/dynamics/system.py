@@ -18,8 +18,8 @@ from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows,
 from mechgrad.memory import require_memory
 from mechgrad.model.joints import PRISMATIC
 from mechgrad.model.mechanism import AT_TAU, N_HOLONOMIC, N_ROWS, Mechanism
-from mechgrad.model.rows import Row
-from mechgrad.model.tree import KIND, V_AT
+from mechgrad.model.primitives.rows import Row
+from mechgrad.model.tree import KIND, V_AT, Reference
 from mechgrad.tolerances import RANK as RANK
 from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
 
@@ -59,7 +59,7 @@ class System:
         dtype: type | None = None,
         rows: IntArray | None = None,
         independent: Sequence[Row] = (),
-        about_com: bool = False,
+        reference: Reference = "root",
     ) -> None:
         tree, elements = tree_of(model), elements_of(model)
         is_complex = dtype is complex or tree.dtype is complex or elements.dtype is complex or loads_are_complex(loads)
@@ -69,7 +69,7 @@ class System:
             raise InputError(
                 f"tau has shape {forces.shape}; give {model.n_v} finite numbers, in the order of model.v_names."
             )
-        self.model, self.tau, self.loads = model, forces, tuple(loads or ())
+        self.model, self.tau, self.loads, self.reference = model, forces, tuple(loads or ()), reference
         self.dtype: type = complex if is_complex else float
         table = compile_loads(model, tree, loads, 1, self.dtype)
         self.users = UserLaws(elements.user)
@@ -79,7 +79,7 @@ class System:
         self._record = partial(
             mechanism_of, model, rows=kept, independent=independent, tau=forces,
             loads=(table.indices, table.rows(slice(0, 1))), users=self.users.addresses, dtype=self.dtype,
-            about_com=about_com,
+            reference=reference,
         )  # fmt: skip
         self.names = tuple(elements.row_names[k] for k in kept)
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.gallery.walker import walker, walker_limits, walker_mirror
-from mechgrad.kinematics.markers import marker_motion
+from mechgrad.kinematics.marker_motions import marker_motion
 from mechgrad.model import Model
 from mechgrad.optimization.motion import (
     Contact,

@@ -10,11 +10,12 @@ wherever the mechanism stands, the origin makes every sum a plain addition (docs
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, final
 
 from mechgrad.errors import unknown_name
 from mechgrad.inverse.kernels import accumulation as _kernels
 from mechgrad.kinematics.batch import Batch, Kernels
+from mechgrad.model.tree import Reference, about_origin
 from mechgrad.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ __all__ = ["Reference", "SemiRecursiveTerms", "semi_recursive_terms"]
 
 SEMI_RECURSIVE = Kernels(_kernels.semi_recursive_one, _kernels.semi_recursive_lanes, _kernels.semi_recursive_complex)
 
-Reference = Literal["com", "origin"]
-REFERENCES: dict[str, int] = {"com": _kernels.ABOUT_COM, "origin": _kernels.ABOUT_ORIGIN}
+REFERENCES: dict[str, int] = {
+    "com": _kernels.ABOUT_COM,
+    "root": _kernels.ABOUT_ONE_POINT,
+    "origin": _kernels.ABOUT_ONE_POINT,
+}
 
 
 @final
@@ -68,10 +72,11 @@ def semi_recursive_terms(
     q : (n_q,) or (nt, n_q)
     v, a : (n_v,) or (nt, n_v), optional
         Velocities and accelerations; zeros if left out. Without a, `residual` is h.
-    reference : "com" or "origin"
-        The point whose velocity stands for a body's: its centre of mass, or its material point at the world's origin.
-        Values agree to rounding; at a distance of d lengths of the mechanism "origin" has rounding errors d^2 times as
-        large in M and d times in the residual, "com" the same as near by.
+    reference : "com", "root" or "origin"
+        The point whose velocity stands for a body's: its centre of mass, or its material point where the mechanism's
+        root is, or at the world's origin. Values agree to rounding; at a distance of d lengths of the mechanism
+        "origin" has rounding errors d^2 times as large in M and d times in the residual, the others the same as near
+        by.
 
     Returns
     -------
@@ -92,7 +97,8 @@ def semi_recursive_terms(
     batch = Batch(model, (("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v)))
     tree, about = batch.tree, REFERENCES[reference]
     values, residual = batch.empties((tree.pattern.nnz, tree.n_v))
-    kernel, tables = batch.pick(SEMI_RECURSIVE), batch.tables
+    kernel, (atoms_i, atoms_f, columns_i) = batch.pick(SEMI_RECURSIVE), batch.tables
+    tables = (atoms_i, about_origin(atoms_f) if reference == "origin" else atoms_f, columns_i)
     chains = (tree.chain_start, tree.chain_positions, tree.chain_transposed)
 
     def call(part: slice) -> int:

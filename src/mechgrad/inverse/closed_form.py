@@ -26,7 +26,7 @@ from mechgrad.inverse.lagrange import on_links, pseudo_inertia
 from mechgrad.inverse.links import Links, compile_links
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.kinematics.batch import Batch
-from mechgrad.kinematics.open_trees import require_tree
+from mechgrad.kinematics.trees_only import require_tree
 from mechgrad.model.joints import PRISMATIC, REVOLUTE
 from mechgrad.typing import Array, ArrayLike
 

@@ -27,7 +27,7 @@ from mechgrad.inverse.spatial import inverse_dynamics_derivatives
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
 from mechgrad.kinematics.batch import BLOCK, Batch, Kernels, check_out
-from mechgrad.kinematics.open_trees import require_tree
+from mechgrad.kinematics.trees_only import require_tree
 from mechgrad.memory import require_memory
 from mechgrad.model.columns import column_index
 from mechgrad.model.idle_gravity import note_idle_gravity
@@ -138,7 +138,7 @@ def _by_elimination(model: Model, batch: Batch, table: LoadTable, a: Array) -> C
             tree.atoms_i, atoms_f, *batch.rows(part), table.indices, table.rows(part), a[part]
         )  # fmt: skip
         if column:
-            what = f"{ratio:.1e} of the inertia beyond it about the origin"
+            what = f"{ratio:.1e} of the inertia that it is left of"
             raise _vanishing_pivot(model, column - 1, what, part.start + row, batch.single)
         return int(row)
 

@@ -25,7 +25,7 @@ from mechgrad.inverse.links import Links, compile_links
 from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives
 from mechgrad.kinematics.batch import Batch, tree_of
-from mechgrad.kinematics.open_trees import require_tree
+from mechgrad.kinematics.trees_only import require_tree
 from mechgrad.model.pattern import Pattern
 from mechgrad.model.topology import BranchMatrices, parents_from_branches
 from mechgrad.model.tree import Tree

@@ -27,7 +27,7 @@ from mechgrad.inverse.links import Links, compile_links
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives
 from mechgrad.kinematics.batch import Batch, Kernels, tree_of
-from mechgrad.kinematics.open_trees import require_tree
+from mechgrad.kinematics.trees_only import require_tree
 from mechgrad.model.joints import FIXED, PRISMATIC
 from mechgrad.model.pattern import Pattern
 from mechgrad.model.tree import Tree, six

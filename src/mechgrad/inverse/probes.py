@@ -12,8 +12,9 @@ A probe of a joint becomes part of it: the joint's last atom, then the probe wit
 of the child, then the rest of the joint's tail. That is the point of `joint_reactions`, in axes "child", and it stays
 so when numbers of the joint change, since the joint places the probe with its own numbers. No body and no joint is
 added. The probe of the ground stands at the world's origin, in front of all joints that hang on the ground; it
-brings one joint and one massless body, which have no numbers. A probed model therefore has the parameters of the
-original, no more and no less.
+brings one joint and one massless body, which have no numbers. The probe of a joint that is cut stands at the origin of
+its child, and carries a massless body that the joint closes to instead: all that acts on it are the joint's own rows.
+A probed model therefore has the parameters of the original, no more and no less.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.model.body import Body
-from mechgrad.model.fields import frozen_array, table
-from mechgrad.model.frames import axis_frame
 from mechgrad.model.joints import PRISMATIC, REVOLUTE, Atom, Joint
 from mechgrad.model.model import Model
+from mechgrad.model.primitives.fields import frozen_array, table
+from mechgrad.model.primitives.frames import axis_frame
 from mechgrad.typing import Array, ArrayField, ArrayLike, IntArray, Number
 
 GROUND = "ground"
@@ -88,13 +89,14 @@ def _probed_type(plain: type[Joint]) -> type[Joint]:
     return new_class(f"Probed{plain.__name__}", (_Probe, plain), {}, lambda namespace: namespace.update(members))
 
 
-def _copied(joint: Joint, cls: type[Joint], parent: str | None = None) -> Joint:
+def _copied(joint: Joint, cls: type[Joint], parent: str | None = None, child: str | None = None) -> Joint:
     """The same numbers in another class, unchecked: they may be those of a model made with `check=False`."""
     new = object.__new__(cls)
     for name in table(type(joint)).names:
         object.__setattr__(new, name, getattr(joint, name))
-    if parent is not None:
-        object.__setattr__(new, "parent", parent)
+    for end, body in (("parent", parent), ("child", child)):
+        if body is not None:
+            object.__setattr__(new, end, body)
     return new
 
 
@@ -103,10 +105,10 @@ def _with_probe(joint: Joint, parent: str | None = None) -> Joint:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _GroundProbe(Joint):
-    """A probe at the world's origin, in world axes."""
+class _BareProbe(Joint):
+    """A probe at the origin of its parent, in the parent's axes: of the ground, or of a body that a joint closes to."""
 
-    type_name: ClassVar[str] = "ground probe"
+    type_name: ClassVar[str] = "bare probe"
     q_labels: ClassVar[tuple[str, ...]] = LABELS
     v_labels: ClassVar[tuple[str, ...]] = LABELS
 
@@ -152,7 +154,8 @@ class Probed:
     q_columns : (n_q,) int
         The same for coordinates.
     probes : dict
-        "ground" or a joint's name -> six columns: couple x, y, z, force x, y, z.
+        "ground" or a joint's name -> six columns: couple x, y, z, force x, y, z. For a joint that is cut these are what
+        the child exerts on the joint, the opposite of what the joint exerts on it, about the child's origin.
     """
 
     model: Model
@@ -195,16 +198,12 @@ def probed(model: Model, joints: Sequence[str] = (), ground: bool = False) -> Pr
     model : Model
     joints : list of str
         For each, what the parent exerts on the child, as `joint_reactions(..., axes="child")` reports it: about the
-        joint's point on the child, in the child's axes. All joint kinds.
+        joint's point on the child, in the child's axes. All joint kinds; of joints that are cut the opposite, about
+        the origin of the child, where multipliers act (`dynamics`).
     ground : bool
-        What the ground exerts on the whole model: couple (moment about the world's origin) and force, in world axes
+        What the ground exerts on the whole model: couple (moment about the world's origin) and force, in world axes.
 
-            W = sum over bodies of inertia and weight - loads
-
-    Returns
-    -------
-    Probed
-        Coordinates of a probe stay at zero: pass states through `widen_q` and `widen`.
+    Coordinates of a probe stay at zero: pass states through `widen_q` and `widen` of what is returned.
 
     A 2 kg bob on a 1 m rod, held horizontally: the ground carries its weight and its moment.
 
@@ -218,19 +217,7 @@ def probed(model: Model, joints: Sequence[str] = (), ground: bool = False) -> Pr
     'pin.probe.mx'
     """
     chosen = _checked(model, joints, ground)
-    bodies, parts = list(model.bodies), list[Joint]()
-    root = GROUND
-    if ground:
-        taken = {item.name for group in model.groups.values() for item in group}
-        name, root = _unused("ground.probe", taken), _unused("ground.probe.body", taken)
-        bodies.append(_Nothing(root))
-        parts.append(_GroundProbe(name, GROUND, root))
-    for joint in model.joints:
-        parent = root if joint.parent == GROUND else joint.parent
-        if joint.name in chosen:
-            parts.append(_with_probe(joint, parent))
-        else:
-            parts.append(joint if parent == joint.parent else _copied(joint, type(joint), parent))
+    bodies, parts, bare = _parts(model, chosen, ground)
     new = Model(
         model.name, bodies, parts, model.points, model.vectors, model.gravity, model.variables, model.constraints,
         model.forces, model.cut,
@@ -240,9 +227,33 @@ def probed(model: Model, joints: Sequence[str] = (), ground: bool = False) -> Pr
     at, q_at = ({name: k for k, name in enumerate(names)} for names in (new.v_names, new.q_names))
     probes = {GROUND: _numbers(range(len(LABELS)))} if ground else {}
     for name in chosen:
-        probes[name] = _numbers(at[f"{name}.probe.{label}"] for label in LABELS)
+        probes[name] = _numbers(at[f"{bare.get(name, f'{name}.probe')}.{label}"] for label in LABELS)
     columns, q_columns = _numbers(at[name] for name in model.v_names), _numbers(q_at[name] for name in model.q_names)
     return Probed(new, columns, q_columns, probes)
+
+
+def _parts(model: Model, chosen: Collection[str], ground: bool) -> tuple[list[Body], list[Joint], dict[str, str]]:
+    """Bodies and joints with probes, and what the probes of cut joints are called."""
+    bodies, parts = list(model.bodies), list[Joint]()
+    taken = {item.name for group in model.groups.values() for item in group}
+    root = GROUND
+    if ground:
+        name, root = _unused("ground.probe", taken), _unused("ground.probe.body", taken)
+        bodies.append(_Nothing(root))
+        parts.append(_BareProbe(name, GROUND, root))
+    bare: dict[str, str] = {}
+    for joint in model.joints:
+        # what closes a loop to the ground pushes against the ground itself, beside the probe
+        parent = root if joint.parent == GROUND and joint.name not in model.cut else joint.parent
+        if joint.name in chosen and joint.name in model.cut:
+            bare[joint.name], end = _unused(f"{joint.name}.probe", taken), _unused(f"{joint.name}.probe.body", taken)
+            bodies.append(_Nothing(end))
+            parts += [_BareProbe(bare[joint.name], joint.child, end), _copied(joint, type(joint), parent, end)]
+        elif joint.name in chosen:
+            parts.append(_with_probe(joint, parent))
+        else:
+            parts.append(joint if parent == joint.parent else _copied(joint, type(joint), parent))
+    return bodies, parts, bare
 
 
 def _checked(model: Model, joints: Sequence[str], ground: bool) -> dict[str, None]:
@@ -253,7 +264,8 @@ def _checked(model: Model, joints: Sequence[str], ground: bool) -> dict[str, Non
     if not chosen and not ground:
         raise InputError("nothing to probe: name joints, or set ground=True, or both.")
     for name in chosen:
-        model.q_slice(name)  # a joint that is cut is no part of the tree
+        if name not in model.cut or model.is_open:
+            model.q_slice(name)  # of an opened model a joint that is cut is no part
         if isinstance(model.joint(name), _Probe):
             raise InputError(f"joint {name!r} has a probe already. Name all joints in one call of probed.")
     return chosen

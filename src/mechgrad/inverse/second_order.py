@@ -23,11 +23,11 @@ from mechgrad.inverse.kernels import second_order as _kernels
 from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import Batch, Kernels
-from mechgrad.kinematics.open_trees import require_tree
+from mechgrad.kinematics.trees_only import require_tree
 from mechgrad.model.columns import STEP, expand_paths
-from mechgrad.model.fields import table as table_of
 from mechgrad.model.parameters import resolve
 from mechgrad.model.pattern import Packed
+from mechgrad.model.primitives.fields import table as table_of
 from mechgrad.typing import Array, ArrayLike, Number
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.inverse.kernels import derivatives as _derivatives
-from mechgrad.inverse.kernels import torques as _torques
+from mechgrad.inverse.kernels import tree_torques as _torques
 from mechgrad.inverse.kernels.wrenches import L_ATOM
 from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex
 from mechgrad.kinematics.batch import Batch, Kernels, check_out
-from mechgrad.kinematics.open_trees import require_tree
+from mechgrad.kinematics.trees_only import require_tree
 from mechgrad.model.columns import (
     LOAD_POINT,
     MARKER,

@@ -25,7 +25,7 @@ from typing import Any, Final
 import tomli_w
 
 from mechgrad.errors import ModelError, unknown_name
-from mechgrad.io.tables import read_tables
+from mechgrad.io.untrusted_toml import read_tables
 from mechgrad.model import JOINT_TYPES, Model
 from mechgrad.model.constraints import CONSTRAINT_TYPES
 from mechgrad.model.forces import FORCE_TYPES
@@ -68,16 +68,31 @@ def save_model(model: Model, path: str | Path) -> None:
     >>> load_model("arm.toml") == model
     True
     """
+    text = "\n".join(model_blocks(model_words(model)))
+    Path(path).write_text(numbers_on_one_line(text), encoding="utf-8", newline="\n")
+
+
+def model_words(model: Model) -> dict[str, Any]:
+    """A model in the words of files: keys of [model], then the sections."""
     data = model.to_dict()
-    head: dict[str, Any] = {key: data[key] for key in _HEAD if key in data}
-    if head["gravity"] == _DEFAULT_GRAVITY:
-        del head["gravity"]
+    if data["gravity"] == _DEFAULT_GRAVITY:
+        del data["gravity"]
     for section, word in _WORDS.items():
-        entries = data.get(section, [])
-        data[section] = [{word.get(key, key): value for key, value in entry.items()} for entry in entries]
-    blocks = ["[model]\n" + tomli_w.dumps(head)]
-    blocks += [_block(section, entry) for section in _SECTIONS for entry in data.get(section, [])]
-    Path(path).write_text(_numbers_on_one_line("\n".join(blocks)), encoding="utf-8", newline="\n")
+        if section in data:
+            data[section] = [{word.get(key, key): value for key, value in entry.items()} for entry in data[section]]
+    return data
+
+
+def model_blocks(words: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """The parts of a model file, [model] first; sections of a model within another file have a prefix, "model."."""
+    blocks = ["[model]\n" + tomli_w.dumps({key: words[key] for key in _HEAD if key in words})]
+    return blocks + [block(prefix + section, entry) for section in _SECTIONS for entry in words.get(section, [])]
+
+
+def model_within(content: Mapping[str, Any]) -> Model:
+    """The model of `model_words`, such as the table [model] of another file with [[model.bodies]], ..., has it."""
+    head = {key: value for key, value in content.items() if key not in _SECTIONS}
+    return Model.from_dict(_dictionary({"model": head} | {key: x for key, x in content.items() if key in _SECTIONS}))
 
 
 def load_model(path: str | Path) -> Model:
@@ -99,15 +114,16 @@ def load_model(path: str | Path) -> Model:
         raise type(error)(f"{path}: {error}") from error
 
 
-def _block(section: str, entry: Mapping[str, Any]) -> str:
+def block(section: str, entry: Mapping[str, Any]) -> str:
     """[[section]] and its keys; a table follows as [section.key], which TOML attaches to the last entry."""
     tables = {key: value for key, value in entry.items() if isinstance(value, dict)}
-    flat = {key: value for key, value in entry.items() if key not in tables}
-    text = f"[[{section}]]\n" + tomli_w.dumps(flat)
-    return text + ("\n" + tomli_w.dumps({section: tables}) if tables else "")
+    text = f"[[{section}]]\n" + tomli_w.dumps({key: value for key, value in entry.items() if key not in tables})
+    for name in reversed(section.split(".")):
+        tables = {name: tables} if tables else tables
+    return text + ("\n" + tomli_w.dumps(tables) if tables else "")
 
 
-def _numbers_on_one_line(text: str) -> str:
+def numbers_on_one_line(text: str) -> str:
     """Fold arrays with one number per line. Strings never span lines here, so the pattern cannot meet one."""
     return re.sub(
         r"\[\n((?:\s*[-+.\w]+,\n)+)\s*\]",

@@ -3,7 +3,7 @@ force."""
 
 from mechgrad.kinematics.assembly import solve_accelerations, solve_velocities
 from mechgrad.kinematics.bodies import BodyMotion, body_jacobian, body_motion
-from mechgrad.kinematics.markers import (
+from mechgrad.kinematics.marker_motions import (
     MarkerDerivatives,
     MarkerMotion,
     contracted_hessian,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 RANK = RANK_NEAR_SINGULAR
 
 LINEAR_MISS = 1e-8  # of the largest term: what rates may miss by, when positions are known to 1e-12
+STORED_MISS = 1e-6  # of the largest length or rate: a state that was found and written down holds better
 IMAGINARY_MISS = 1e-7  # of the largest change: what imaginary parts may miss by
 IMAGINARY_ROUNDING = 1e-12  # of the complex step itself: smaller changes are none
 LARGEST_TURN = 0.5  # of one step [rad]: beyond, the linear picture of a rotation is worth nothing
@@ -96,6 +97,47 @@ def assemble(
     moving = held_rates(model, attempt.q, held, rates, t)
     v, miss = find_velocities(model, attempt.q, moving, t)
     return State(model, attempt.q, v, t, given_values(held), given_values(moving), attempt.size, miss)
+
+
+def assembled_before(
+    model: Model, q: ArrayLike, v: ArrayLike, at: Mapping[Any, Number], rates: Mapping[Any, Number], t: float
+) -> State:
+    """The state that `assemble` found once, from its numbers: nothing is solved, so that they stay to the last bit.
+
+    Raises AssemblyError where q and v do not have what is said to be held, or do not meet the constraints.
+
+    >>> known = assemble(double_pendulum(), {"tip.x": 0.3})
+    >>> again = assembled_before(known.model, known.q, known.v, known.held, known.held_rates, known.t)
+    >>> bool(np.array_equal(again.q, known.q)), list(again.held)
+    (True, ['tip.x'])
+    """
+    q, v = checked_state(model, "q", q, model.n_q), checked_state(model, "v", v, model.n_v)
+    held, moving = find_values(model, at), find_values(model, rates, rate=True)
+    missed = check_held(model, q, at, t)
+    equations, target = _equations(model, moving, q)
+    here = equations.at(q, None, t)
+    moved: Array = here.J @ v
+    miss = moved + here.rates
+    miss[equations.n_constraints :] -= target
+    if not _largest(miss) <= STORED_MISS * max(1.0, _largest(moved), _largest(target)):
+        raise _not_as_said(equations, miss, "velocities")
+    return State(model, q, v, t, given_values(held), given_values(moving), missed, _largest(miss))
+
+
+def check_held(model: Model, q: Array, at: Mapping[Any, Number], t: float) -> float:
+    """The largest miss of constraints and held quantities at q; raises AssemblyError where it is no rounding."""
+    equations, target = _equations(model, find_values(model, at), q)
+    rows = equations.finite_rows
+    miss = equations.at(q, None, t).values[rows] - np.concatenate([np.zeros(equations.n_holonomic), target])
+    if not _largest(miss) <= STORED_MISS * equations.reach(target):
+        raise _not_as_said(equations, miss, "positions")
+    return _largest(miss)
+
+
+def _equations(model: Model, held: Held, q: Array) -> tuple[Equations, Array]:
+    values = [finite_number(value, repr(name)) for name, (_, value) in held.items()]
+    equations = Equations.of(model, (quantity for quantity, _ in held.values()), q, *values)
+    return equations, np.array(values, equations.dtype)
 
 
 Held = dict[str, tuple[Quantity, Any]]
@@ -321,6 +363,15 @@ def _check_imaginary(equations: Equations, miss: Array, size: float, names: list
 
 
 # ---- messages
+
+
+def _not_as_said(equations: Equations, miss: Array, level: str) -> AssemblyError:
+    names = equations.names if level == "velocities" else [equations.names[k] for k in equations.finite_rows]
+    return AssemblyError(
+        f"the {level} of this state of model {equations.model.name!r} are not what is held and constrained there: they "
+        f"miss {worst_rows(names, miss)}. Its numbers were changed, or belong to another model; leave q and v out to "
+        "have the state found anew."
+    )
 
 
 def worst_rows(names: tuple[str, ...] | list[str], miss: Array, count: int = 3) -> str:

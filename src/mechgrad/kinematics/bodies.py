@@ -9,8 +9,8 @@ import numpy as np
 
 from mechgrad.errors import unknown_name
 from mechgrad.kinematics.batch import Batch
-from mechgrad.kinematics.kernels.markers import MOTION, POINT, SPIN, VECTOR
-from mechgrad.kinematics.markers import MOTIONS, marker_derivatives
+from mechgrad.kinematics.kernels.marker_motions import MOTION, POINT, SPIN, VECTOR
+from mechgrad.kinematics.marker_motions import MOTIONS, marker_derivatives
 from mechgrad.typing import Array, ArrayLike
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ import numpy as np
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.kinematics.assembly import STARTS, find_positions, solve_velocities, worst_rows
 from mechgrad.kinematics.held import Equations, checked_state, find_quantity
-from mechgrad.kinematics.markers import marker_body, marker_motion
+from mechgrad.kinematics.marker_motions import marker_body, marker_motion
 from mechgrad.kinematics.mobility import null_space
-from mechgrad.model.frames import quaternion_to_matrix, rotation_z
 from mechgrad.model.joints import BALL, PRISMATIC, REVOLUTE, Joint
 from mechgrad.model.joints.base import Pose, chained, inverted, q_width
+from mechgrad.model.primitives.frames import quaternion_to_matrix, rotation_z
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, mechanism_of, row_report
-from mechgrad.model.attached import check_reference, places
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_HOLONOMIC, N_ROWS, R_FUNCTION, Mechanism
-from mechgrad.model.rows import DOT, LINEAR, POINT, Place, Row, RowMeasure, point, vector
+from mechgrad.model.primitives.attached import check_reference, places
+from mechgrad.model.primitives.rows import DOT, LINEAR, POINT, Place, Row, RowMeasure, point, vector
 from mechgrad.typing import Array, ArrayLike, IntArray
 
 if TYPE_CHECKING:

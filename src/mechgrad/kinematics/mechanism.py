@@ -15,7 +15,7 @@ import numpy as np
 
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.kernels import constraint_rows as _kernels
+from mechgrad.kinematics.kernels import row_entries as _kernels
 from mechgrad.memory import require_memory
 from mechgrad.model.elements import Elements, compile_elements
 from mechgrad.model.mechanism import (
@@ -49,8 +49,8 @@ from mechgrad.model.mechanism import (
     REFERENCE,
     Mechanism,
 )
-from mechgrad.model.rows import LINEAR
-from mechgrad.model.tree import C_ATOM, C_PARENT, LAST_COLUMN, Tree
+from mechgrad.model.primitives.rows import LINEAR
+from mechgrad.model.tree import C_ATOM, C_PARENT, LAST_COLUMN, Reference, Tree, about_origin
 from mechgrad.typing import Array, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def mechanism_of(
     loads: tuple[Array, Array] | None = None,
     users: Sequence[int] = (),
     dtype: type | None = None,
-    about_com: bool = False,
+    reference: Reference = "root",
     pairs: bool = True,
 ) -> Mechanism:
     """The record of a model.
@@ -146,17 +146,18 @@ def mechanism_of(
     Parameters
     ----------
     rows : positions of the constraint rows to keep, ascending; all that act if left out
-    independent : rows (`model.rows.Row`) to be placed after all others, e.g. independent coordinates
+    independent : rows (`model.primitives.rows.Row`) to be placed after all others, e.g. independent coordinates
     tau : (n_v,) constant generalized forces; loads : tables of `inverse.loads`
     users : addresses of user laws, in the order of `Elements.user`
     dtype : float or complex; complex where the model is
-    about_com : accumulate about the centres of mass instead of the world's origin
+    reference : where velocities and wrenches are taken while they are summed up: about the root of the mechanism, the
+        world's origin, or residual and mass matrix about the centres of mass
     pairs : with all that relates pairs of columns, O(n_v depth) numbers; accelerations of open trees need none of it
     """
     tree, elements = tree_of(model), elements_of(model)
     kept = row_report(model).kept if rows is None else rows
     dtype = dtype or (complex if tree.dtype is complex or elements.dtype is complex else float)
-    return _record(model, tree, elements, kept, independent, dtype, tau, loads, users, about_com, pairs)
+    return _record(model, tree, elements, kept, independent, dtype, tau, loads, users, reference, pairs)
 
 
 def _record(
@@ -169,7 +170,7 @@ def _record(
     tau: Array | None = None,
     loads: tuple[Array, Array] | None = None,
     users: Sequence[int] = (),
-    about_com: bool = False,
+    reference: Reference = "root",
     pairs: bool = True,
 ) -> Mechanism:
     if independent:
@@ -180,7 +181,7 @@ def _record(
     laws_i[:, L_FIRST] -= m - len(kept)
     for k, address in enumerate(users):
         laws_i[elements.laws_i[:, L_USER] == k, L_USER] = address
-    ints, real = _packed(model, tree, elements, kept, rows, laws_i, tau, about_com, pairs)
+    ints, real = _packed(model, tree, elements, kept, rows, laws_i, tau, reference, pairs)
     loads_i, loads_f = loads or (_NO_LOADS_I, _NO_LOADS_F)
 
     def numbers(x: Array) -> Array:
@@ -189,7 +190,7 @@ def _record(
 
     return Mechanism(
         atoms_i=_fixed(tree.atoms_i),
-        atoms_f=numbers(tree.atoms_f),
+        atoms_f=numbers(about_origin(tree.atoms_f) if reference == "origin" else tree.atoms_f),
         columns_i=_fixed(tree.columns_i),
         pairs=_fixed(tree.pairs) if pairs else _NO_PAIRS,
         pattern_rows=_fixed(np.ascontiguousarray(tree.pattern.rows, np.int64)) if pairs else _NO_PATTERN,
@@ -206,7 +207,7 @@ def _record(
 
 def _packed(
     model: Model, tree: Tree, elements: Elements, kept: IntArray, rows: IntArray, laws_i: IntArray, tau: Array | None,
-    about_com: bool, pairs: bool,
+    reference: Reference, pairs: bool,
 ) -> tuple[IntArray, Array]:  # fmt: skip
     """Everything of rows and laws in one array of integers, with a header that says where, and one of numbers."""
     m, end = elements.n_constraints, elements.n_rows
@@ -214,7 +215,7 @@ def _packed(
     header[[N_Q, N_V, N_ATOMS, N_MARKERS]] = tree.n_q, tree.n_v, tree.n_atoms, len(elements.markers_i)
     header[[N_HOLONOMIC, N_CONSTRAINTS]] = np.searchsorted(kept, elements.n_holonomic), len(kept)
     header[[N_ROWS, N_ALL]] = end - m + len(kept), len(rows)
-    header[REFERENCE] = about_com
+    header[REFERENCE] = reference == "com"
     header[[N_LAWS, LAW_WIDTH]] = len(laws_i), laws_i[:, L_ROWS].max(initial=0)
     last = np.append(tree.atoms_i[:, LAST_COLUMN], -1)[elements.markers_i[:, 0]]
     integers = {

@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 
 from mechgrad.measures.geometric import GeometricMeasure, dot, length
-from mechgrad.model.attached import VECTOR, Where
-from mechgrad.model.rows import ANGLE, Row
+from mechgrad.model.primitives.attached import VECTOR, Where
+from mechgrad.model.primitives.rows import ANGLE, Row
 from mechgrad.typing import Array
 
 

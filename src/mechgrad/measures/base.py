@@ -15,11 +15,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.samples import StateSamples as StateSamples
-from mechgrad.measures.parameters import MotionParameters
-from mechgrad.model.attached import check_reference, places
+from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.model.columns import STEP
 from mechgrad.model.model import Model
-from mechgrad.model.rows import MEASURE_TYPES
+from mechgrad.model.primitives.attached import check_reference, places
+from mechgrad.model.primitives.rows import MEASURE_TYPES
 from mechgrad.typing import Array, FloatArray
 
 SHORT = 2e-3  # step of differences, relative to coordinates of at least 0.1: errors of order 1e-11
@@ -72,7 +72,7 @@ class Measure:
     name : what plots, starts and drawings call it; its class and fields if left out
 
     A measure that force laws may read and push against, that drivers may move and `assemble` may hold, states the row
-    of `model.rows` that it is, too:  row(where) -> Row.
+    of `model.primitives.rows` that it is, too:  row(where) -> Row.
     """
 
     uses: ClassVar[str] = "q v a"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import final
 
 from mechgrad.measures.geometric import GeometricMeasure, length
-from mechgrad.model.attached import POINT, Where
-from mechgrad.model.rows import DISTANCE, Row
+from mechgrad.model.primitives.attached import POINT, Where
+from mechgrad.model.primitives.rows import DISTANCE, Row
 from mechgrad.typing import Array
 
 

@@ -14,15 +14,16 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from mechgrad.dynamics.states import States, linearised, unforced
+from mechgrad.dynamics.states import States
 from mechgrad.inverse.probes import probed
+from mechgrad.inverse.second_order import inverse_dynamics_gradient
 from mechgrad.inverse.spatial import inverse_dynamics
-from mechgrad.kinematics.markers import marker_motion
+from mechgrad.kinematics.marker_motions import marker_motion
 from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.measures.base import Gradients, Measure, StateSamples
-from mechgrad.measures.parameters import MotionParameters
-from mechgrad.measures.probing import ProbedCase, chunks
-from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy, springs_of
+from mechgrad.measures.parameter_protocol import MotionParameters
+from mechgrad.measures.probing import ProbedCase
+from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy, springs_of, weightless_tree
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, LAW_NUMBERS, N_ALL
 from mechgrad.steps.weights import Weights
@@ -49,15 +50,10 @@ class KineticEnergy(Measure):
     def gradients(self, at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> Gradients:
         q, v, _, lam, t = at.states
         here = States(q, np.zeros_like(v), v, np.zeros_like(lam), t)
-        bare, by_q, by_v = unforced(parameters.motion.system.T), [], []
-        for part in chunks(len(t), at.model):
-            found = linearised(bare, here.rows(part), False)
-            by_q.append(0.5 * np.einsum("ti,tij->tj", v[part], found.K))
-            by_v.append(np.einsum("tij,tj->ti", found.M, v[part]))
+        by_q, _, half = inverse_dynamics_gradient(weightless_tree(at.model), q, None, v, 0.5 * v)
         residuals = Weights(here, _first(0.5 * weights * v[:, None, :]), forced=False)
         by_p = parameters.weighted(weights.shape[1], [residuals])
-        q_, v_ = (weights * np.concatenate(x)[:, None, :] for x in (by_q, by_v))
-        return Gradients(q_, v_, p=by_p)
+        return Gradients(weights * by_q[:, None, :], weights * (2.0 * half)[:, None, :], p=by_p)
 
 
 @final

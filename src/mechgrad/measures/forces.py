@@ -13,7 +13,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
 from mechgrad.measures.base import Gradients, Measure, Partials, StateSamples, product
-from mechgrad.measures.parameters import MotionParameters
+from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.model.columns import STEP
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray

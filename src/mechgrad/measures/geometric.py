@@ -3,7 +3,7 @@
     y_q = sum g_k . x_k,q         y_p = sum g_k . x_k,p         (w y)_qq = w x_q^T g_xx x_q + sum (x_k,q^T (w g_k))_q
 
 A new one names its markers as fields and states g and its gradients g_k = dg/dx_k, complex-safe. If it is a row of
-`model.rows` it says so, and force laws, drivers and `assemble` read it as well.
+`model.primitives.rows` it says so, and force laws, drivers and `assemble` read it as well.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import ClassVar
 import numpy as np
 
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.markers import contracted_hessian, marker_derivatives, marker_motion
+from mechgrad.kinematics.marker_motions import contracted_hessian, marker_derivatives, marker_motion
 from mechgrad.measures.base import Curvature, Measure, Partials, StateSamples
-from mechgrad.measures.parameters import MotionParameters
+from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.model.columns import BEFORE, BEHIND, MARKER, STEP, model_terms
 from mechgrad.typing import Array, FloatArray
 

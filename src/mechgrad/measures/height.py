@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import final
 
 from mechgrad.measures.geometric import GeometricMeasure, dot, length
-from mechgrad.model.attached import POINT, VECTOR, Where
-from mechgrad.model.rows import PLANE, Row
+from mechgrad.model.primitives.attached import POINT, VECTOR, Where
+from mechgrad.model.primitives.rows import PLANE, Row
 from mechgrad.typing import Array
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from mechgrad.errors import unknown_name
 from mechgrad.measures.base import Curvature, Measure, Partials, StateSamples
-from mechgrad.measures.parameters import MotionParameters
-from mechgrad.model.attached import COORDINATE, Where
-from mechgrad.model.rows import LINEAR, Row
+from mechgrad.measures.parameter_protocol import MotionParameters
+from mechgrad.model.primitives.attached import COORDINATE, Where
+from mechgrad.model.primitives.rows import LINEAR, Row
 from mechgrad.typing import Array, FloatArray
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from mechgrad.errors import ZeroAxisError
 from mechgrad.measures.geometric import GeometricMeasure
-from mechgrad.model.attached import POINT, Where
-from mechgrad.model.fields import as_vector
-from mechgrad.model.frames import unit
-from mechgrad.model.rows import POINT as POINT_ROW
-from mechgrad.model.rows import Row
+from mechgrad.model.primitives.attached import POINT, Where
+from mechgrad.model.primitives.fields import as_vector
+from mechgrad.model.primitives.frames import unit
+from mechgrad.model.primitives.rows import POINT as POINT_ROW
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array
 
 

@@ -8,10 +8,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from mechgrad.kinematics.markers import contracted_hessian, marker_derivatives, marker_motion
+from mechgrad.kinematics.marker_motions import contracted_hessian, marker_derivatives, marker_motion
 from mechgrad.measures.base import Curvature, Measure, Partials, StateSamples
 from mechgrad.measures.geometric import moving
-from mechgrad.measures.parameters import MotionParameters
+from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.typing import Array, FloatArray
 
 

@@ -12,7 +12,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.inverse.probes import Probed
 from mechgrad.kinematics.mechanism import row_report
 from mechgrad.measures.base import StateSamples
-from mechgrad.measures.parameters import MotionParameters
+from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.model.model import Model
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray

@@ -21,18 +21,18 @@ from mechgrad.dynamics.states import States, coordinate_slopes, linearised, unfo
 from mechgrad.dynamics.system import INDEX_1, System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.probes import probed
-from mechgrad.inverse.reactions import AXES
+from mechgrad.inverse.tree_reactions import AXES
 from mechgrad.kinematics.bodies import BodyMotion, body_motion
-from mechgrad.kinematics.markers import marker_derivatives
+from mechgrad.kinematics.marker_motions import marker_derivatives
 from mechgrad.measures.base import Gradients, Measure, StateSamples
-from mechgrad.measures.parameters import MotionParameters
+from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.measures.probing import ProbedCase, chunks
 from mechgrad.mechanics.accelerations import forward_dynamics
 from mechgrad.mechanics.reactions import closure_rows, joint_axes, joint_point, wrenches
 from mechgrad.model.columns import STEP
 from mechgrad.model.joints.base import inverted
 from mechgrad.model.model import Model
-from mechgrad.steps.accelerations import Mechanics
+from mechgrad.steps.acceleration_slopes import Mechanics
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 

@@ -26,7 +26,7 @@ from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex, loads
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives as tree_torque_derivatives
 from mechgrad.kinematics.batch import Batch, tree_of
 from mechgrad.kinematics.mechanism import elements_of
-from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.mechanics.accelerations import forward_dynamics, instants
 from mechgrad.memory import require_memory
 from mechgrad.model.columns import expand_paths

@@ -4,7 +4,7 @@
 
 Q: generalized forces tau, force elements and loads; lam: multipliers of closures, constraints and drivers. Trees of
 bodies alone take the way of `inverse.forward`, for many samples at a time in lanes; with force elements bodies are
-eliminated one by one, with constraints one linear system is solved (`dynamics.kernels.accelerations`).
+eliminated one by one, with constraints one linear system is solved (`dynamics.kernels.state_accelerations`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE
+from mechgrad.dynamics.kernels.state_accelerations import BAD_NUMBER, DONE
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, SingularMassMatrixError
 from mechgrad.inverse.forward import Method, singular_mass_matrix
 from mechgrad.inverse.forward import forward_dynamics as tree_accelerations
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex, loads_of, loads_vary
 from mechgrad.kinematics.batch import Batch, check_out, tree_of
-from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.memory import require_memory
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray

@@ -10,8 +10,8 @@ import numpy as np
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import unknown_name
-from mechgrad.model.attached import places
-from mechgrad.model.rows import ANGLE, DOT, LINEAR, SKEW, Row
+from mechgrad.model.primitives.attached import places
+from mechgrad.model.primitives.rows import ANGLE, DOT, LINEAR, SKEW, Row
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:

@@ -7,22 +7,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mechgrad.dynamics.system import System
-from mechgrad.inverse.forward import mass_matrix
-from mechgrad.kinematics.markers import marker_motion
+from mechgrad.inverse.spatial import inverse_dynamics
+from mechgrad.kinematics.marker_motions import marker_motion
 from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_LAWS, L_FIRST, L_KIND, LAW, LAW_NUMBERS, N_LAWS
-from mechgrad.model.rows import SPRING
+from mechgrad.model.primitives.rows import SPRING
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 
+def weightless_tree(model: Model) -> Model:
+    """The bodies and tree joints of a model without gravity: its torques at v = 0 are M a."""
+    return model.cached("weightless tree", lambda m: m.open_tree().with_values({f"gravity.{x}": 0.0 for x in "xyz"}))
+
+
+def momenta(model: Model, q: Array, v: Array) -> Array:
+    """M v of rows of states, without the matrix: O(n) [kg m^2/s, kg m/s]."""
+    return np.asarray(inverse_dynamics(weightless_tree(model), q, None, v))
+
+
 def kinetic_energy(model: Model, q: Array, v: Array) -> Array:
     """v . M v / 2 of rows of states [J]."""
-    M = mass_matrix(model, q)
-    rows, cols = M.pattern.rows, M.pattern.cols
-    return np.asarray(0.5 * np.sum(M.values * v[:, rows] * v[:, cols], axis=1))
+    return np.asarray(0.5 * np.sum(momenta(model, q, v) * v, axis=1))
 
 
 def potential_energy(model: Model, q: Array) -> Array:

@@ -23,7 +23,7 @@ from mechgrad.dynamics.terms import ConstraintTerms
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.kinematics.mobility import POORLY
 from mechgrad.mechanics.balance import Freedoms
-from mechgrad.mechanics.states import columns_of
+from mechgrad.mechanics.checked_states import columns_of
 from mechgrad.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:

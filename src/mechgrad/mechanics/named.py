@@ -18,7 +18,7 @@ from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.assembly import assemble, held_rates, linear_rates, newton, worst_rows
 from mechgrad.kinematics.held import Equations, find_values
 from mechgrad.kinematics.mobility import independent_quantities, null_space
-from mechgrad.mechanics.states import States
+from mechgrad.mechanics.checked_states import States
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:

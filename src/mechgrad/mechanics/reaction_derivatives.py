@@ -1,7 +1,7 @@
 """Exact derivatives of what joints transmit, of any mechanism.
 
-Trees of bodies alone take the packed kernels of `inverse.reactions`. Everywhere else couples and forces are functions
-of the motion, the multipliers and the numbers p of the model,
+Trees of bodies alone take the packed kernels of `inverse.tree_reactions`. Everywhere else couples and forces are
+functions of the motion, the multipliers and the numbers p of the model,
 
     R(q, v, a, lam, p)        dR = R_q dq + R_v dv + R_a da + R_lam dlam + R_p dp
 
@@ -21,16 +21,17 @@ import numpy as np
 from mechgrad.dynamics.system import System
 from mechgrad.errors import unknown_name
 from mechgrad.inverse.loads import Load, compile_loads
-from mechgrad.inverse.reactions import JointReactions, ReactionDerivatives
-from mechgrad.inverse.reactions import joint_reactions_derivatives as tree_derivatives
+from mechgrad.inverse.tree_reactions import JointReactions, ReactionDerivatives
+from mechgrad.inverse.tree_reactions import joint_reactions_derivatives as tree_derivatives
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.kinematics.trees_only import has_elements
+from mechgrad.mechanics.checked_states import TOLERANCE
 from mechgrad.mechanics.reactions import backwards, chosen_joints, wrenches
-from mechgrad.mechanics.states import TOLERANCE
 from mechgrad.mechanics.torque_derivatives import (
     Change,
     Terms,
     along_constraints,
+    full_pattern,
     independent_names,
     real_balance,
     refuse_independent,
@@ -40,7 +41,7 @@ from mechgrad.mechanics.torques import Balanced, Given, is_named, refuse_guess
 from mechgrad.memory import require_memory
 from mechgrad.model.columns import STEP, column_index
 from mechgrad.model.joints import Joint
-from mechgrad.model.pattern import Packed, Pattern
+from mechgrad.model.pattern import Packed
 from mechgrad.typing import ArrayLike, FloatArray, Wrench
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ class _At:
         still = [np.zeros((nt, size, len(paths))) for size in (n, n, n, m, n)]
         alone = np.zeros((nt, m, n))  # there are no multipliers to change
         dq, dv, da, dp = (
-            Packed(states.shaped(np.ascontiguousarray(x).reshape(nt, -1)), _full(rows, x.shape[-1]))
+            Packed(states.shaped(np.ascontiguousarray(x).reshape(nt, -1)), full_pattern(rows, x.shape[-1]))
             for x in (
                 self._columns(Change(one, none, none, alone, none)),
                 self._columns(Change(none, one, none, alone, none)),
@@ -222,9 +223,3 @@ class _At:
         for path in paths:
             moved, pushed = stepped(self.model, self.loads, of_loads, path)
             yield System(moved, rows=rows, dtype=complex), pushed
-
-
-def _full(rows: int, columns: int) -> Pattern:
-    """The pattern of a matrix without zeros."""
-    at = np.divmod(np.arange(rows * columns), max(columns, 1))
-    return Pattern((rows, columns), *at)

@@ -4,7 +4,7 @@ Cut joints transmit what the multipliers of their closure rows say, at the attac
 everything beyond them needs, with the forces of all rows (closures, constraints, force elements) as loads on bodies:
 
     cut joint     (m, f) = -sum over its rows of  lam (x cross g, g)      attachments on the child
-    tree joint    `inverse.reactions` with the loads  -y (x cross g, g)   of all rows y on all bodies beyond
+    tree joint    `inverse.tree_reactions` with the loads  -y (x cross g, g)   of all rows y on all bodies beyond
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load, loads_are_complex
-from mechgrad.inverse.reactions import AXES, JointReactions
-from mechgrad.inverse.reactions import joint_reactions as tree_reactions
+from mechgrad.inverse.tree_reactions import AXES, JointReactions
+from mechgrad.inverse.tree_reactions import joint_reactions as tree_reactions
 from mechgrad.kinematics.batch import Batch, tree_of
 from mechgrad.kinematics.bodies import BodyMotion, body_motion
-from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.mechanics.accelerations import forward_dynamics
+from mechgrad.mechanics.checked_states import TOLERANCE, States, system_of
 from mechgrad.mechanics.named import states_of
-from mechgrad.mechanics.states import TOLERANCE, States, system_of
 from mechgrad.mechanics.torques import Given, balanced, refuse_guess
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.joints import Joint
 from mechgrad.model.joints.base import inverted
 from mechgrad.model.joints.reversed import Reversed
+from mechgrad.model.tree import Tree
 from mechgrad.typing import Array, ArrayLike, Wrench
 
 if TYPE_CHECKING:
@@ -222,8 +223,14 @@ def _as_loads(model: Model, bodies: BodyMotion, on_bodies: Array) -> list[Load]:
     for body in model.body_names:
         couple, force = np.split(on_bodies[:, tree.body_atom[body]], 2, axis=-1)
         if couple.any() or force.any():
-            loads.append(Load(body, force, couple - np.cross(bodies.of(body).p, force)))
+            arm = bodies.of(body).R @ _atom_in_body(tree, body)
+            loads.append(Load(body, force, couple + np.cross(arm, force)))
     return loads
+
+
+def _atom_in_body(tree: Tree, body: str) -> Array:
+    """Where the origin of the atom that carries a body is, in the body's frame."""
+    return inverted(tree.body_tail[body])[1]
 
 
 def closure_rows(model: Model, system: System) -> dict[str, Array]:
@@ -238,8 +245,11 @@ def closure_rows(model: Model, system: System) -> dict[str, Array]:
 
 def _through_cut(model: Model, bodies: BodyMotion, joint: Joint, closing: Array) -> Wrench:
     """From what the joint's own rows do to its child, about its point there."""
-    couple, force = np.split(closing[:, tree_of(model).body_atom[joint.child]], 2, axis=-1)
-    return Wrench(couple - np.cross(joint_point(bodies, joint), force), force)
+    tree = tree_of(model)
+    couple, force = np.split(closing[:, tree.body_atom[joint.child]], 2, axis=-1)
+    # by lengths of the body: differences of positions in the world lose digits far from its origin
+    arm = bodies.of(joint.child).R @ (inverted(joint.tail())[1] - _atom_in_body(tree, joint.child))
+    return Wrench(couple - np.cross(arm, force), force)
 
 
 def _through_tree(model: Model, bodies: BodyMotion, joint: Joint, tree: JointReactions) -> Wrench:

@@ -24,16 +24,16 @@ from mechgrad.dynamics.system import System
 from mechgrad.dynamics.terms import constraint_terms, motion_terms
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load, compile_loads, named_point
-from mechgrad.inverse.methods import SPATIAL, other_method
+from mechgrad.inverse.published_methods import SPATIAL, other_method
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives as tree_derivatives
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import row_report
-from mechgrad.kinematics.open_trees import has_elements, require_tree
+from mechgrad.kinematics.trees_only import has_elements, require_tree
 from mechgrad.mechanics.balance import Freedoms
+from mechgrad.mechanics.checked_states import TOLERANCE, States, unbalanced
 from mechgrad.mechanics.following import Motions
 from mechgrad.mechanics.named import states_of
-from mechgrad.mechanics.states import TOLERANCE, States, unbalanced
 from mechgrad.mechanics.torques import Balanced, Given, balanced, is_named, refuse_guess
 from mechgrad.model.columns import STEP, column_index, expand_paths
 from mechgrad.model.idle_gravity import note_idle_gravity
@@ -244,13 +244,15 @@ def stepped(model: Model, loads: Sequence[Load], load_paths: Sequence[str], path
 def _of_tree(found: Balanced, terms: Terms, paths: tuple[str, ...]) -> InverseDynamicsDerivatives:
     """Of a tree with force elements: every coordinate may feel every other."""
     n, states = found.states.model.n_v, found.states
-
-    def full(columns: int) -> Pattern:
-        rows, cols = np.divmod(np.arange(n * columns), max(columns, 1))
-        return Pattern((n, columns), rows, cols)
-
     values = [found.tau, *(np.ascontiguousarray(x).reshape(len(x), -1) for x in (terms.q, terms.v, terms.a, terms.p))]
-    return InverseDynamicsDerivatives([states.shaped(x) for x in values], full(n), full(len(paths)), paths)
+    return InverseDynamicsDerivatives(
+        [states.shaped(x) for x in values], full_pattern(n, n), full_pattern(n, len(paths)), paths
+    )
+
+
+def full_pattern(rows: int, columns: int) -> Pattern:
+    """The pattern of a matrix without zeros."""
+    return Pattern((rows, columns), *np.divmod(np.arange(rows * columns), max(columns, 1)))
 
 
 class Change(NamedTuple):

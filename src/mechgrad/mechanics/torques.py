@@ -10,14 +10,13 @@ import numpy as np
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.methods import SPATIAL, other_method
+from mechgrad.inverse.published_methods import SPATIAL, other_method
 from mechgrad.inverse.spatial import torques_of_tree
 from mechgrad.kinematics.batch import check_out, tree_of
 from mechgrad.kinematics.mechanism import RowValues
-from mechgrad.kinematics.open_trees import has_elements, require_tree
+from mechgrad.kinematics.trees_only import has_elements, require_tree
 from mechgrad.mechanics.balance import Balance
-from mechgrad.mechanics.named import states_of
-from mechgrad.mechanics.states import (
+from mechgrad.mechanics.checked_states import (
     TOLERANCE,
     States,
     check_constraints,
@@ -26,6 +25,7 @@ from mechgrad.mechanics.states import (
     system_of,
     unbalanced,
 )
+from mechgrad.mechanics.named import states_of
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.typing import Array, ArrayLike
 

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from mechgrad.errors import InertiaError, MassError, ShapeError
-from mechgrad.model.fields import (
+from mechgrad.model.primitives.fields import (
     as_array,
     brief,
     check_name,

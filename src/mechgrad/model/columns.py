@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mechgrad.errors import InputError, UnknownNameError
-from mechgrad.model.fields import replaced
 from mechgrad.model.joints.reversed import Reversed
 from mechgrad.model.parameters import MAGIC, is_path, matching, read_value, resolve
 from mechgrad.model.pattern import Pattern
+from mechgrad.model.primitives.fields import replaced
 from mechgrad.model.tree import LAST_COLUMN, PARENT, Pose, Tree, compose, second_moments, six
 from mechgrad.tolerances import COMPLEX_STEP
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.model.frames import quaternion_product, rotation_vector_to_quaternion, scaled
 from mechgrad.model.layout import Layout
+from mechgrad.model.primitives.frames import quaternion_product, rotation_vector_to_quaternion, scaled
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 LENGTH_ROUNDING = 1e-15  # of a square that is one

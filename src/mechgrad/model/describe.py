@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mechgrad.model.fields import brief
 from mechgrad.model.joints import Joint
 from mechgrad.model.joints.reversed import Reversed
+from mechgrad.model.primitives.fields import brief
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model

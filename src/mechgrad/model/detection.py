@@ -24,8 +24,8 @@ from typing import final
 import numpy as np
 
 from mechgrad.errors import ValueRangeError, unknown_name
-from mechgrad.model.frames import axis_frame, cross, norm
 from mechgrad.model.joints import Cardan, Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical
+from mechgrad.model.primitives.frames import axis_frame, cross, norm
 from mechgrad.typing import Array
 
 # Sine of an angle (or distance over the size of the mechanism) up to which a drawing counts as exact, and the one from

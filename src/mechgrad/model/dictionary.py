@@ -11,13 +11,13 @@ import numpy as np
 from mechgrad.errors import ModelError, ShapeError, ValueRangeError, unknown_name
 from mechgrad.model.body import Body
 from mechgrad.model.constraints import CONSTRAINT_TYPES
-from mechgrad.model.fields import is_default, where
 from mechgrad.model.forces import FORCE_TYPES
 from mechgrad.model.functions import Constant, Function
 from mechgrad.model.joints import JOINT_TYPES
 from mechgrad.model.markers import Point, Vector
-from mechgrad.model.quantities import measure_to_dict
-from mechgrad.model.rows import RowMeasure
+from mechgrad.model.primitives.fields import is_default, where
+from mechgrad.model.primitives.measure_entries import measure_to_dict
+from mechgrad.model.primitives.rows import RowMeasure
 from mechgrad.model.variables import DesignVariable
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import numpy as np
 from mechgrad.errors import DuplicateNameError, ShapeError, ValueRangeError, ZeroAxisError, unknown_name
 from mechgrad.model.body import Body
 from mechgrad.model.detection import ALIGNED, Scene
-from mechgrad.model.fields import as_vector, brief, is_nowhere
-from mechgrad.model.frames import cross, norm, unit
 from mechgrad.model.joints.base import Pose
+from mechgrad.model.primitives.fields import as_vector, brief, is_nowhere
+from mechgrad.model.primitives.frames import cross, norm, unit
 from mechgrad.typing import Array, ArrayLike
 
 

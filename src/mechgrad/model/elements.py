@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from mechgrad.model.attached import places
 from mechgrad.model.forces.user_force import UserForce
 from mechgrad.model.limits import LARGEST, too_large
-from mechgrad.model.rows import FIRST_RATE_KIND, Law, Place, Row
+from mechgrad.model.primitives.attached import places
+from mechgrad.model.primitives.rows import FIRST_RATE_KIND, Law, Place, Row
 from mechgrad.model.tree import Tree
 from mechgrad.typing import Array, IntArray
 

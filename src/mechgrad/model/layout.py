@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mechgrad.errors import DuplicateNameError
-from mechgrad.model.fields import Index
 from mechgrad.model.joints import BALL, Joint
+from mechgrad.model.primitives.fields import Index
 from mechgrad.model.spanning import Spanning
 from mechgrad.typing import IntArray
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mechgrad.errors import ValueRangeError
-from mechgrad.model.fields import entries, entry
+from mechgrad.model.primitives.fields import entries, entry
 from mechgrad.typing import Number
 
 if TYPE_CHECKING:

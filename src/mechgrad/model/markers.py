@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from mechgrad.model import fields
-from mechgrad.model.fields import check_name, check_nonzero, freeze_numbers, same, short_repr, vector
+from mechgrad.model.primitives import fields
+from mechgrad.model.primitives.fields import check_name, check_nonzero, freeze_numbers, same, short_repr, vector
 from mechgrad.typing import Array, ArrayField
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Mechanism(NamedTuple):
-    """Tables of one mechanism; `model.tree`, `model.rows` and `model.elements` say what they hold.
+    """Tables of one mechanism; `model.tree`, `model.primitives.rows` and `model.elements` say what they hold.
 
     Integers are int64; atoms_f, markers_f, loads_f and numbers share one type, float64 or complex128.
     """
@@ -66,7 +66,7 @@ def has_pairs(T: Mechanism) -> bool:
     AT_ROWS, AT_COORDS, AT_LAWS, AT_FUNCTIONS, AT_MARKERS, AT_COLUMNS, AT_MOVES,
     # and of tables in `numbers`: constant, direction and radius of rows, factors, laws, pieces of functions, tau
     AT_ROW_NUMBERS, AT_FACTORS, AT_LAW_NUMBERS, AT_PIECES, AT_TAU,
-    REFERENCE,  # 1: velocities and wrenches about centres of mass instead of the world's origin
+    REFERENCE,  # 1: residual and mass matrix about centres of mass instead of one point
 ) = range(23)  # fmt: skip
 HEADER = 23
 SIZES = {

@@ -12,7 +12,6 @@ from mechgrad.model.body import Body
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.describe import describe
 from mechgrad.model.dictionary import model_arguments, model_to_dict
-from mechgrad.model.fields import as_vector, refuse_control
 from mechgrad.model.forces.base import Force
 from mechgrad.model.joints import Joint
 from mechgrad.model.layout import Layout, build_layout
@@ -26,6 +25,7 @@ from mechgrad.model.parameters import (
     read_value,
     resolve,
 )
+from mechgrad.model.primitives.fields import as_vector, refuse_control
 from mechgrad.model.topology import Topology, topology
 from mechgrad.model.validation import check_markers, check_names, check_tree
 from mechgrad.model.variables import DesignVariable

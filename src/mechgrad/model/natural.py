@@ -18,17 +18,17 @@ from mechgrad.model.body import Body
 from mechgrad.model.constraints import Constraint, DotProduct, PointInPlane, PointOnLine, SameVector
 from mechgrad.model.detection import Detected, Found, InPlane, OnLine, Perpendicular, Relation, Scene, detect, sides
 from mechgrad.model.drawing import NaturalBody, body_of, draw, frame_of
-from mechgrad.model.fields import where
 from mechgrad.model.forces.base import Force
-from mechgrad.model.frames import axis_frame, norm, unit
 from mechgrad.model.joints import Cardan, Floating, Joint, Planar
 from mechgrad.model.joints.base import Pose
 from mechgrad.model.markers import Point, Vector
 from mechgrad.model.model import Model
+from mechgrad.model.primitives.fields import where
+from mechgrad.model.primitives.frames import axis_frame, norm, unit
+from mechgrad.model.primitives.rows import DrawnMeasure, Place, Row, RowMeasure
+from mechgrad.model.primitives.rows import point as point_place
+from mechgrad.model.primitives.rows import vector as vector_place
 from mechgrad.model.quantities import UserCoordinate, check_quantity, measured
-from mechgrad.model.rows import DrawnMeasure, Place, Row, RowMeasure
-from mechgrad.model.rows import point as point_place
-from mechgrad.model.rows import vector as vector_place
 from mechgrad.model.spanning import span
 from mechgrad.model.variables import DesignVariable
 from mechgrad.typing import Array, ArrayLike

@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mechgrad.errors import DuplicateNameError, UnknownNameError, ValueRangeError, unknown_name
-from mechgrad.model.fields import Index, as_vector, entries, entry, replaced, where
 from mechgrad.model.layout import Layout, Slot
+from mechgrad.model.primitives.fields import Index, as_vector, entries, entry, replaced, where
 from mechgrad.model.variables import DesignVariable
 from mechgrad.typing import Array, Number
 

@@ -1,4 +1,4 @@
-"""Measures as files state them, and those of a drawing, recognised among the coordinates of joints.
+"""Measures of a drawing, recognised among the coordinates of joints.
 
 A distance or an angle between two bodies *is* a coordinate of the joint between them if it follows it everywhere:
 
@@ -10,16 +10,16 @@ which is tried at a few positions of the joint. What is no coordinate stays a me
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mechgrad.errors import ShapeError, ValueRangeError, unknown_name
-from mechgrad.model.frames import rotation_z
+from mechgrad.errors import ValueRangeError, unknown_name
 from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE, Joint, Pose, chained
-from mechgrad.model.rows import ANGLE, DISTANCE, LINEAR, MEASURE_TYPES, DrawnMeasure, Place, Row, RowMeasure
+from mechgrad.model.primitives.frames import rotation_z
+from mechgrad.model.primitives.rows import ANGLE, DISTANCE, LINEAR, DrawnMeasure, Place, Row
 from mechgrad.typing import Array, Number
 
 if TYPE_CHECKING:
@@ -41,39 +41,6 @@ class UserCoordinate(NamedTuple):
     coordinate: str
     sign: float
     offset: Number
-
-
-def measure_to_dict(measure: RowMeasure, what: str) -> dict[str, Any]:
-    """A measure as a file states it: {"measure": "Distance", "of": ["P1", "P2"]}, and its name if it has one."""
-    name = type(measure).__name__
-    if MEASURE_TYPES.get(name) is not type(measure):
-        raise ValueRangeError(f"{what} is {measure!r}, a measure of your own, which a file cannot hold.")
-    given = [(f, getattr(measure, f.name)) for f in fields(measure)]  # type: ignore[arg-type]
-    of = [list(value) if isinstance(value, tuple) else value for f, value in given if not f.kw_only]
-    return {"measure": name, "of": of} | {f.name: value for f, value in given if f.kw_only and value}
-
-
-def measure_from(entry: Mapping[str, Any], what: str) -> Any:
-    """The measure that an entry of a file states, see `measure_to_dict`."""
-    for key in entry:
-        if key not in ("measure", "of", "name"):
-            raise unknown_name("key", str(key), ("measure", "of", "name"), what)
-    name, of = entry.get("measure"), entry.get("of", [])
-    if not isinstance(name, str) or name not in MEASURE_TYPES:
-        raise unknown_name("measure", f"{name!s:.60}", MEASURE_TYPES, what)
-    of = [of] if isinstance(of, str) else of
-    for x in of if isinstance(of, list) else ():
-        if not (isinstance(x, str) and x) and not (isinstance(x, list) and all(isinstance(c, int | float) for c in x)):
-            raise ShapeError(f"{what}: of = {of!r:.60} must be a list of names in quotes, or of directions [x, y, z].")
-    wanted = [f for f in fields(MEASURE_TYPES[name]) if f.init and not f.kw_only]
-    least = sum(f.default is MISSING for f in wanted)
-    if not isinstance(of, list) or not least <= len(of) <= len(wanted):
-        count = f"{len(of)} entries" if isinstance(of, list) else f"{of!r}"
-        raise ShapeError(
-            f"{what}: {name} of {count}; it takes {', '.join(f.name for f in wanted) or 'none'}"
-            + (f", of which {least} are needed." if least < len(wanted) else ".")
-        )
-    return MEASURE_TYPES[name](*of, **({"name": entry["name"]} if "name" in entry else {}))
 
 
 def check_quantity(quantity: DrawnMeasure, points: Mapping[str, Any], vectors: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
@@ -48,15 +48,27 @@ if TYPE_CHECKING:
 # mass, second moments about it (xx xy xz yy yz zz of int x x^T dm), and the mass of everything beyond
 X, Y, Z, ORIGIN, MASS, COM, MOMENTS, BEYOND = 0, 3, 6, 9, 12, 13, 16, 22
 ATOM_SIZE = 23
+# its last row, the world: gravity, then whether spatial quantities are about the mechanism's root (1) or the origin (0)
+ABOUT = 3
+# where these are taken; "com": residual and mass matrix about each body's centre of mass, the rest about the root
+Reference = Literal["root", "com", "origin"]
 
 __all__ = [  # the tables of `structure` too: kernels read all of them
-    "ATOM_SIZE", "BEYOND", "COM", "C_ATOM", "C_DIAGONAL", "C_PAIR", "C_PARENT", "HAS_MASS", "KIND", "LAST_COLUMN",
-    "MASS", "MOMENTS", "ORIGIN", "PARENT", "Q_AT", "V_AT", "Numbers", "Pose", "Structure", "Tree", "X", "Y", "Z",
-    "compile_tree", "compose", "second_moments", "six",
+    "ABOUT", "ATOM_SIZE", "BEYOND", "COM", "C_ATOM", "C_DIAGONAL", "C_PAIR", "C_PARENT", "HAS_MASS", "KIND",
+    "LAST_COLUMN", "MASS", "MOMENTS", "ORIGIN", "PARENT", "Q_AT", "V_AT", "Numbers", "Pose", "Reference", "Structure",
+    "Tree", "X", "Y", "Z", "about_origin", "compile_tree", "compose", "second_moments", "six",
 ]  # fmt: skip
 
 Pose = tuple[np.ndarray, np.ndarray]
 T = TypeVar("T")
+
+
+def about_origin(atoms_f: np.ndarray) -> np.ndarray:
+    """The table with spatial quantities about the world's origin, instead of where the mechanism's root is."""
+    numbers = atoms_f.copy()
+    numbers[-1, ABOUT] = 0.0
+    numbers.setflags(write=False)
+    return numbers
 
 
 def second_moments(inertia: np.ndarray) -> np.ndarray:
@@ -110,7 +122,7 @@ class Tree:
     numbers: Numbers = field(repr=False)
     dtype: type
     atoms_i: np.ndarray
-    atoms_f: np.ndarray  # one row per atom, then one row for the world: gravity in its first three numbers
+    atoms_f: np.ndarray  # one row per atom, then one row for the world: gravity in its first three numbers, ABOUT
     body_atom: dict[str, int]
     body_tail: dict[str, Pose]
     # of the structure, at hand for every call
@@ -235,6 +247,7 @@ def compile_tree(model: Model) -> Tree:
     with np.errstate(over="ignore", invalid="ignore"):  # judged right below
         atoms_f = _flat_numbers(structure, *arrays)
     atoms_f[-1, :3] = model.gravity
+    atoms_f[-1, ABOUT] = 1.0
     if not np.abs(atoms_f).max() <= LARGEST:
         raise too_large(model)
     has_mass = (mass != 0) | (inertia != 0).any(axis=(1, 2))

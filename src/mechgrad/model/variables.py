@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from mechgrad.errors import NotFiniteError, ValueRangeError
-from mechgrad.model.fields import as_number, brief, check_name
+from mechgrad.model.primitives.fields import as_number, brief, check_name
 from mechgrad.tolerances import COMPLEX_STEP
 from mechgrad.typing import Number
 

@@ -2,213 +2,186 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import singledispatch
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from mechgrad.dynamics.equilibrium import Equilibrium
-from mechgrad.dynamics.states import StateSlopes
+from mechgrad.dynamics.states import StateGradients, StateSlopes
 from mechgrad.errors import InputError
 from mechgrad.kinematics.state import State
 from mechgrad.measures.base import StateSamples
-from mechgrad.model.model import Model
 from mechgrad.sensitivities.accuracy import accuracy_note, expected_accuracy
-from mechgrad.sensitivities.continuous import continuous_gradient
-from mechgrad.sensitivities.guided import GuidedSubject, check_measures, repeated_guided
+from mechgrad.sensitivities.continuous_gradient import continuous_gradient
+from mechgrad.sensitivities.differentiable import CONTINUOUS, Case, OfSteps, case_of
+from mechgrad.sensitivities.events import Event
+from mechgrad.sensitivities.guided_subject import GuidedSubject, check_measures, repeated_guided
+from mechgrad.sensitivities.instants import Instants, asked_instants, samples_read
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.objectives import Objective
-from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.sensitivities.repeat import method_that_made, refined, repeated, samples_of
-from mechgrad.sensitivities.static import AssembledCase, StaticCase, collected, repeated_state
-from mechgrad.sensitivities.table_gradient import TableGradient
+from mechgrad.sensitivities.static import AssembledCase, StaticCase, repeated_state
 from mechgrad.sensitivities.tearing import check_idle_rows
 from mechgrad.simulation.guided import GuidedMotion
+from mechgrad.simulation.saved import SavedMotion
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.base import Steps
-from mechgrad.steps.guided.record import GuidedSteps
+from mechgrad.steps.dense import Reading, read
+from mechgrad.steps.guided.pieces import GuidedSteps
 from mechgrad.steps.rank import check_rank_of_march
+from mechgrad.steps.record import Record
+from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
-Subject: TypeAlias = Trajectory | GuidedMotion | Equilibrium | State
+Subject: TypeAlias = Trajectory | SavedMotion | GuidedMotion | Equilibrium | State
 """What `gradient` takes."""
-
-CONTINUOUS = {
-    "continuous-adjoint": None,
-    "continuous-adjoint-1": "approach-1",
-    "continuous-adjoint-2": "approach-2",
-}
 
 
 INTEGRAL_INSTANTS = 4  # in each step of order eight: integrals over them have an order of six
 ADJOINT_INSTANTS = 16  # the same for adjoint equations, which are of order two
 
 
-class Case(ABC):
-    """Something with parameters, states to be measured, and derivatives.
+@case_of.register(Trajectory)
+class MotionCase(OfSteps):
+    """A motion by `simulate`.
 
-    one_state : whether it is a single state, where a measure stands for itself
-    note : what a reader of its derivatives should know
+    event : where and why it ended, if a stop condition decided that
+    whole : what was marched: the motion, or that with the whole step in which it ended
+    based_on : the real case, of one that differs by imaginary parts and ends at an event
     """
 
-    one_state = False
-    note = ""
-    model: Model
-
-    @abstractmethod
-    def parameters(self, wrt: str | Sequence[str]) -> Parameters:
-        """What it is differentiated by, checked: raises for parameters that it cannot follow."""
-
-    @abstractmethod
-    def samples(self, terms: Sequence[Objective]) -> StateSamples:
-        """Its states, to be measured."""
-
-    @abstractmethod
-    def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
-        """Derivatives of objectives by parameters (no, np), by an analytic method."""
-
-    @abstractmethod
-    def repeated(self, parameters: Parameters, values: Array) -> Case:
-        """The same made once more from the beginning, with other values of its parameters, complex ones too."""
-
-    def held(self, parameters: Parameters) -> str:
-        """What stays when parameters change, in words."""
-        return f"held at the start: {parameters.start.describe()}."
-
-    def accuracy(self) -> str:
-        """How accurate its derivatives are, in words."""
-        return self.note
-
-    def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
-        """Derivatives of all its states."""
-        raise InputError("histories belong to motions; of one state ask for its gradient.")
-
-    def differing(self, parameters: Parameters, values: Array) -> Case:
-        """As `repeated`, for real differences that are to see what a derivative may have left out."""
-        return self.repeated(parameters, values)
-
-    def expected_error(self) -> float:
-        """What derivatives may be off by beside differences of what is computed anew, relative; 0 if nothing."""
-        return 0.0
-
-    def values(self, terms: Sequence[Objective]) -> list[Array]:
-        """What each objective is."""
-        at = self.samples(terms)
-        return [np.atleast_1d(term.values(at)) for term in terms]
-
-    def check_followed(self, parameters: Parameters) -> None:
-        """Raise for parameters that its beginning cannot follow; analytic methods notice themselves."""
-        parameters.start.slopes(parameters)
-
-    def check_method(self, method: str) -> None:
-        """Raise where a method does not apply."""
-        if method in CONTINUOUS:
-            raise InputError(f"{method!r} needs a motion that forces decide; use 'adjoint' or 'direct'.")
-
-
-@singledispatch
-def case_of(subject: Any) -> Case:
-    """The case of whatever `gradient` is given; every kind of subject registers its own."""
-    raise InputError(
-        f"{type(subject).__name__} cannot be differentiated; give what simulate, kinematic_motion, equilibrium or "
-        "assemble returned."
-    )
-
-
-class _OfSteps(Case):
-    """A motion whose states follow each other by steps that can be differentiated."""
-
-    @abstractmethod
-    def steps(self, terms: Sequence[Objective], threads: int) -> Steps:
-        """The steps between the states that objectives see."""
-
-    @abstractmethod
-    def start_slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
-        """dq/dp and dv/dp of the first state, (np, n_v) each."""
-
-    @abstractmethod
-    def check_backwards(self, steps: Steps, parameters: Parameters) -> None:
-        """Raise for parameters that an adjoint sweep would not notice that it cannot follow."""
-
-    def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
-        by_states, explicit = collected(terms, self.samples(terms), parameters)
-        steps = self.steps(terms, threads)
-        dq, dv = self.start_slopes(parameters)
-        if method == "direct":
-            slopes = steps.direct(parameters, dq, dv)
-            total = (np.tensordot(g, x, ([0, 2], [0, 2])) for g, x in zip(by_states, slopes, strict=True))
-            return np.asarray(explicit + sum(total))
-        self.check_backwards(steps, parameters)
-        tables = TableGradient(steps.system, len(explicit), parameters)
-        yq, yv = steps.adjoint(by_states, tables.add)
-        return np.asarray(explicit + yq @ dq.T + yv @ dv.T + tables.by_parameters())
-
-    def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
-        return self.steps((), threads).direct(parameters, *self.start_slopes(parameters))
-
-
-@case_of.register(Trajectory)
-class MotionCase(_OfSteps):
-    """A motion by `simulate`."""
-
-    def __init__(self, motion: Trajectory) -> None:
-        self.motion, self.model = motion, motion.model
+    def __init__(self, motion: Trajectory, event: Event | None = None, based_on: MotionCase | None = None) -> None:
+        self.motion, self.model, self.based_on = motion, motion.model, based_on
+        self.method = method_that_made(motion)
+        self.event = Event.of(motion, self.method) if event is None and motion.ended == "stop" else event
+        self.whole = motion if self.event is None else self.event.whole
         self._seen: Trajectory | None = None
+        self._read: dict[tuple[Objective, ...], tuple[Reading, Instants]] = {}
 
     def seen(self, terms: Sequence[Objective]) -> Trajectory:
         """The motion at the instants that objectives see. Integrals see every step, whatever was stored; a function
         that knows the reported instants only, such as a difference to data at these, is asked there, with a note."""
-        if not any(term.over_time for objective in terms for _, term in objective.terms()):
-            return self.motion
+        if self.event is not None or not any(term.over_time for objective in terms for _, term in objective.terms()):
+            return self.whole
         if self._seen is None:
             self._seen = refined(self.motion, INTEGRAL_INSTANTS)
             if self._seen is not self.motion:
                 try:
                     for term in terms:
-                        term.values(samples_of(self._seen))
+                        term.values(self._samples(self._seen, terms))
                 except ValueError:  # every InputError is one
                     for term in terms:
-                        term.values(samples_of(self.motion))
+                        term.values(self._samples(self.motion, terms))
                     self._seen = self.motion
-                    self.note = (
-                        f"Integrals see the {len(self.motion.t)} reported instants only, since a function knows no "
-                        "others (data as an array? mg.objectives.Samples interpolates them)."
-                    )
+                    self._note_reported_only()
         return self._seen
+
+    def _note_reported_only(self) -> None:
+        self.note = (
+            f"Integrals see the {len(self.motion.t)} reported instants only, since a function knows no "
+            "others (data as an array? mg.objectives.Samples interpolates them)."
+        )
+
+    def _reading(self, terms: Sequence[Objective], seen: Trajectory) -> tuple[Reading, Instants] | None:
+        """The motion where objectives look, and where that is; None where all of it is reported."""
+        key = tuple(terms)
+        if key not in self._read:
+            if self.event is not None:
+                instants = self._ending(terms, self.event)
+            else:
+                instants = asked_instants(seen, terms)
+                if len(instants.t) == instants.grid:
+                    return None
+            self._read[key] = read(seen.record, self.method, instants.t, instants.moving), instants
+        return self._read[key]
+
+    def _ending(self, terms: Sequence[Objective], event: Event) -> Instants:
+        """Where objectives of a motion that ended at an event look."""
+        if self.based_on is not None:
+            found = self.based_on._reading(terms, self.based_on.whole)
+            assert found is not None
+            return found[1]
+        instants = event.instants(terms)
+        if instants.rule == "gauss" or instants.grid != len(self.motion.t):
+            try:
+                at = samples_read(event.whole, event.read(instants), instants)
+                for term in terms:
+                    term.values(at)
+            except ValueError:  # every InputError is one
+                instants = event.instants(terms, every=False)
+                self._note_reported_only()
+        return instants
+
+    def _samples(self, seen: Trajectory, terms: Sequence[Objective]) -> StateSamples:
+        found = self._reading(terms, seen)
+        return samples_of(seen) if found is None else samples_read(seen, *found)
 
     def parameters(self, wrt: str | Sequence[str]) -> Parameters:
         motion = self.motion
         if motion.q.ndim != 2:
             raise InputError("gradient takes the motion of one start; take one row of the batch at a time.")
-        if motion.ended != "duration":
+        if motion.ended not in ("duration", "stop"):
             raise InputError(
                 f"the motion ended because of: {motion.ended}. Where it ends depends on parameters; simulate a fixed "
                 "duration."
             )
         if np.iscomplexobj(motion.q):
             raise InputError("the motion is complex already; gradients belong to real motions.")
-        parameters = Parameters(motion, wrt)
-        check_idle_rows(parameters, samples_of(motion).states)
+        parameters = Parameters(self.whole, wrt)
+        check_idle_rows(parameters, samples_of(self.whole).states)
         return parameters
 
     def samples(self, terms: Sequence[Objective]) -> StateSamples:
-        return samples_of(self.seen(terms))
+        return self._samples(self.seen(terms), terms)
+
+    def values(self, terms: Sequence[Objective]) -> list[Array]:
+        found = super().values(terms)
+        if self.based_on is None or self.event is None:
+            return found
+        # the end moves along imaginary parts, too
+        condition = self.event.term
+        (missed,) = super().values((condition,))
+        moved = -missed.imag[0] / self.based_on.condition_rate
+        rates = self.based_on.end_rates(terms)
+        parts = np.split(rates, np.cumsum([len(x) for x in found])[:-1])
+        return [np.asarray(x + 1j * moved * rate) for x, rate in zip(found, parts, strict=True)]
+
+    @cached_property
+    def condition_rate(self) -> float:
+        """g' of the stop condition that ended the motion."""
+        assert self.event is not None
+        return self.event.condition_rate()
+
+    def end_rates(self, terms: Sequence[Objective]) -> FloatArray:
+        """psi' (no,): how objectives change with the end of the motion alone."""
+        assert self.event is not None
+        found = self._reading(terms, self.whole)
+        assert found is not None
+        return self.event.rates(terms, found[1], self.samples(terms))
 
     def check_method(self, method: str) -> None:
         if method not in ("direct", "adjoint"):
-            self._check_rank(self.motion)
+            self._check_rank(self.whole.record)
+        if self.event is not None and method in CONTINUOUS:
+            raise InputError(f"{method!r} does not follow an end that moves; use 'adjoint' or 'direct'.")
 
-    def _check_rank(self, motion: Trajectory) -> None:
-        check_rank_of_march(motion.record, method_that_made(motion).states(motion.record))
+    def _check_rank(self, record: Record) -> None:
+        check_rank_of_march(record, self.method.states(record))
+
+    def pulled(self, terms: Sequence[Objective], by_states: StateGradients) -> tuple[StateGradients, list[Weights]]:
+        found = self._reading(terms, self.seen(terms))
+        return (by_states, []) if found is None else found[0].pulled(by_states)
 
     def steps(self, terms: Sequence[Objective], threads: int) -> Steps:
         """The derivative of its steps; some kinds notice themselves where constraints lose their rank."""
-        motion = self.seen(terms)
-        method = method_that_made(motion)
-        steps = method.steps(motion.record, threads)
-        if not method.notices_rank:
-            self._check_rank(motion)
+        seen = self.seen(terms)
+        found = self._reading(terms, seen)
+        record = seen.record if found is None else found[0].record
+        steps = self.method.steps(record, threads)
+        if not self.method.notices_rank:
+            self._check_rank(record)
         return steps
 
     def start_slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
@@ -222,10 +195,24 @@ class MotionCase(_OfSteps):
             reported_only = self.seen(terms) is self.motion and self.note
             motion = self.motion if reported_only else refined(self.motion, ADJOINT_INSTANTS)
             return continuous_gradient(motion, terms, parameters, CONTINUOUS[method])
-        return super().gradient(terms, parameters, method, threads)
+        if self.event is None:
+            return super().gradient(terms, parameters, method, threads)
+        rate, rates = self.condition_rate, self.end_rates(terms)
+        found = super().gradient((*terms, self.event.term), parameters, method, threads)
+        return np.asarray(found[:-1] - rates[:, None] * found[-1:] / rate)
+
+    def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
+        if self.event is not None:
+            raise InputError(
+                f"the motion ended at its stop condition, at t = {self.event.end:.6g} s: its last instant moves with "
+                "parameters, and the others do not. Ask gradient for AtEnd and EndTime, or simulate a fixed duration."
+            )
+        return super().histories(parameters, threads)
 
     def accuracy(self) -> str:
         text = accuracy_note(self.motion)
+        if self.event is not None:
+            text += f" The end, at t = {self.event.end:.6g} s, moves with the stop condition."
         if len(self.motion.events) and self._seen is not None:
             text += (
                 f" Integrals are sums over {len(self._seen.t)} instants, and switches are kinks between these: more "
@@ -234,18 +221,43 @@ class MotionCase(_OfSteps):
         return f"{text} {self.note}".strip()
 
     def repeated(self, parameters: Parameters, values: Array) -> Case:
-        return MotionCase(repeated(self.motion, parameters, values))
+        if self.event is None:
+            return MotionCase(repeated(self.motion, parameters, values))
+        if np.iscomplexobj(values):
+            whole = repeated(self.whole, parameters, values)
+            return MotionCase(whole, self.event.on(whole), self)
+        return self._ended_anew(parameters, values, own_steps=False)
+
+    def _ended_anew(self, parameters: Parameters, values: Array, *, own_steps: bool) -> MotionCase:
+        """The motion with other numbers, its end found anew; steps that were controlled are held."""
+        longer = own_steps or not self.motion.scheme.chooses_steps
+        motion = Trajectory.of(self.whole.record, self.motion.recipe) if longer else self.whole
+        found = repeated(motion, parameters, values, own_steps=own_steps, stops=True)
+        if found.ended != "stop":
+            raise InputError(
+                f"with other numbers the motion does not meet its stop condition until t = {found.t[-1]:.6g} s."
+            )
+        return MotionCase(found)
 
     def differing(self, parameters: Parameters, values: Array) -> Case:
         # steps that end at switches of contacts have a kink there: real differences need steps of their own
-        return MotionCase(repeated(self.motion, parameters, values, own_steps=len(self.motion.events) > 0))
+        own = len(self.motion.events) > 0
+        if self.event is not None:
+            return self._ended_anew(parameters, values, own_steps=own)
+        return MotionCase(repeated(self.motion, parameters, values, own_steps=own))
 
     def expected_error(self) -> float:
         return (expected_accuracy(self.motion) or 0.0) if len(self.motion.events) else 0.0
 
 
+@case_of.register(SavedMotion)
+def _saved(motion: SavedMotion) -> Case:
+    """A motion of a file is differentiated by the steps of its recipe, taken once more."""
+    return MotionCase(motion.repeated())
+
+
 @case_of.register(GuidedMotion)
-class _Guided(_OfSteps):
+class _Guided(OfSteps):
     """A motion by `kinematic_motion`."""
 
     def __init__(self, motion: GuidedMotion) -> None:

@@ -24,6 +24,7 @@ import numpy as np
 from mechgrad.errors import CertificateError, InputError
 from mechgrad.sensitivities.direction import Direction, along_random_direction
 from mechgrad.sensitivities.numeric import EPS, STEPS, Differences, Function, Numeric, differentiate
+from mechgrad.simulation.recipe import Recipe
 from mechgrad.typing import ArrayLike, FloatArray
 
 __all__ = ["HEADINGS", "Certificate", "Worst", "certify", "judge"]
@@ -82,6 +83,8 @@ class Certificate:
         What a reader should know: why differences judged, which columns have no influence.
     direction : Direction or None
         Differences along one random direction of all columns, if they were asked for: they must agree as well.
+    recipe : Recipe or None
+        What made the motion whose gradient was judged; `mechgrad.io.save_certificate` stores it with the rest.
     """
 
     title: str
@@ -101,6 +104,7 @@ class Certificate:
     missing: tuple[str, ...]
     notes: tuple[str, ...]
     direction: Direction | None = None
+    recipe: Recipe | None = None
 
     @property
     def passed(self) -> bool:
@@ -189,7 +193,7 @@ class Certificate:
         return cells
 
     def table(self, limit: int = 12) -> str:
-        """The table as plain text, notes below it."""
+        """The table as plain text, below what was certified, notes below it."""
         cells = [HEADINGS, *self.lines(limit)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         text = [
@@ -199,7 +203,8 @@ class Certificate:
         text.insert(1, "-" * len(text[0]))
         if (hidden := len(self.names) - limit) > 0:
             text.append(f"... and {hidden} columns that are no worse")
-        return "\n".join([*([self.title] if self.title else []), *text, *(f"note: {note}" for note in self.notes)])
+        head = [*([self.title] if self.title else []), *([] if self.recipe is None else [repr(self.recipe)])]
+        return "\n".join([*head, *text, *(f"note: {note}" for note in self.notes)])
 
     def __str__(self) -> str:
         return f"{self.table()}\n{self.verdict}"

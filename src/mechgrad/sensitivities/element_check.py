@@ -28,10 +28,10 @@ from mechgrad.kinematics.mechanism import row_report
 from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
 from mechgrad.mechanics.accelerations import mechanism_accelerations
 from mechgrad.model.model import Model
+from mechgrad.sensitivities.gradient_by_tables import TableGradient
 from mechgrad.sensitivities.model_families import Family, States
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.numbers import Numbers
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.table_gradient import TableGradient
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 

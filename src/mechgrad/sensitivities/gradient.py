@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final, overload
 
 import numpy as np
@@ -12,12 +12,13 @@ from mechgrad.errors import InputError, unknown_name
 from mechgrad.kinematics.batch import check_threads
 from mechgrad.measures.base import Measure
 from mechgrad.model.columns import STEP
-from mechgrad.sensitivities.cases import CONTINUOUS, Case, Subject, case_of
+from mechgrad.sensitivities.cases import Subject
 from mechgrad.sensitivities.certificate import Certificate, certify
+from mechgrad.sensitivities.differentiable import CONTINUOUS, Case, case_of
 from mechgrad.sensitivities.histories import Histories, measure_histories
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.numeric import differentiate
 from mechgrad.sensitivities.objectives import AtEnd, Objective, as_objective
-from mechgrad.sensitivities.parameters import Parameters
 from mechgrad.simulation.guided import GuidedMotion
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.typing import Array, FloatArray
@@ -119,15 +120,16 @@ class Gradient:
             again = case.repeated if np.iscomplexobj(x) else case.differing
             return np.concatenate(again(known, np.asarray(x)).values(self.terms))
 
-        return certify(
+        found = certify(
             function, self.parameter_values, self.array, names=self.parameters, outputs=self.objectives, steps=steps,
             tolerance=tolerance, direction=True, slack=case.expected_error(),
             title=f"gradient of {self.motion.model.name!r}, {self.method}",
         )  # fmt: skip
+        return replace(found, recipe=getattr(self.motion, "recipe", None))
 
     def plot(self, *, relative: bool = False) -> Any:
         """A bar per parameter, a panel per objective; returns the matplotlib figure."""
-        from mechgrad.sensitivities.plots import plot_gradient
+        from mechgrad.sensitivities.gradient_plots import plot_gradient
 
         return plot_gradient(self, relative=relative)
 
@@ -168,6 +170,7 @@ def gradient(
     Parameters
     ----------
     motion : Trajectory of `simulate`, one start; GuidedMotion of `kinematic_motion`; Equilibrium; State of `assemble`
+        Of a SavedMotion, the same made once more by its recipe.
         Any formulation and scheme; the derivative is that of the same discrete steps, and of how their start was found:
         what `assemble` or `equilibrium` held is held, everything else follows.
     objectives : an `Integral`, `AtEnd`, `AtTime` or a sum of these; a list of them, or a mapping from names to them
@@ -321,7 +324,7 @@ class MotionSensitivities:
 
     def plot(self) -> Any:
         """Sensitivities of positions over time, a panel per parameter; returns the matplotlib figure."""
-        from mechgrad.sensitivities.plots import plot_histories
+        from mechgrad.sensitivities.gradient_plots import plot_histories
 
         return plot_histories(self)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.measures.base import Measure
-from mechgrad.sensitivities.cases import case_of
+from mechgrad.sensitivities.differentiable import case_of
 from mechgrad.sensitivities.objectives import AtEnd
 from mechgrad.simulation.guided import GuidedMotion
 from mechgrad.simulation.trajectory import Trajectory

@@ -11,8 +11,8 @@ from mechgrad.errors import InputError, SingularMassMatrixError, unknown_name
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import check_samples
-from mechgrad.kinematics.markers import marker_derivatives, marker_motion
-from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.kinematics.marker_motions import marker_derivatives, marker_motion
+from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
 from mechgrad.mechanics.accelerations import forward_dynamics
 from mechgrad.mechanics.inertia import mass_matrix

@@ -20,8 +20,8 @@ from mechgrad.dynamics.states import StateGradients
 from mechgrad.errors import InputError
 from mechgrad.measures.base import Measure, StateSamples
 from mechgrad.sensitivities.integrands import Integrand
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.quadrature import weights as quadrature_weights
+from mechgrad.sensitivities.motion_parameters import Parameters
+from mechgrad.simulation.quadrature import weights as quadrature_weights
 from mechgrad.typing import Array, FloatArray
 
 
@@ -87,7 +87,7 @@ class Objective:
         found = []
         for factor, term in self.terms():
             some, w = term._weighted(at)
-            found.append((factor, term.gradients_at(some, parameters, w), term.instants(at.states.t)))
+            found.append((factor, term.gradients_at(some, parameters, w), term._rows(at)))
         _check_counts([len(g.values) for _, g, _ in found])
         nt = len(at.states.t)
         total = StateGradients(*(np.zeros((nt, *x.shape[1:])) for x in found[0][1].by_states))
@@ -223,10 +223,20 @@ class Term(Objective):
         """Which of the instants count: measures and function are evaluated there only."""
         return slice(None)
 
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Single instants that are asked for, whether they are reported or not [s]."""
+        return ()
+
+    def _rows(self, at: StateSamples) -> slice:
+        """Which of the samples count."""
+        t = at.states.t[: at.grid]
+        return slice(*self.instants(t).indices(len(t)))
+
     def _weighted(self, at: StateSamples) -> tuple[StateSamples, FloatArray]:
         """What counts, and its weights."""
-        which = self.instants(at.states.t)
-        return at.rows(which), self.weights(at.states.t, at.rule)[which]
+        which = self._rows(at)
+        return at.rows(which), self.weights(at.states.t[: at.grid], at.rule)[which]
 
     def values_at(self, at: StateSamples, w: FloatArray) -> Array:
         """sum w_i g(y_i, t_i) over given instants, (k,); the function gets all of them at once."""
@@ -298,9 +308,12 @@ class Integral(Term):
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class _OneInstant(Term):
+class OneInstant(Term):
+    """A function of measures at one instant of a motion."""
+
     def _position(self, t: FloatArray) -> int:
-        raise TypeError("says which instant")  # pragma: no cover - both do
+        """Which one."""
+        raise TypeError("says which instant")  # pragma: no cover - all do
 
     def instants(self, t: FloatArray) -> slice:
         k = self._position(t)
@@ -314,7 +327,7 @@ class _OneInstant(Term):
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class AtEnd(_OneInstant):
+class AtEnd(OneInstant):
     """A function of measures at the end of the motion; it is evaluated there only, on arrays (1, ...).
 
     >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
@@ -328,11 +341,15 @@ class AtEnd(_OneInstant):
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class AtTime(_OneInstant):
-    """A function of measures at a reported instant of the motion [s]; it is evaluated there only, on arrays (1, ...).
+class AtTime(OneInstant):
+    """A function of measures at an instant of the motion [s]; it is evaluated there only, on arrays (1, ...).
 
-    >>> mg.AtTime(0.5, mg.measures.JointCoordinate("pin")).t
-    0.5
+    Where the motion reports no such instant, it is read between the steps that were taken, as `Trajectory.at` reads it,
+    and so is the derivative. Motions by `kinematic_motion` have their reported instants only.
+
+    >>> swing = mg.simulate(model, [0.5], duration=1.0, step=0.01)
+    >>> mg.gradient(swing, mg.AtTime(0.1234, mg.measures.JointCoordinate("pin")), ["bob.com.z"]).shape
+    (1, 1)
     """
 
     t: float = 0.0
@@ -343,14 +360,54 @@ class AtTime(_OneInstant):
         super().__init__(function, *measures, partials=partials)
         object.__setattr__(self, "t", float(t))
 
+    @property
+    def times(self) -> tuple[float, ...]:
+        return (self.t,)
+
+    def _rows(self, at: StateSamples) -> slice:
+        return self.instants(at.states.t)
+
+    def _weighted(self, at: StateSamples) -> tuple[StateSamples, FloatArray]:
+        return at.rows(self._rows(at)), np.ones(1)
+
     def _position(self, t: FloatArray) -> int:
-        k = int(np.argmin(np.abs(t - self.t)))
+        k = len(t) - 1 - int(np.argmin(np.abs(t - self.t)[::-1]))  # the last of several: one that does not move
         if abs(t[k] - self.t) > 1e-9 * max(float(t[-1] - t[0]), 1e-9):
             raise InputError(
                 f"the motion reports no instant t = {self.t:g} s; the nearest is {t[k]:.9g} s. Choose step and "
                 "samples of simulate so that it does."
             )
         return k
+
+
+@final
+@dataclass(frozen=True, eq=False, init=False)
+class EndTime(OneInstant):
+    """When the motion ends [s]: where a stop condition decides it, a number that depends on parameters.
+
+        dT/dp = -(g_x dx/dp + g_p) / g'        g: the condition, g' its rate along the motion
+
+    Of motions of a given duration its derivative is zero.
+
+    >>> swing = mg.simulate(model, [0.5], duration=3.0, stop={"pin": 0.0})
+    >>> bool(mg.gradient(swing, mg.objectives.EndTime(), ["start.position.pin"]).array[0, 0] > 0.0)
+    True
+    """
+
+    def __init__(self) -> None:
+        for key, x in (("function", None), ("measures", ()), ("partials", None)):
+            object.__setattr__(self, key, x)
+
+    def _position(self, t: FloatArray) -> int:
+        return len(t) - 1
+
+    def values_at(self, at: StateSamples, w: FloatArray) -> Array:
+        return np.asarray(w * at.states.t)
+
+    def gradients_at(self, at: StateSamples, parameters: Parameters, w: FloatArray) -> ObjectiveGradient:
+        n, m = at.model.n_v, at.states.lam.shape[1]
+        nothing = StateGradients(*(np.zeros((1, 1, size)) for size in (n, n, n, m)))
+        return ObjectiveGradient(self.values_at(at, w), nothing, np.zeros((1, len(parameters))))
 
 
 def smooth_abs(x: Any, width: float) -> Any:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mechgrad.dynamics.states import States
-from mechgrad.errors import InputError
 from mechgrad.measures.base import StateSamples
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.simulation.simulate import simulate_again
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.base import StepMethod
@@ -36,10 +35,11 @@ def refined(motion: Trajectory, per_step: int) -> Trajectory:
     return simulate_again(motion, motion.model, motion.recipe.start, samples=wanted + 1)
 
 
-def repeated(motion: Trajectory, parameters: Parameters, values: Array, *, own_steps: bool = False) -> Trajectory:
-    """The motion with other values of its parameters, complex ones too; by the same steps, or by steps of its own."""
-    if motion.ended == "stop":
-        raise InputError("the motion ended at a stop condition; where it ends depends on parameters.")
+def repeated(
+    motion: Trajectory, parameters: Parameters, values: Array, *, own_steps: bool = False, stops: bool = False
+) -> Trajectory:
+    """The motion with other values of its parameters, complex ones too; by the same steps, or by steps of its own; for
+    its whole duration, or until its stop condition is met (`stops`)."""
     model, forces, start_forces, numbers = parameters.changed(values)
     start = parameters.start.again(model, numbers, start_forces)
-    return simulate_again(motion, model, start, tau=forces.tau, loads=forces.loads, own_steps=own_steps)
+    return simulate_again(motion, model, start, tau=forces.tau, loads=forces.loads, own_steps=own_steps, stops=stops)

@@ -8,8 +8,7 @@ assembly       dpsi/dp = psi_p + psi_q dq/dp + psi_v dv/dp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +18,9 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.kinematics.state import State
 from mechgrad.measures.base import Measure, StateSamples
+from mechgrad.sensitivities.gradient_by_tables import TableGradient
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.objectives import Objective
-from mechgrad.sensitivities.parameters import Parameters
-from mechgrad.sensitivities.table_gradient import TableGradient
 from mechgrad.simulation.starts.base import MOTION, POSITION
 from mechgrad.simulation.starts.rest import StaticEquations
 from mechgrad.steps.weights import Weights
@@ -133,9 +132,4 @@ def collected(
 def repeated_state(parameters: Parameters, values: Array) -> State | Equilibrium:
     """The state once more with other values of its parameters, complex ones too."""
     model, _, forces, numbers = parameters.changed(values)
-    found = parameters.start.again(model, numbers, forces)
-    first = cast(State, parameters.motion.start)
-    if found.way == "given" and first.way == "assembled":
-        # what a tree held is taken as numbers where it stands for itself
-        return replace(cast(State, found), held=first.held, held_rates=first.held_rates, given=False)
-    return found
+    return parameters.start.again(model, numbers, forces)

@@ -12,7 +12,7 @@ import numpy as np
 from mechgrad.dynamics.states import States
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, mechanism_of, row_report
 from mechgrad.model.columns import STEP
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.steps.torn import torn
 
 INSTANTS = 20  # at which idle rows are looked at

@@ -12,19 +12,19 @@ from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.reactions import AXES, JointReactions
 from mechgrad.inverse.spatial import inverse_dynamics
+from mechgrad.inverse.tree_reactions import AXES, JointReactions
 from mechgrad.kinematics.bodies import body_motion
 from mechgrad.kinematics.held import find_quantity
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
 from mechgrad.mechanics.reactions import wrenches
 from mechgrad.model.constraints import Driver
 from mechgrad.model.mechanism import N_ALL, R_FUNCTION
-from mechgrad.model.rows import POINT
+from mechgrad.model.primitives.rows import POINT
 from mechgrad.simulation.motion import Motion
-from mechgrad.steps.guided.record import GuidedRecord
+from mechgrad.steps.guided.pieces import GuidedRecord
 from mechgrad.steps.guided.step import march
-from mechgrad.steps.matrix_r.independent import named_rows
+from mechgrad.steps.independent.candidates import named_rows
 from mechgrad.tolerances import RANK
 from mechgrad.typing import Array, ArrayLike, FloatArray
 

@@ -13,7 +13,7 @@ from mechgrad.dynamics.samples import StateSamples
 from mechgrad.dynamics.states import States
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
-from mechgrad.kinematics.markers import MarkerMotion, marker_motion
+from mechgrad.kinematics.marker_motions import MarkerMotion, marker_motion
 from mechgrad.mechanics.efforts import Efforts, efforts_of
 from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy, springs_of
 from mechgrad.typing import Array
@@ -26,7 +26,7 @@ LEAST_DRAWN = 1e-18  # zero has no place on a logarithmic axis
 
 @dataclass(frozen=True, eq=False)
 class Motion(ABC):
-    """States over time. Two kinds: `Trajectory` and `GuidedMotion`."""
+    """States over time. Three kinds: `Trajectory`, `GuidedMotion`, and `SavedMotion` of a file."""
 
     model: Model
     t: Array

@@ -9,20 +9,25 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from mechgrad.dynamics.equilibrium import Equilibrium
-from mechgrad.dynamics.formulations import Formulation
+from mechgrad.dynamics.formulations import Formulation, as_formulation
 from mechgrad.dynamics.system import System
-from mechgrad.errors import unknown_name
+from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.loads import Load
-from mechgrad.kinematics.state import State
+from mechgrad.kinematics.state import State, state
+from mechgrad.model.tree import Reference
+from mechgrad.simulation.run import march
 from mechgrad.simulation.starts import start_of
 from mechgrad.simulation.starts.base import Forces
-from mechgrad.steps.schemes import Scheme
+from mechgrad.steps.conditions import as_stop
+from mechgrad.steps.schemes import Scheme, as_scheme
 from mechgrad.steps.task import Stop
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
     from mechgrad.simulation.trajectory import Trajectory
+
+TOLERANCE = 1e-9  # of the error control, relative and absolute, unless told
 
 
 @final
@@ -38,7 +43,7 @@ class Recipe:
     formulation, scheme : as they were chosen
     step : float [s] or None;   samples : int or None
     tau : (n_v,), loads : constant forces
-    reference : "origin" or "com"
+    reference : "root", "com" or "origin"
     rtol, atol : tolerances of the error control
     stop : the condition that may end the motion, or None
 
@@ -61,15 +66,13 @@ class Recipe:
     tau: Array
     loads: tuple[Load, ...]
     t0: float
-    reference: str
-    rtol: float
-    atol: float
+    reference: Reference = "root"
+    rtol: float = TOLERANCE
+    atol: float = TOLERANCE
     stop: Stop | None = None
 
     def simulate(self, *, progress: bool = False) -> Trajectory:
         """The motion, made once more."""
-        from mechgrad.simulation.simulate import march  # a recipe is what that module makes, too
-
         return march(self, progress=progress)
 
     def changed(self, **fields: Any) -> Recipe:
@@ -77,13 +80,21 @@ class Recipe:
         for name in fields:
             if name not in self.__dataclass_fields__:
                 raise unknown_name("field", name, self.__dataclass_fields__, "a recipe")
+        for name, meaning in (("formulation", as_formulation), ("scheme", as_scheme)):
+            if name in fields:
+                fields[name] = meaning(fields[name])
+        if "stop" in fields:
+            fields["stop"] = as_stop(fields.get("model", self.model), fields["stop"])
         return replace(self, **fields)
 
     def with_values(self, values: Mapping[str, float]) -> Recipe:
         """The recipe with other numbers: paths of the model, and "start.position.hinge", "start.velocity.hinge".
 
-        The start is found anew, in the way it was found: what `assemble` or `equilibrium` held is held.
+        The start is found anew, in the way it was found: what `assemble` or `equilibrium` held is held. A batch of
+        starts stays as it was given.
         """
+        if np.ndim(self.start.q) == 2:
+            return self._batch_with_values(values)
         start = start_of(self.beginning())
         numbers = start.values()
         for name in values:
@@ -94,6 +105,15 @@ class Recipe:
         forces = start.forces or Forces(self.tau, self.loads)
         again = start.again(model, numbers | {k: x for k, x in values.items() if k not in own}, forces)
         return replace(self, model=model, start=again)
+
+    def _batch_with_values(self, values: Mapping[str, float]) -> Recipe:
+        if named := [name for name in values if name.startswith("start.")]:
+            raise InputError(
+                f"{named[0]!r}: a batch of {len(self.start.q)} starts has no start values of one name; give "
+                "changed(start=mg.state(model, q, v)) all of them."
+            )
+        model = self.model.with_values(dict(values))
+        return replace(self, model=model, start=state(model, self.start.q, self.start.v, t=self.start.t))
 
     def beginning(self) -> Beginning:
         """The first state, for those who ask how it depends on numbers."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, Any, NamedTuple, final, overload
 
 import numpy as np
 
@@ -11,21 +12,42 @@ from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
-from mechgrad.errors import MechgradError
+from mechgrad.errors import InputError, MechgradError
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.reactions import JointReactions
 from mechgrad.inverse.spatial import inverse_dynamics
+from mechgrad.inverse.tree_reactions import JointReactions
 from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.kinematics.state import State
 from mechgrad.mechanics.power import Power
 from mechgrad.mechanics.reactions import joint_reactions
 from mechgrad.simulation.motion import Motion
-from mechgrad.simulation.recipe import Recipe
 from mechgrad.steps.cuts import Cut, as_cuts
-from mechgrad.steps.matrix_r.choices import Chosen
+from mechgrad.steps.dense import read, read_batch
+from mechgrad.steps.independent.choices import Chosen
+from mechgrad.steps.methods import method_of
 from mechgrad.steps.record import Record
 from mechgrad.steps.schemes import Scheme
 from mechgrad.typing import Array, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from mechgrad.simulation.recipe import Recipe
+
+WITHIN = 1e-9  # of a motion: times that are outside by less are its ends
+
+
+class StatesBetween(NamedTuple):
+    """A motion at some times, as `Trajectory.at` reads it; many starts come first, (batch, k, .).
+
+    t : (k,) [s];   q, v, a : (k, n_q), (k, n_v), (k, n_v);   multipliers : (k, m)
+    norms : (k, 3) of constraint values, rates and second rates
+    """
+
+    t: FloatArray
+    q: Array
+    v: Array
+    a: Array
+    multipliers: Array
+    norms: Array
 
 
 @final
@@ -169,6 +191,60 @@ class Trajectory(Motion):
             return ()
         found = as_cuts(divisions, float(self.t[0]), task.duration / task.count())
         return tuple(cut for cut in found if cut.t < self.t[-1])
+
+    @overload
+    def at(self, t: float) -> State: ...
+
+    @overload
+    def at(self, t: Sequence[float] | FloatArray) -> StatesBetween: ...
+
+    def at(self, t: Any) -> State | StatesBetween:
+        """The motion at any time within it [s], whether it was reported or not, by the steps that were taken.
+
+        One time gives a `State`, which another motion may start with; an array of times `StatesBetween`. Errors fall as
+        those of the scheme: order eight is read by its own interpolant of order seven, fixed explicit steps by
+        polynomials of degree 5 through q, v and a at their ends, implicit ones by such of degree 3 through q and v, on
+        the group, so that Euler parameters have length one. Between the ends of steps closed loops hold as well as
+        these polynomials do: `position_error` and `velocity_error` of a State, `norms` of many, tell. Accelerations
+        and multipliers there are those of the equations of motion in (q, v, t). Motions that report fewer instants
+        than steps are marched once more at the first question.
+
+        >>> swing = mg.simulate(model, [0.5], 2.0, step=0.01)
+        >>> swing.at(0.3712)
+        State of 'pendulum' at t = 0.3712 s: 1 coordinates as given. Next: .q, .v, simulate(model, state), gradient(...)
+        >>> swing.at([0.1, 0.3712]).v.shape
+        (2, 1)
+        """
+        times = self._checked_times(t)
+        record = self.record if self.record.marched is None else self.record.marched
+        method = method_of(self.formulation, self.scheme, self.recipe.step is None)
+        batch = self.q.ndim == 3
+        states = read_batch(record, method, times) if batch else read(record, method, times).states
+        flat = [x.reshape(-1, x.shape[-1]) for x in states[:3]]
+        norms = self.record.task.norms(np.broadcast_to(times, states.q.shape[:-1]).ravel(), *flat)
+        if np.ndim(t):
+            return StatesBetween(times, *states[:4], norms.reshape(*states.q.shape[:-1], 3))
+        q, v = (x[..., 0, :] for x in states[:2])
+        missed = norms.max(axis=0)
+        return State(self.model, q, v, float(times[0]), {}, {}, float(missed[0]), float(missed[1]), given=True)
+
+    def _checked_times(self, t: Any) -> FloatArray:
+        """Times (k,) within the motion; raise for others."""
+        given = np.asarray(t)
+        if given.ndim > 1 or given.dtype.kind not in "fiu" or not given.size:
+            raise InputError(f"at({t!r}): give one time, or an array (k,) of times [s].")
+        if not len(self.t):
+            raise InputError("the motion has no instant: it could not begin.")
+        times = np.atleast_1d(given.astype(float))
+        first, last = float(self.t[0]), float(self.t[-1])
+        slack = WITHIN * (last - first)
+        outside = ~((times >= first - slack) & (times <= last + slack))
+        if outside.any():
+            raise InputError(
+                f"t = {times[outside][0]:.9g} s is not within the motion, which goes from {first:.9g} to {last:.9g} s. "
+                "Simulate longer, or ask within."
+            )
+        return np.asarray(np.clip(times, first, last))
 
     def _mechanism(self) -> System:
         return self.system

@@ -135,6 +135,9 @@ class StepMethod:
     notices_rank : whether its derivatives notice themselves where constraints lose their rank
     smooth_reports : whether reported states are smooth enough for quadrature of high order
     outputs : how many instants to report at least, so that each step has so many
+    degree : of the polynomials between its steps (`steps.hermite`): 3 from q and v, 5 from accelerations besides
+    reported_at : a record once more, by the same steps, with other instants reported (sorted, the first is its start);
+        None where polynomials between its steps say what lies between
     """
 
     name: str
@@ -145,3 +148,5 @@ class StepMethod:
     outputs: Callable[[Record, int], int]
     notices_rank: bool = False
     smooth_reports: bool = True
+    degree: int = 3
+    reported_at: Callable[[Record, FloatArray], Record] | None = None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVERGED, SINGULAR
+from mechgrad.dynamics.kernels.state_accelerations import BAD_NUMBER, DONE, NOT_CONVERGED, SINGULAR
 from mechgrad.typing import Array
 
 FINEST = 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mechgrad.dynamics.kernels.accelerations import (
+from mechgrad.dynamics.kernels.state_accelerations import (
     BAD_NUMBER,
     CHANGE_POINT,
     DEAD_POINT,
@@ -19,8 +19,8 @@ from mechgrad.dynamics.kernels.accelerations import (
 from mechgrad.errors import InputError
 from mechgrad.kernels.interrupt import raised
 from mechgrad.steps.cuts import FINEST
-from mechgrad.steps.matrix_r.choices import Choosing
-from mechgrad.steps.matrix_r.dead_points import NO_CHOICE, dead_point_hint, is_undetermined_there
+from mechgrad.steps.independent.choices import Choosing
+from mechgrad.steps.independent.dead_points import NO_CHOICE, dead_point_hint, is_undetermined_there
 from mechgrad.steps.task import MOST_STEPS
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from mechgrad.dynamics.states import States
 from mechgrad.dynamics.system import System
 from mechgrad.model.model import Model
 from mechgrad.steps.cuts import Divisions
-from mechgrad.steps.matrix_r.choices import Choices
+from mechgrad.steps.independent.choices import Choices
 from mechgrad.steps.schemes import Scheme
 from mechgrad.steps.task import Task
 from mechgrad.typing import Array, FloatArray, IntArray
@@ -36,6 +36,7 @@ class Record:
     choices : what Matrix R chose, step by step
     divisions : into how many parts steps were divided, by their number (`steps.cuts`)
     fold : the first instant [s] where constraint rows lost their rank and a step went across, or None
+    marched : of a motion that a stop condition ended, the march with the whole step in which it did; else None
     """
 
     task: Task
@@ -57,6 +58,7 @@ class Record:
     choices: Choices | None = None
     divisions: Divisions = field(default_factory=dict)
     fold: float | None = None
+    marched: Record | None = None
 
     @property
     def system(self) -> System:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import ClassVar, final
 
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.steps.runge_kutta.kernels.stages import Tableau
+from mechgrad.steps.butcher_tableau import Tableau
 
 KNOWN: dict[str, type[Scheme]] = {}
 """Schemes by the names that `simulate` takes; a new one is there as soon as its file is read."""
@@ -166,8 +166,10 @@ def as_scheme(given: str | Scheme) -> Scheme:
     """
     if isinstance(given, Scheme):
         return given
-    if given not in known_schemes():
+    if not isinstance(given, str) or given not in known_schemes():
         raise unknown_name("scheme", str(given), KNOWN)
+    if needed := [f.name for f in fields(KNOWN[given]) if f.default is MISSING]:
+        raise InputError(f"scheme {given!r} has no usual numbers: give {KNOWN[given].__name__}({', '.join(needed)}).")
     return KNOWN[given]()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -29,22 +28,20 @@ def crossing(stop: Stop, t: Array, q: Array, v: Array) -> int | None:
     return int(changes[0]) if changes.size else None
 
 
-def bisected(stop: Stop, t: Array, q: Array, v: Array, k: int, advance: Callable[[float], tuple[Any, ...]]) -> Any:
-    """Where a stop condition changes sign between instants k and k + 1: what `advance(time)` gives just before.
+def located(stop: Stop, low: float, high: float, between: Callable[[float], tuple[Array, Array]]) -> float:
+    """The last instant before a stop condition changes its sign, by bisection down to rounding.
 
-    advance: from instant k to a time in between, returns (q, v, ...) there.
+    low, high : instants with different signs;   between : q and v at an instant between them
     """
-    low, high = float(t[k]), float(t[k + 1])
-    before = signs(stop, t[k : k + 1], q[k : k + 1], v[k : k + 1])[0]
-    best: tuple[Any, ...] | None = None
-    start = low
-    while high - low > 1e-13 * max(abs(high), float(t[-1])):
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        state = advance(middle)
-        if np.sign(signs(stop, np.array([middle]), state[0][None], state[1][None])[0]) == np.sign(before):
-            low, best = middle, state
+
+    def sign(t: float) -> float:
+        q, v = between(t)
+        return float(np.sign(signs(stop, np.array([t]), q[None], v[None])[0]))
+
+    before = sign(low)
+    while (middle := 0.5 * (low + high)) not in (low, high):
+        if sign(middle) == before:
+            low = middle
         else:
             high = middle
-    return (low, best) if best is not None else (start, None)
+    return low

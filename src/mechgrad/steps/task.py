@@ -15,8 +15,8 @@ from mechgrad.errors import InputError
 from mechgrad.memory import require_memory
 from mechgrad.model.model import Model
 from mechgrad.steps.cuts import Divisions
-from mechgrad.steps.matrix_r.choices import Choices, Choosing
-from mechgrad.steps.matrix_r.dead_points import closer_reason
+from mechgrad.steps.independent.choices import Choices, Choosing
+from mechgrad.steps.independent.dead_points import closer_reason
 from mechgrad.steps.schemes import Scheme
 from mechgrad.typing import Array, ArrayLike, FloatArray
 

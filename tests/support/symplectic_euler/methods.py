@@ -5,7 +5,7 @@ from __future__ import annotations
 from mechgrad.steps.base import StepMethod
 from mechgrad.steps.methods import register
 from mechgrad.steps.rank import reported
-from support.symplectic_euler.record import EulerSteps
+from support.symplectic_euler.pieces import EulerSteps
 from support.symplectic_euler.step import march
 
 METHOD = register(

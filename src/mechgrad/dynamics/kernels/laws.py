@@ -1,4 +1,4 @@
-"""Forces on rows from their values and rates, with partials (`model.rows` has the formulas)."""
+"""Forces on rows from their values and rates, with partials (`model.primitives.rows` has the formulas)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mechgrad.model.mechanism import (
     LAW_WIDTH,
     N_LAWS,
 )
-from mechgrad.model.rows import CONTACT, CURVE, FRICTION, MOTOR, SPRING, TYRE
+from mechgrad.model.primitives.rows import CONTACT, CURVE, FRICTION, MOTOR, SPRING, TYRE
 
 
 @inlined

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DONE, NOT_CONVERGED, REFINEMENTS, SINGULAR
-from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor, saddle_refine
+from mechgrad.dynamics.kernels.state_accelerations import BAD_NUMBER, DONE, NOT_CONVERGED, REFINEMENTS, SINGULAR
 from mechgrad.dynamics.kernels.system import mass, place, row_jacobian
+from mechgrad.dynamics.kernels.tangent_step import displace
 from mechgrad.kernels.jit import inner, runtime_int
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_solve

@@ -14,9 +14,9 @@ import math
 
 import numpy as np
 
-from mechgrad.kernels.columns import refined_columns, solve_columns, solve_columns_transposed
 from mechgrad.kernels.jit import entry, inlined, inner, runtime_int
 from mechgrad.kernels.lu import lu_factor, lu_solve
+from mechgrad.kernels.right_hand_sides import refined_columns, solve_columns, solve_columns_transposed
 
 LOW = math.log(1.6)
 # of a defect, that eps leaves after one solution and of the rest after another: more, and rows nearly lost their rank

@@ -5,8 +5,8 @@
 Arguments are complex, x + 1e-30j dx; results are r_x dx, g_x dx and so on. Unlike a complex step this runs in SIMD
 lanes: products of two slopes are dropped instead of computed.
 
-The passes are those of `system`; velocities and wrenches are about the world's origin, whatever the mechanism's
-reference points are, since r does not depend on them.
+The passes are those of `system`; velocities and wrenches are about one point, never about centres of mass, since r
+does not depend on where they are taken.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from mechgrad.dynamics.kernels.lane_states import gather_states, make_lane_state, put_multipliers
 from mechgrad.dynamics.kernels.laws import apply_laws
 from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_coordinates, push_rows
-from mechgrad.inverse.kernels.torques import project
+from mechgrad.inverse.kernels.tree_torques import project
 from mechgrad.inverse.kernels.wrenches import apply_loads, body_wrenches
 from mechgrad.kernels.dual_lanes import dual_of, dual_zero
 from mechgrad.kernels.host import LANES
@@ -45,7 +45,7 @@ def _put_slopes(scratch, target, row, column, scalar):
 
 
 @inner
-def _residual_about_origin(mechanism, atoms_f, numbers, work, scalar):
+def _residual_about_one_point(mechanism, atoms_f, numbers, work, scalar):
     """work.r of the placed state, forces applied; atoms_f, numbers: tables of the mechanism, or others in their
     place."""
     body_wrenches(mechanism.atoms_i, atoms_f, work.frames, work.wrenches, scalar)
@@ -72,7 +72,7 @@ def _slopes(mechanism, work, lanes, states, out, column):
             continue
         put_multipliers(lanes.lam, work.y, scalar)
         forces(mechanism, work, now, scalar)
-        _residual_about_origin(mechanism, mechanism.atoms_f, mechanism.numbers, work, scalar)
+        _residual_about_one_point(mechanism, mechanism.atoms_f, mechanism.numbers, work, scalar)
         _put_slopes(work.r, out.r, row, column, scalar)
     return -1
 
@@ -104,7 +104,7 @@ def _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, columns,
         for k in range(columns.size):
             if mechanism.n_laws:
                 apply_laws(mechanism.ints, numbers[k], dual, dual_of(now, real), scalar)
-            _residual_about_origin(mechanism, atoms[k], numbers[k], dual, scalar)
+            _residual_about_one_point(mechanism, atoms[k], numbers[k], dual, scalar)
             _put_slopes(dual.r, r, row, columns[k], scalar)
     return -1
 

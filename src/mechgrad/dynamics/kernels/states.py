@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from mechgrad.dynamics.kernels.accelerations import DONE, saddle_accelerations, tree_accelerations
 from mechgrad.dynamics.kernels.solver import make_solver
+from mechgrad.dynamics.kernels.state_accelerations import DONE, saddle_accelerations, tree_accelerations
 from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, mass, place, push_rows, row_jacobian
-from mechgrad.inverse.kernels.wrenches import WRENCH
+from mechgrad.inverse.kernels.wrenches import FORCE, MOMENT, WRENCH
 from mechgrad.kernels.jit import kernel, runtime_int, wrapper
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.records import refer
+from mechgrad.kernels.vec3 import cross, get3, put3, sub
+from mechgrad.kinematics.kernels.outward import AT, FRAME
 
 
 @kernel
@@ -81,14 +83,18 @@ def _row_forces(mechanism, work, Q, V, A, L, t, Y, W):
         for k in range(mechanism.n_atoms * WRENCH):
             wrenches[k] = 0.0
         push_rows(mechanism.ints, work.attachments, y, wrenches, runtime_int(0), scalar)
-        for k in range(mechanism.n_atoms * WRENCH):
-            W[i, k] = wrenches[k]
+        for k in range(mechanism.n_atoms):
+            o = k * WRENCH
+            force = get3(wrenches, o + FORCE, scalar)
+            arm = get3(work.frames, k * FRAME + AT, scalar)
+            put3(W[i], o + MOMENT, sub(get3(wrenches, o + MOMENT, scalar), cross(arm, force)))
+            put3(W[i], o + FORCE, force)
 
 
 @wrapper
 def row_forces(mechanism, Q, V, A, L, t, Y, W):
     """Multipliers of all acting rows into rows of Y (nt, n_rows), and what they do to each atom into W (nt, 6 n_atoms):
-    moment about the world's origin and force, in the sense in which bodies resist them."""
+    moment about its own origin and force, in the sense in which bodies resist them."""
     _row_forces(mechanism, make_work(mechanism), Q, V, A, L, t, Y, W)
 
 

@@ -28,7 +28,7 @@ from mechgrad.inverse.kernels.accumulation import REFERENCE as MOTION_ABOUT
 from mechgrad.inverse.kernels.articulated import ARTICULATED
 from mechgrad.inverse.kernels.inward import DUALS, inward, inward_world_loads
 from mechgrad.inverse.kernels.mass import mass_by_chains
-from mechgrad.inverse.kernels.torques import project
+from mechgrad.inverse.kernels.tree_torques import project
 from mechgrad.inverse.kernels.wrenches import (
     FORCE,
     L_DYAD,
@@ -50,17 +50,17 @@ from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.records import allocate
 from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
 from mechgrad.kinematics.kernels.header import row_int
-from mechgrad.kinematics.kernels.markers import MOTION, marker_motion_block
+from mechgrad.kinematics.kernels.marker_motions import MOTION, marker_motion_block
 from mechgrad.kinematics.kernels.measures import attachments_of_kind
 from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward, place_world
-from mechgrad.kinematics.kernels.rows import (
+from mechgrad.kinematics.kernels.row_states import (
+    ATTACHMENT,
+    ATTACHMENTS,
     F_G,
     F_X,
-    FEET,
-    FOOT,
+    acts_at_a_point,
     add_row_curvature,
-    foot_atom,
-    foot_is_point,
+    attached_atom,
     place_rows,
     row_columns,
     row_rate_columns,
@@ -86,7 +86,7 @@ from mechgrad.model.mechanism import (
     Mechanism,
     has_pairs,
 )
-from mechgrad.model.rows import LINEAR
+from mechgrad.model.primitives.rows import LINEAR
 from mechgrad.model.tree import C_PARENT
 
 NO_DAMPING = 1e-300  # sum of all partials by rates, below which laws feel none
@@ -148,7 +148,7 @@ def _work_sizes(
         "values": rows,
         "rates": rows,
         "seconds": rows,
-        "attachments": rows * FEET,
+        "attachments": rows * ATTACHMENTS,
         "y": rows,
         "y_g": rows * most,
         "y_gd": rows * most,
@@ -242,11 +242,11 @@ def push_rows(ints, attachments, y, wrenches, first, scalar):
     for k in range(first, ints[N_ROWS]):
         multiplier = load(y, k, scalar)
         for f in range(attachments_of_kind(row_int(ints, k, R_KIND))):
-            atom, o = foot_atom(ints, k, f), k * FEET + f * FOOT
+            atom, o = attached_atom(ints, k, f), k * ATTACHMENTS + f * ATTACHMENT
             if atom < n_atoms:
                 force = scale(multiplier, get3(attachments, o + F_G, scalar))
                 add3(wrenches, atom * WRENCH + MOMENT, cross(get3(attachments, o + F_X, scalar), force), scalar)
-                if foot_is_point(ints, k, f):
+                if acts_at_a_point(ints, k, f):
                     add3(wrenches, atom * WRENCH + FORCE, force, scalar)
 
 
@@ -330,11 +330,11 @@ def rows_as_loads(ints, attachments, y, world, scalar):
     for k in range(ints[N_ROWS]):
         multiplier = load(y, k, scalar) * -1.0
         for f in range(attachments_of_kind(row_int(ints, k, R_KIND))):
-            atom, o = foot_atom(ints, k, f), k * FEET + f * FOOT
+            atom, o = attached_atom(ints, k, f), k * ATTACHMENTS + f * ATTACHMENT
             if atom < n_atoms:
                 x, force = get3(attachments, o + F_X, scalar), scale(multiplier, get3(attachments, o + F_G, scalar))
                 at = atom * WORLD_LOAD
-                if foot_is_point(ints, k, f):
+                if acts_at_a_point(ints, k, f):
                     add3(world, at + L_FORCE, force, scalar)
                 add3(world, at + L_DYAD, scale(force[0], x), scalar)
                 add3(world, at + L_DYAD + 3, scale(force[1], x), scalar)
@@ -343,8 +343,8 @@ def rows_as_loads(ints, attachments, y, world, scalar):
 
 @inner
 def linearise(mechanism, work, r, K, C, M, scalar):
-    """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in work.y; about the
-    world's origin, whatever the reference points, on which none of them depends."""
+    """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in work.y; about one
+    point, never about centres of mass, since none of them depends on where they are taken."""
     ints, atoms_i, atoms_f, columns_i = mechanism.ints, mechanism.atoms_i, mechanism.atoms_f, mechanism.columns_i
     frames, twists, wrenches, inertia = work.frames, work.twists, work.wrenches, work.inertia
     column_rates(atoms_i, columns_i, frames, twists, work.column_rates, scalar)

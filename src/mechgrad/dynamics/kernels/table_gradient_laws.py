@@ -4,7 +4,8 @@ A law's forces F(g, g', numbers) on its rows contribute sum_i (Gamma mu)_i F_i t
 
     W0_j += sum_i (Gamma mu)_i dF_i/dg_j        W1_j += sum_i (Gamma mu)_i dF_i/dg'_j
 
-and to the law's own numbers sum_i (Gamma mu)_i dF_i/dnumber (`model.rows` has the formulas; a law in Python has none).
+and to the law's own numbers sum_i (Gamma mu)_i dF_i/dnumber (`model.primitives.rows` has the formulas; a law in Python
+has none).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from mechgrad.model.mechanism import (
     LAW_NUMBERS,
     N_LAWS,
 )
-from mechgrad.model.rows import CONTACT, CURVE, FRICTION, MOTOR, SPRING, TYRE
+from mechgrad.model.primitives.rows import CONTACT, CURVE, FRICTION, MOTOR, SPRING, TYRE
 
 
 @inner

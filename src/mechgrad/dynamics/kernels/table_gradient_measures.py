@@ -14,7 +14,7 @@ from __future__ import annotations
 from mechgrad.kernels.elementary import reciprocal, square_root
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.vec3 import add, cross, dot, scale, sub, zero3
-from mechgrad.model.rows import ADVANCE, ANGLE, CIRCLE, DISTANCE, ROLL_ACROSS, SLIP
+from mechgrad.model.primitives.rows import ADVANCE, ANGLE, CIRCLE, DISTANCE, ROLL_ACROSS, SLIP
 
 
 @inner

@@ -41,18 +41,18 @@ from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.vec3 import add, add3, clear, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.header import marker_at, marker_int, row_int, row_number
-from mechgrad.kinematics.kernels.markers import MOTION
-from mechgrad.kinematics.kernels.markers import POINT as IS_POINT
+from mechgrad.kinematics.kernels.marker_motions import MOTION
+from mechgrad.kinematics.kernels.marker_motions import POINT as IS_POINT
 from mechgrad.kinematics.kernels.measures import attachments_of_kind, variation
 from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, V, W
-from mechgrad.kinematics.kernels.rows import (
+from mechgrad.kinematics.kernels.row_states import (
+    ATTACHMENT,
+    ATTACHMENTS,
     F_G,
     F_GD,
     F_X,
     F_XD,
-    FEET,
-    FOOT,
-    foot_atom,
+    attached_atom,
 )
 from mechgrad.model.mechanism import (
     AT_COORDS,
@@ -69,7 +69,7 @@ from mechgrad.model.mechanism import (
     R_RADIUS,
     ROW_NUMBERS,
 )
-from mechgrad.model.rows import CIRCLE, LINEAR, POINT, SLIP
+from mechgrad.model.primitives.rows import CIRCLE, LINEAR, POINT, SLIP
 
 # slots of one marker's covectors: by x, xd, xdd and the virtual velocity xu
 BY_X, BY_XD, BY_XDD, BY_XU = 0, 3, 6, 9
@@ -96,7 +96,7 @@ def virtual_markers(ints, motion, virtual, xu, scalar):
 @inlined
 def relative_virtual(ints, virtual, k, scalar):
     """U of the first body of a velocity-level row beyond that of the second."""
-    a, b = foot_atom(ints, k, 0) * VIRTUAL, foot_atom(ints, k, 1) * VIRTUAL
+    a, b = attached_atom(ints, k, 0) * VIRTUAL, attached_atom(ints, k, 1) * VIRTUAL
     return (
         sub(get3(virtual, a + U_W, scalar), get3(virtual, b + U_W, scalar)),
         sub(get3(virtual, a + U_V, scalar), get3(virtual, b + U_V, scalar)),
@@ -115,11 +115,12 @@ def virtual_rate(mechanism, work, block, k, scalar):
     elif kind >= SLIP:
         w, u = relative_virtual(ints, virtual, k, scalar)
         total = dot(
-            get3(attachments, k * FEET + F_G, scalar), add(u, cross(w, get3(attachments, k * FEET + F_X, scalar)))
+            get3(attachments, k * ATTACHMENTS + F_G, scalar),
+            add(u, cross(w, get3(attachments, k * ATTACHMENTS + F_X, scalar))),
         )
     else:
         for f in range(attachments_of_kind(kind)):
-            g = get3(attachments, k * FEET + f * FOOT + F_G, scalar)
+            g = get3(attachments, k * ATTACHMENTS + f * ATTACHMENT + F_G, scalar)
             total = total + dot(g, get3(xu, 3 * row_int(ints, k, R_MARKER + f), scalar))
     return total
 
@@ -172,7 +173,7 @@ def _add_foot(by_marker, marker, attachments, o, bend, w0, w1, w2, y, scalar):
 def _point_row(ints, work, block, k, w0, w1, w2, y, gradient, scalar):
     """The commonest row, without curvature: direction . (x0 - x1)."""
     motion, attachments, xu, by_marker = work.motion, work.attachments, block.xu, block.by_marker
-    a, b, o = marker_at(ints, k, 0), marker_at(ints, k, 1), k * FEET
+    a, b, o = marker_at(ints, k, 0), marker_at(ints, k, 1), k * ATTACHMENTS
     total = sub(get3(motion, a * MOTION, scalar), get3(motion, b * MOTION, scalar))
     total = add(
         scale(w0, total), scale(w1, sub(get3(motion, a * MOTION + 3, scalar), get3(motion, b * MOTION + 3, scalar)))
@@ -182,7 +183,7 @@ def _point_row(ints, work, block, k, w0, w1, w2, y, gradient, scalar):
     add3(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_DIRECTION, total, scalar)
     straight = zero3(scalar)
     _add_foot(by_marker, a, attachments, o, straight, w0, w1, w2, y, scalar)
-    _add_foot(by_marker, b, attachments, o + FOOT, straight, w0, w1, w2, y, scalar)
+    _add_foot(by_marker, b, attachments, o + ATTACHMENT, straight, w0, w1, w2, y, scalar)
 
 
 @inlined
@@ -199,7 +200,7 @@ def _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar):
     """Any other holonomic row; of CIRCLE also the gradient by its radius."""
     ints, numbers, motion, attachments = mechanism.ints, mechanism.numbers, work.motion, work.attachments
     xu, by_marker = block.xu, block.by_marker
-    kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * FEET
+    kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * ATTACHMENTS
     a, b, c, d = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2), marker_at(ints, k, 3)
     x0, x1 = get3(motion, a * MOTION, scalar), get3(motion, b * MOTION, scalar)
     x2, x3 = get3(motion, c * MOTION, scalar), get3(motion, d * MOTION, scalar)
@@ -213,11 +214,11 @@ def _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar):
     t0, t1, t2, t3 = third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar)
     count = attachments_of_kind(kind)
     _add_foot(by_marker, a, attachments, o, add(h0, scale(w2, t0)), w0, w1, w2, y, scalar)
-    _add_foot(by_marker, b, attachments, o + FOOT, add(h1, scale(w2, t1)), w0, w1, w2, y, scalar)
+    _add_foot(by_marker, b, attachments, o + ATTACHMENT, add(h1, scale(w2, t1)), w0, w1, w2, y, scalar)
     if count > 2:
-        _add_foot(by_marker, c, attachments, o + 2 * FOOT, add(h2, scale(w2, t2)), w0, w1, w2, y, scalar)
+        _add_foot(by_marker, c, attachments, o + 2 * ATTACHMENT, add(h2, scale(w2, t2)), w0, w1, w2, y, scalar)
     if count > 3:
-        _add_foot(by_marker, d, attachments, o + 3 * FOOT, add(h3, scale(w2, t3)), w0, w1, w2, y, scalar)
+        _add_foot(by_marker, d, attachments, o + 3 * ATTACHMENT, add(h3, scale(w2, t3)), w0, w1, w2, y, scalar)
     if kind == CIRCLE:  # - radius sqrt(1 - k^2), k = x2 . x3
         u, e = c * MOTION, d * MOTION
         lean = dot(x2, x3)
@@ -237,7 +238,7 @@ def _contact_row(mechanism, work, block, k, w1, w2, y, gradient, scalar):
     the two bodies at c."""
     ints, numbers, frames, motion = mechanism.ints, mechanism.numbers, work.frames, work.motion
     attachments, virtual, by_marker, covectors = work.attachments, block.virtual, block.by_marker, block.covectors
-    o, first, second = k * FEET, foot_atom(ints, k, 0), foot_atom(ints, k, 1)
+    o, first, second = k * ATTACHMENTS, attached_atom(ints, k, 0), attached_atom(ints, k, 1)
     c, cd = get3(attachments, o + F_X, scalar), get3(attachments, o + F_XD, scalar)
     e, ed = get3(attachments, o + F_G, scalar), get3(attachments, o + F_GD, scalar)
     oa, ob = first * FRAME, second * FRAME

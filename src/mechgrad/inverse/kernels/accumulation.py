@@ -19,8 +19,8 @@ and inward, over the children s of i (mass moments m, h, S about r_i):
     B_s^T M_s B_s: h + m step,  S + h step^T + step h^T + m step step^T                           M_jk = b_j . M_i b_ik
 
 Two choices of r_i. ABOUT_COM: the centre of mass (the atom's origin where there is no mass); c = 0, and step and arm
-are lengths of the mechanism wherever it stands. ABOUT_ORIGIN: the material point at the world's origin now; step = 0,
-B = 1, sums need no shift, and arm = -x_J, c = centre of mass grow with the distance from the origin.
+are lengths of the mechanism wherever it stands. ABOUT_ONE_POINT: the material point from which positions count
+(`outward`); step = 0, B = 1, sums need no shift, and arm = -x_J, c = centre of mass grow with the distance from it.
 
 Rotations, positions and angular velocities are those of `outward`, which is why it runs first; its linear velocities
 are of the material point at the origin and are not used.
@@ -67,7 +67,7 @@ from mechgrad.kinematics.kernels.tables import Motion
 from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE
 from mechgrad.model.tree import BEYOND, C_ATOM, C_PARENT, COM, HAS_MASS, KIND, MASS, MOMENTS, ORIGIN, PARENT, Q_AT, V_AT
 
-ABOUT_COM, ABOUT_ORIGIN = 0, 1
+ABOUT_COM, ABOUT_ONE_POINT = 0, 1
 # slots of one atom's motion: r_i - r_h, r_i - x_J, centre of mass - r_i, r_i', r_i''; the world's stand after the last
 # atom's
 STEP, ARM, CENTRE, RATE, SECOND_RATE = 0, 3, 6, 9, 12
@@ -113,7 +113,7 @@ def recursion_outward(atoms_i, atoms_f, q, v, a, reference, frames, twists, moti
         h = parent if parent >= 0 else n_atoms
         o, p, k = i * FRAME, h * FRAME, h * REFERENCE
         centre = _centre_of_mass(atoms_i, atoms_f, i, frames, scalar)
-        if reference == ABOUT_ORIGIN:
+        if reference == ABOUT_ONE_POINT:
             arm, step = sub(zero3(scalar), get3(frames, o + AT, scalar)), zero3(scalar)
             centre = sub(centre, arm)
         else:
@@ -264,8 +264,8 @@ class Chains(NamedTuple):
 def semi_recursive(tree, chains, reference, samples, M, r, scalar):
     """Rows of the samples of a motion to rows of M (nt, nnz) and r (nt, n_v).
 
-    Tuples of arrays: tree as in `TreeTables`, chains `Chains`, samples `Motion`; reference: ABOUT_COM or ABOUT_ORIGIN.
-    Returns the first row of a block with a bad number, or -1.
+    Tuples of arrays: tree as in `TreeTables`, chains `Chains`, samples `Motion`; reference: ABOUT_COM or
+    ABOUT_ONE_POINT. Returns the first row of a block with a bad number, or -1.
     """
     atoms_i, atoms_f, columns_i = tree
     start, positions, transposed = chains

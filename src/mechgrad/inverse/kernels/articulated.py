@@ -10,15 +10,21 @@ columns one after the other):
                 J = I^ - U U^T / D                      P = p^ + U u / D
     outward     a_j = (u - U . dA_before) / D           dA = dA_before + S a_j           dA of the world = 0
 
-Everything stands in world axes about the world's origin, so that J and P pass to the parent as they are. I^ is a
-general symmetric matrix; with moment N and force F, angular and linear acceleration w and u, and the mass moments of
-`wrenches` (there S is int x x^T dm):
+Everything stands in world axes, for each atom about its own origin: pivots are differences, and about a distant point
+a small body at the end of a long arm would lose its inertia among m d^2. Twists are (s, 0) of hinges and (0, s) of
+slides there. I^ is a general symmetric matrix; with moment N and force F, angular and linear acceleration w and u, and
+the mass moments of `wrenches` (there S is int x x^T dm):
 
     N = A w + B u          a single body:  A = tr(S) - S    B = [h x]    C = m
     F = B^T w + C u
 
-A pivot D along S = (s, r) is compared with the terms it is a difference of, s.s int x.x dm + r.r int dm over the
-bodies beyond: what is left below PIVOT_TOLERANCE of that has lost all its digits, and the mass matrix is singular.
+On its way to an origin at -d from its own, N becomes N + d x F, u becomes u + w x d, hence
+
+    B <- B + [d x] C       A <- A - B [d x] + [d x] B_new^T       C <- C
+
+A pivot D is compared with what it is a difference of. For hinges that is tr(A) of this atom and, before elimination, of
+the atoms it was handed by (through atoms without a body of all before); for slides the mass beyond. What is left below
+PIVOT_TOLERANCE of that has lost all its digits, and the mass matrix is singular.
 
 Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7, has the elimination in link axes.
 """
@@ -32,7 +38,7 @@ from mechgrad.inverse.kernels.wrenches import (
     WRENCH,
     apply_loads,
     gather_loads,
-    mass_moments,
+    own_moments,
     wrench_of,
 )
 from mechgrad.kernels.elementary import reciprocal
@@ -44,6 +50,7 @@ from mechgrad.kernels.vec3 import (
     add,
     add3,
     clear,
+    cross,
     dot,
     get3,
     get6,
@@ -52,14 +59,16 @@ from mechgrad.kernels.vec3 import (
     mat_tmul,
     put3,
     scale,
+    sub,
     sym_mul,
     zero3,
 )
-from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, TWIST, V, W, columns_of_kind, outward, place_world
-from mechgrad.model.tree import BEYOND, HAS_MASS, KIND, MASS, PARENT, V_AT
+from mechgrad.kinematics.kernels.outward import AT, DV, DW, FRAME, TWIST, V, W, columns_of_kind, outward, place_world
+from mechgrad.model.joints.base import PRISMATIC
+from mechgrad.model.tree import BEYOND, HAS_MASS, KIND, MASS, ORIGIN, PARENT, V_AT
 
-# slots of an atom's articulated inertia: A (xx xy xz yy yz zz), B row by row, C like A, and int x.x dm of everything
-# beyond
+# slots of an atom's articulated inertia: A (xx xy xz yy yz zz), B row by row, C like A, and the size of the terms that
+# its A is a difference of
 ANGULAR, COUPLING, LINEAR, SPREAD = 0, 6, 15, 21
 ARTICULATED = 22
 # slots of an eliminated column: U / D (angular, linear) and D. An atom has three at most: they go where its A, B, C
@@ -71,20 +80,27 @@ CHANGE_W, CHANGE_V = MOMENT, FORCE
 
 
 @inner
-def body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, scalar):
-    """Inertia force and moment of every atom's body, weight included, and its inertia as a 6x6 matrix."""
+def body_wrenches_and_inertias(atoms_i, atoms_f, frames, loaded, wrenches, inertias, scalar):
+    """Inertia force and moment of every atom's body, weight included, and its inertia as a 6x6 matrix, both about the
+    atom's own origin.
+
+    loaded : whether `wrenches` holds what bodies need beside, about the point from which positions count
+    """
     zero = scalar * 0.0
     for i in range(atoms_i.shape[0]):
-        k = i * ARTICULATED
+        k, o = i * ARTICULATED, i * FRAME
+        at = get3(frames, o + AT, scalar)
+        force, moment = zero3(scalar), zero3(scalar)
+        if loaded:
+            force, moment = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
+            moment = sub(moment, cross(at, force))
         if atoms_i[i, HAS_MASS]:
-            h, S = mass_moments(atoms_f, i, frames, scalar)
-            o = i * FRAME
-            w, vel = get3(frames, o + W, scalar), get3(frames, o + V, scalar)
-            dw, dv = get3(frames, o + DW, scalar), get3(frames, o + DV, scalar)
+            h, S = own_moments(atoms_f, i, frames, scalar)
+            w, dw = get3(frames, o + W, scalar), get3(frames, o + DW, scalar)
+            vel, dv = add(get3(frames, o + V, scalar), cross(w, at)), add(get3(frames, o + DV, scalar), cross(dw, at))
             mass = zero + atoms_f[i, MASS]
-            force, moment, _ = wrench_of(mass, h, S, w, vel, dw, dv)
-            put3(wrenches, i * WRENCH + FORCE, force)
-            put3(wrenches, i * WRENCH + MOMENT, moment)
+            own_force, own_moment, _ = wrench_of(mass, h, S, w, vel, dw, dv)
+            force, moment = add(force, own_force), add(moment, own_moment)
             put3(inertias, k + ANGULAR, (S[3] + S[5], zero - S[1], zero - S[2]))
             put3(inertias, k + ANGULAR + 3, (S[0] + S[5], zero - S[4], S[0] + S[3]))
             put3(inertias, k + COUPLING, (zero, zero - h[2], h[1]))
@@ -92,10 +108,11 @@ def body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, sca
             put3(inertias, k + COUPLING + 6, (zero - h[1], h[0], zero))
             put3(inertias, k + LINEAR, (mass, zero, zero))
             put3(inertias, k + LINEAR + 3, (mass, zero, mass))
-            store(inertias, k + SPREAD, S[0] + S[3] + S[5])
+            store(inertias, k + SPREAD, zero)
         else:
-            clear(wrenches, i * WRENCH, WRENCH, scalar)
             clear(inertias, k, ARTICULATED, scalar)
+        put3(wrenches, i * WRENCH + FORCE, force)
+        put3(wrenches, i * WRENCH + MOMENT, moment)
 
 
 @inlined
@@ -128,14 +145,55 @@ def rows_taken(B, a, b):
 
 
 @inlined
-def pivot_terms(mass, spread, s, r):
-    """Size of the terms whose difference the inertia felt along the twist (s, r) is."""
-    return spread * dot(s, s) + mass * dot(r, r)
+def pivot_terms(kind, mass, spread):
+    """Size of the terms whose difference the inertia along a column is."""
+    return mass + 0.0 * spread if kind == PRISMATIC else spread
+
+
+@inlined
+def trace(S):
+    """Of a symmetric matrix."""
+    return S[0] + S[3] + S[5]
+
+
+@inlined
+def carried_inertia(A, B, C, d):
+    """A, B, C about the origin at -d."""
+    c0, c1, c2 = cross(d, (C[0], C[1], C[2])), cross(d, (C[1], C[3], C[4])), cross(d, (C[2], C[4], C[5]))
+    r0, r1, r2 = cross(d, B[0:3]), cross(d, B[3:6]), cross(d, B[6:9])  # rows of -B [d x]
+    B = (
+        B[0] + c0[0], B[1] + c1[0], B[2] + c2[0],
+        B[3] + c0[1], B[4] + c1[1], B[5] + c2[1],
+        B[6] + c0[2], B[7] + c1[2], B[8] + c2[2],
+    )  # fmt: skip
+    n0, n1, n2 = cross(d, B[0:3]), cross(d, B[3:6]), cross(d, B[6:9])  # columns of [d x] B_new^T
+    A = (
+        A[0] + (r0[0] + n0[0]), A[1] + (r0[1] + n1[0]), A[2] + (r0[2] + n2[0]),
+        A[3] + (r1[1] + n1[1]), A[4] + (r1[2] + n2[1]), A[5] + (r2[2] + n2[2]),
+    )  # fmt: skip
+    return A, B
+
+
+@inlined
+def apart(atoms_i, atoms_f, i):
+    """Whether an atom's origin is another one than that before it."""
+    return (
+        atoms_i[i, KIND] == PRISMATIC
+        or atoms_f[i, ORIGIN] != 0.0
+        or atoms_f[i, ORIGIN + 1] != 0.0
+        or atoms_f[i, ORIGIN + 2] != 0.0
+    )
+
+
+@inlined
+def step_from(frames, i, parent, scalar):
+    """From the origin of the atom before to that of atom i."""
+    return sub(get3(frames, i * FRAME + AT, scalar), get3(frames, parent * FRAME + AT, scalar))
 
 
 @inlined
 def _add_inertia(inertias, p, A, B, C, spread, scalar):
-    """Add the 6x6 inertia [A B; B^T C], and int x.x dm, to the slots from p on."""
+    """Add the 6x6 inertia [A B; B^T C], and the size of its terms, to the slots from p on."""
     add3(inertias, p + ANGULAR, (A[0], A[1], A[2]), scalar)
     add3(inertias, p + ANGULAR + 3, (A[3], A[4], A[5]), scalar)
     add3(inertias, p + COUPLING, (B[0], B[1], B[2]), scalar)
@@ -147,22 +205,28 @@ def _add_inertia(inertias, p, A, B, C, spread, scalar):
 
 
 @spliced
-def _eliminate(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar):
+def _eliminate(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, scalar):
     """Inward: U, D and u / D of every column, J and P of every atom into its parent's I^ and p^. Returns what
     `articulated_accelerations` does."""
     failed, half = 0.0 * scalar, 0.5 + 0.0 * scalar
     for i in range(atoms_i.shape[0] - 1, -1, -1):
-        k = i * ARTICULATED
+        k, kind = i * ARTICULATED, atoms_i[i, KIND]
         A, C = get6(inertias, k + ANGULAR, scalar), get6(inertias, k + LINEAR, scalar)
         B = get9(inertias, k + COUPLING, scalar)
-        spread = load(inertias, k + SPREAD, scalar)
+        handed, spread = load(inertias, k + SPREAD, scalar), trace(A)
+        size, linear = spread + handed, trace(C)
         force, moment = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
         first, parent = atoms_i[i, V_AT], atoms_i[i, PARENT]
-        for j in range(first + columns_of_kind(atoms_i[i, KIND]) - 1, first - 1, -1):
-            s, r = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
-            Uw, Uv = add(sym_mul(A, s), mat_mul(B, r)), add(mat_tmul(B, s), sym_mul(C, r))
-            pivot = dot(s, Uw) + dot(r, Uv)
-            least = PIVOT_TOLERANCE * pivot_terms(atoms_f[i, BEYOND], spread, s, r)
+        for j in range(first + columns_of_kind(kind) - 1, first - 1, -1):
+            if kind == PRISMATIC:
+                s = get3(twists, j * TWIST + 3, scalar)
+                Uw, Uv = mat_mul(B, s), sym_mul(C, s)
+                pivot, u = dot(s, Uv), load(tau, j, scalar) - dot(s, force)
+            else:
+                s = get3(twists, j * TWIST, scalar)
+                Uw, Uv = sym_mul(A, s), mat_tmul(B, s)
+                pivot, u = dot(s, Uw), load(tau, j, scalar) - dot(s, moment)
+            least = PIVOT_TOLERANCE * pivot_terms(kind, atoms_f[i, BEYOND], size)
             failed = where_less(least, pivot, failed, where_less(half, failed, failed, 1.0 + j + 0.0 * scalar))
             inverse = reciprocal(pivot)
             gain_w, gain_v = scale(inverse, Uw), scale(inverse, Uv)
@@ -170,12 +234,19 @@ def _eliminate(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar):
             put3(inertias, e + GAIN_W, gain_w)
             put3(inertias, e + GAIN_V, gain_v)
             store(inertias, e + PIVOT, pivot)
-            u = load(tau, j, scalar) - (dot(s, moment) + dot(r, force))
             store(a, j, inverse * u)
             if j > first or parent >= 0:  # what the world would feel is nobody's concern
                 A, B, C = dyad_taken(A, Uw, gain_w), rows_taken(B, Uw, gain_v), dyad_taken(C, Uv, gain_v)
                 moment, force = add(moment, scale(u, gain_w)), add(force, scale(u, gain_v))
+        store(inertias, k + SPREAD, size)
         if parent >= 0:
+            if not atoms_i[i, HAS_MASS]:
+                spread = size
+            if apart(atoms_i, atoms_f, i):
+                d = step_from(frames, i, parent, scalar)
+                A, B = carried_inertia(A, B, C, d)
+                moment = add(moment, cross(d, force))
+                spread = 2.0 * (spread + dot(d, d) * linear)
             _add_inertia(inertias, parent * ARTICULATED, A, B, C, spread, scalar)
             add3(wrenches, parent * WRENCH + FORCE, force, scalar)
             add3(wrenches, parent * WRENCH + MOMENT, moment, scalar)
@@ -183,38 +254,43 @@ def _eliminate(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar):
 
 
 @spliced
-def _substitute(atoms_i, twists, wrenches, inertias, a, scalar):
+def _substitute(atoms_i, atoms_f, frames, twists, wrenches, inertias, a, scalar):
     """Outward: a_j = u / D - (U / D) . dA_before, and dA of every atom where its wrench was."""
     for i in range(atoms_i.shape[0]):
-        parent = atoms_i[i, PARENT]
+        parent, kind = atoms_i[i, PARENT], atoms_i[i, KIND]
         dw, dv = zero3(scalar), zero3(scalar)
         if parent >= 0:
             dw = get3(wrenches, parent * WRENCH + CHANGE_W, scalar)
             dv = get3(wrenches, parent * WRENCH + CHANGE_V, scalar)
+            if apart(atoms_i, atoms_f, i):
+                dv = add(dv, cross(dw, step_from(frames, i, parent, scalar)))
         first = atoms_i[i, V_AT]
-        for j in range(first, first + columns_of_kind(atoms_i[i, KIND])):
-            s, r = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
+        for j in range(first, first + columns_of_kind(kind)):
             e = i * ARTICULATED + (j - first) * ELIMINATED
             gain_w, gain_v = get3(inertias, e + GAIN_W, scalar), get3(inertias, e + GAIN_V, scalar)
             a_j = load(a, j, scalar) - (dot(gain_w, dw) + dot(gain_v, dv))
             store(a, j, a_j)
-            dw, dv = add(dw, scale(a_j, s)), add(dv, scale(a_j, r))
+            if kind == PRISMATIC:
+                dv = add(dv, scale(a_j, get3(twists, j * TWIST + 3, scalar)))
+            else:
+                dw = add(dw, scale(a_j, get3(twists, j * TWIST, scalar)))
         put3(wrenches, i * WRENCH + CHANGE_W, dw)
         put3(wrenches, i * WRENCH + CHANGE_V, dv)
 
 
 @inner
-def articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar):
-    """Accelerations `a` (n_v slots) of one state, from the twists of `outward` at a = 0 and the generalized forces.
+def articulated_accelerations(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, scalar):
+    """Accelerations `a` (n_v slots) of one state, from the frames and twists of `outward` at a = 0 and the generalized
+    forces.
 
     On entry `wrenches` (WRENCH slots per atom) and `inertias` (ARTICULATED per atom) are those of
-    `body_wrenches_and_inertias`, loads subtracted. Both are used up: on return inertias[atom] holds its eliminated
-    columns and wrenches[atom] the change of its spatial acceleration (CHANGE_W, CHANGE_V).
+    `body_wrenches_and_inertias`. Both are used up: on return inertias[atom] holds its eliminated columns and
+    wrenches[atom] the change of its spatial acceleration (CHANGE_W, CHANGE_V), about its origin.
 
     Returns 0, or 1 + j in samples where column j is the first whose pivot vanishes.
     """
-    failed = _eliminate(atoms_i, atoms_f, twists, wrenches, tau, inertias, a, scalar)
-    _substitute(atoms_i, twists, wrenches, inertias, a, scalar)
+    failed = _eliminate(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, scalar)
+    _substitute(atoms_i, atoms_f, frames, twists, wrenches, inertias, a, scalar)
     return failed
 
 
@@ -242,21 +318,22 @@ def recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, scalar):
         for j in range(n_v):
             t = load(tau_, j, scalar)
             check = check + (t - t)
-        body_wrenches_and_inertias(atoms_i, atoms_f, frames, wrenches, inertias, scalar)
         if n_loads:
+            clear(wrenches, 0, n_atoms * WRENCH, scalar)
             gather_loads(loads_f, row, loads, scalar)
             apply_loads(loads_i, loads, frames, wrenches, scalar)
-        failed = articulated_accelerations(atoms_i, atoms_f, twists, wrenches, tau_, inertias, a_, scalar)
+        body_wrenches_and_inertias(atoms_i, atoms_f, frames, n_loads > 0, wrenches, inertias, scalar)
+        failed = articulated_accelerations(atoms_i, atoms_f, frames, twists, wrenches, tau_, inertias, a_, scalar)
         if any_not_less(check, 1.0):
             return row, 0, 0.0
         if any_not_less(failed, 0.5):
-            return first_failure(atoms_i, atoms_f, twists, inertias, failed, row, scalar)
+            return first_failure(atoms_i, atoms_f, inertias, failed, row, scalar)
         scatter(a_, 0, a, row, scalar)
     return -1, 0, 0.0
 
 
 @inner
-def first_failure(atoms_i, atoms_f, twists, inertias, failed, row, scalar):
+def first_failure(atoms_i, atoms_f, inertias, failed, row, scalar):
     """The first sample of a block that failed: its row, 1 + the column, and that column's pivot beside its terms."""
     for lane in range(width(scalar)):
         column = int(extract(failed, lane).real) - 1
@@ -266,8 +343,8 @@ def first_failure(atoms_i, atoms_f, twists, inertias, failed, row, scalar):
                 i -= 1
             k = i * ARTICULATED
             pivot = load(inertias, k + (column - atoms_i[i, V_AT]) * ELIMINATED + PIVOT, scalar)
-            s, r = get3(twists, column * TWIST, scalar), get3(twists, column * TWIST + 3, scalar)
-            terms = extract(pivot_terms(atoms_f[i, BEYOND], load(inertias, k + SPREAD, scalar), s, r), lane).real
+            size = load(inertias, k + SPREAD, scalar)
+            terms = extract(pivot_terms(atoms_i[i, KIND], atoms_f[i, BEYOND], size), lane).real
             return row + lane, 1 + column, extract(pivot, lane).real / terms if terms > 0.0 else 0.0
     return row, 0, 0.0
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.inverse.kernels.inward import DUALS, inward, inward_world_loads
-from mechgrad.inverse.kernels.parameters import parameter_terms
+from mechgrad.inverse.kernels.parameter_columns import parameter_terms
 from mechgrad.inverse.kernels.wrenches import (
     INERTIA_FLOW,
     LOAD,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.inverse.kernels.torques import project
+from mechgrad.inverse.kernels.tree_torques import project
 from mechgrad.inverse.kernels.wrenches import (
     FIRST,
     INERTIA,

@@ -1,4 +1,5 @@
-"""What each body needs to move as it does: inertia force minus external loads, about the world's origin, world axes.
+"""What each body needs to move as it does: inertia force minus external loads, in world axes, about the point from
+which positions in frames count (`kinematics.kernels.outward`: where the mechanism's root is).
 
 A body enters by three moments of its mass, which add up over bodies without any shift because all are taken about one
 fixed point in one set of axes (x runs over the body):
@@ -32,11 +33,12 @@ from mechgrad.kernels.vec3 import (
     scale,
     sub,
     sym_mul,
+    zero3,
 )
 from mechgrad.kinematics.kernels.outward import AT, AX, AY, AZ, DV, DW, FRAME, V, W
 from mechgrad.model.tree import COM, HAS_MASS, MASS, MOMENTS
 
-# slots of a wrench: couple (moment about the world's origin) first, then force, as everywhere
+# slots of a wrench: couple (moment about that point) first, then force, as everywhere
 MOMENT, FORCE = 0, 3
 WRENCH = 6
 # slots of the mass moments of an atom: h, S; derivatives add P and D
@@ -99,10 +101,22 @@ def dyad_added(S, a, b):
 @inlined
 def mass_moments(atoms_f, i, frames, scalar):
     """h and S of atom i's body in the world."""
+    return _moments_about(atoms_f, i, frames, get3(frames, i * FRAME + AT, scalar), scalar)
+
+
+@inlined
+def own_moments(atoms_f, i, frames, scalar):
+    """h and S of atom i's body about the atom's own origin, in the axes of the world."""
+    return _moments_about(atoms_f, i, frames, zero3(scalar), scalar)
+
+
+@inlined
+def _moments_about(atoms_f, i, frames, at, scalar):
+    """h and S of atom i's body, whose atom is at `at`."""
     o = i * FRAME
     x, y, z = get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar)
     com = combine(atoms_f[i, COM], atoms_f[i, COM + 1], atoms_f[i, COM + 2], x, y, z)
-    com = add(get3(frames, o + AT, scalar), com)
+    com = add(at, com)
     h = scale(atoms_f[i, MASS], com)
     k = MOMENTS
     local = (

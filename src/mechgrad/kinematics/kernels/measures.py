@@ -5,8 +5,8 @@ For a holonomic row g(x0 .. x3) of points and directions:
     gradient:   value and g_m = dg/dx_m              variation:   dg_m = sum_n g_mn dx_n
 
 With dx = xdot the variation is the rate of the gradient, with dx a column of a Jacobian it is a column of the row's
-curvature. Velocity-level rows push along e at a point c (`model.rows`): `contact` gives (c, e), `contact_variation`
-their changes.
+curvature. Velocity-level rows push along e at a point c (`model.primitives.rows`): `contact` gives (c, e),
+`contact_variation` their changes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mechgrad.kernels.lanes import extract, insert, width
 from mechgrad.kernels.vec3 import add, cross, dot, scale, sub, zero3
 from mechgrad.kinematics.kernels.header import function_pieces, piece_at
 from mechgrad.model.mechanism import CUBIC, P_COEFFICIENT, P_KIND, P_START
-from mechgrad.model.rows import (
+from mechgrad.model.primitives.rows import (
     ADVANCE,
     ANGLE,
     CIRCLE,

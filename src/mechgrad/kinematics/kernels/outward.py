@@ -1,8 +1,10 @@
 """From the ground to the tips: frames, spatial velocities and accelerations of all atoms, twists of all columns.
 
-World axes throughout; spatial vectors are taken about the world's origin, angular part first. For atom i beyond
-atom p with columns j (twist S_j = (s, x_J x s) of a rotation about s through x_J, or (0, s) of a translation along
-s):
+World axes throughout; spatial vectors are taken about one point at rest, angular part first. That point is where the
+root of the mechanism is now (`root_position`): positions in frames count from it, so that digits do not depend on where
+a mechanism stands, and no formula knows, since none depends on the point. The frame of the world stands at minus that
+point. (With atoms_f[n_atoms, ABOUT] = 0 it is the world's origin.) For atom i beyond atom p with columns j (twist
+S_j = (s, x_J x s) of a rotation about s through x_J, or (0, s) of a translation along s):
 
     V_i = V_p + sum_j S_j v_j                                  [rad/s, m/s]
     A_i = A_p + sum_j (S_j a_j + (V_p x S_j) v_j)              [rad/s^2, m/s^2]
@@ -27,6 +29,7 @@ from mechgrad.kernels.rotation import get4, no_rotation, turn_quaternion, turn_z
 from mechgrad.kernels.vec3 import add, combine, cross, get3, put3, scale, zero3
 from mechgrad.model.joints.base import BALL, FIXED, PRISMATIC, REVOLUTE
 from mechgrad.model.tree import (
+    ABOUT,
     C_ATOM,
     KIND,
     ORIGIN,
@@ -38,8 +41,8 @@ from mechgrad.model.tree import (
     Z,
 )
 
-# slots of one atom's frame: axes, origin, spatial velocity and acceleration; the world's frame stands after the
-# last atom's
+# slots of one atom's frame: axes, origin from the root's position, spatial velocity and acceleration; the world's frame
+# stands after the last atom's
 AX, AY, AZ, AT, W, V, DW, DV = 0, 3, 6, 9, 12, 15, 18, 21
 FRAME = 24
 # slots of one column's twist
@@ -57,7 +60,8 @@ def columns_of_kind(kind):
 
 @inlined
 def place_world(frames, n_atoms, gx, gy, gz, scalar):
-    """The world's frame at rest, accelerating against gravity (gx, gy, gz): weight enters as inertia."""
+    """The world's frame at rest, accelerating against gravity (gx, gy, gz): weight enters as inertia. Where it stands
+    is up to `outward`."""
     o = n_atoms * FRAME
     one, zero = scalar * 0.0 + 1.0, scalar * 0.0
     put3(frames, o + AX, (one, zero, zero))
@@ -66,6 +70,28 @@ def place_world(frames, n_atoms, gx, gy, gz, scalar):
     for part in (AT, W, V, DW):
         put3(frames, o + part, (zero, zero, zero))
     put3(frames, o + DV, (zero - gx, zero - gy, zero - gz))
+
+
+@inner
+def root_position(atoms_i, atoms_f, q, scalar):
+    """Where the first joint that turns stands in the world, behind the slides and fixed frames that carry it."""
+    zero, one = scalar * 0.0, scalar * 0.0 + 1.0
+    x, y, z, at = (one, zero, zero), (zero, one, zero), (zero, zero, one), (zero, zero, zero)
+    i, n_atoms = 0, atoms_i.shape[0]
+    while i < n_atoms and atoms_i[i, PARENT] == i - 1:
+        at = add(at, combine(atoms_f[i, ORIGIN], atoms_f[i, ORIGIN + 1], atoms_f[i, ORIGIN + 2], x, y, z))
+        kind = atoms_i[i, KIND]
+        if kind not in (PRISMATIC, FIXED):
+            break
+        x, y, z = (
+            combine(atoms_f[i, X], atoms_f[i, X + 1], atoms_f[i, X + 2], x, y, z),
+            combine(atoms_f[i, Y], atoms_f[i, Y + 1], atoms_f[i, Y + 2], x, y, z),
+            combine(atoms_f[i, Z], atoms_f[i, Z + 1], atoms_f[i, Z + 2], x, y, z),
+        )
+        if kind == PRISMATIC:
+            at = add(at, scale(load(q, atoms_i[i, Q_AT], scalar), z))
+        i += 1
+    return at
 
 
 @inlined
@@ -119,6 +145,8 @@ def outward(atoms_i, atoms_f, q, v, a, frames, twists, scalar):
     all four Euler parameters of a joint are zero."""
     n_atoms = atoms_i.shape[0]
     check = scalar * 0.0
+    if atoms_f[n_atoms, ABOUT].real != 0.0:
+        put3(frames, n_atoms * FRAME + AT, scale(-1.0, root_position(atoms_i, atoms_f, q, scalar)))
     for i in range(n_atoms):
         parent = atoms_i[i, PARENT]
         o = (parent if parent >= 0 else n_atoms) * FRAME

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from mechgrad.model.attached import VECTOR, Attached, Where, check_same_body
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.fields import function
 from mechgrad.model.functions import ZERO, constant_part
-from mechgrad.model.rows import ANGLE, Row
+from mechgrad.model.primitives.attached import VECTOR, Attached, Where, check_same_body
+from mechgrad.model.primitives.fields import function
+from mechgrad.model.primitives.rows import ANGLE, Row
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model

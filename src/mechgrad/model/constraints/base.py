@@ -6,8 +6,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechgrad.model.attached import Attached, Where
-from mechgrad.model.rows import Row
+from mechgrad.model.primitives.attached import Attached, Where
+from mechgrad.model.primitives.rows import Row
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -16,8 +16,9 @@ class Constraint(Attached):
 
         value(q, t) = 0  for each holonomic row,      Gamma(q) v = f'(t)  for each row at velocity level
 
-    A constraint holds names and numbers and states its rows; algorithms see only the rows (`mechgrad.model.rows`).
-    Its forces do no work on allowed motions. Rows that follow from others are redundant: leave them out.
+    A constraint holds names and numbers and states its rows; algorithms see only the rows
+    (`mechgrad.model.primitives.rows`). Its forces do no work on allowed motions. Rows that follow from others are
+    redundant: leave them out.
 
     >>> issubclass(mg.constraints.SamePoint, Constraint)
     True

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 from mechgrad.errors import ValueRangeError
-from mechgrad.model.attached import VECTOR, Where
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.fields import brief, scalar
-from mechgrad.model.rows import DOT, Row
+from mechgrad.model.primitives.attached import VECTOR, Where
+from mechgrad.model.primitives.fields import brief, scalar
+from mechgrad.model.primitives.rows import DOT, Row
 from mechgrad.typing import Number
 
 

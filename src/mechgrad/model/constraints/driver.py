@@ -7,12 +7,12 @@ from dataclasses import InitVar, dataclass, field
 from typing import Any, ClassVar, final
 
 from mechgrad.errors import ValueRangeError
-from mechgrad.model.attached import COORDINATE, Where
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.fields import function as function_field
 from mechgrad.model.functions import Polynomial, constant_part
-from mechgrad.model.quantities import measure_from
-from mechgrad.model.rows import LINEAR, Row, RowMeasure
+from mechgrad.model.primitives.attached import COORDINATE, Where
+from mechgrad.model.primitives.fields import function as function_field
+from mechgrad.model.primitives.measure_entries import measure_from
+from mechgrad.model.primitives.rows import LINEAR, Row, RowMeasure
 from mechgrad.typing import Number
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 from mechgrad.errors import ValueRangeError
-from mechgrad.model.attached import POINT, Where
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.fields import brief, function
 from mechgrad.model.functions import Constant, constant_part
-from mechgrad.model.rows import DISTANCE, Row
+from mechgrad.model.primitives.attached import POINT, Where
+from mechgrad.model.primitives.fields import brief, function
+from mechgrad.model.primitives.rows import DISTANCE, Row
 
 
 @final

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 from mechgrad.errors import ValueRangeError
-from mechgrad.model.attached import COORDINATE, Where
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.fields import scalar
-from mechgrad.model.rows import LINEAR, Row
+from mechgrad.model.primitives.attached import COORDINATE, Where
+from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.primitives.rows import LINEAR, Row
 from mechgrad.typing import Number
 
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from mechgrad.errors import ValueRangeError
-from mechgrad.model.attached import POINT, Where
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.fields import function
 from mechgrad.model.functions import constant_part
-from mechgrad.model.rows import POINT as POINT_ROW
-from mechgrad.model.rows import Row
+from mechgrad.model.primitives.attached import POINT, Where
+from mechgrad.model.primitives.fields import function
+from mechgrad.model.primitives.rows import POINT as POINT_ROW
+from mechgrad.model.primitives.rows import Row
 
 
 @final

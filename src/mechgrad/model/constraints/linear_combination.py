@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 from mechgrad.errors import DuplicateNameError, ShapeError
-from mechgrad.model.attached import COORDINATE, Attached, Where
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.fields import array, function
 from mechgrad.model.functions import ZERO, constant_part
-from mechgrad.model.rows import LINEAR, Row
+from mechgrad.model.primitives.attached import COORDINATE, Attached, Where
+from mechgrad.model.primitives.fields import array, function
+from mechgrad.model.primitives.rows import LINEAR, Row
 from mechgrad.typing import ArrayField
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from mechgrad.model.attached import VECTOR, Where, across
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.rows import DOT, Row
+from mechgrad.model.primitives.attached import VECTOR, Where, across
+from mechgrad.model.primitives.rows import DOT, Row
 
 
 def parallel_rows(where: Where, vector_a: str, vector_b: str) -> tuple[Row, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, final
 
-from mechgrad.model.attached import POINT, VECTOR, Attached, Where, check_same_body
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.fields import scalar
-from mechgrad.model.rows import PLANE, Row
+from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_same_body
+from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.primitives.rows import PLANE, Row
 from mechgrad.typing import Number
 
 if TYPE_CHECKING:

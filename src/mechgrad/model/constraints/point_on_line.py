@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, final
 
-from mechgrad.model.attached import POINT, VECTOR, Attached, Where, across, check_same_body
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.rows import PLANE, Row
+from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, across, check_same_body
+from mechgrad.model.primitives.rows import PLANE, Row
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model

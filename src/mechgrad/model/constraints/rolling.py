@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, final
 
 from mechgrad.errors import ValueRangeError, unknown_name
-from mechgrad.model.attached import POINT, VECTOR, Attached, Where, across, check_positive, check_same_body
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.fields import scalar
-from mechgrad.model.rows import CIRCLE, PLANE, ROLL_ACROSS, ROLL_ALONG, SLIP, Row
+from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, across, check_positive, check_same_body
+from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.primitives.rows import CIRCLE, PLANE, ROLL_ACROSS, ROLL_ALONG, SLIP, Row
 from mechgrad.typing import Number
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from mechgrad.model.attached import POINT, Where
 from mechgrad.model.constraints.base import Constraint
-from mechgrad.model.rows import POINT as POINT_ROW
-from mechgrad.model.rows import Row
+from mechgrad.model.primitives.attached import POINT, Where
+from mechgrad.model.primitives.rows import POINT as POINT_ROW
+from mechgrad.model.primitives.rows import Row
 
 
 @final

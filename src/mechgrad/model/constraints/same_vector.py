@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from mechgrad.model.attached import VECTOR, Where
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.constraints.parallel import parallel_rows
-from mechgrad.model.rows import Row
+from mechgrad.model.primitives.attached import VECTOR, Where
+from mechgrad.model.primitives.rows import Row
 
 
 @final

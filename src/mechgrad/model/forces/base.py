@@ -6,8 +6,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mechgrad.model.attached import Attached, Where
-from mechgrad.model.rows import Law
+from mechgrad.model.primitives.attached import Attached, Where
+from mechgrad.model.primitives.rows import Law
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -17,7 +17,7 @@ class Force(Attached):
         Q = -sum Gamma^T F(t, g, g'),      Gamma = dg/dq
 
     so that a positive F shortens g. A force holds names and numbers and states its laws; algorithms see only the laws
-    (`mechgrad.model.rows`).
+    (`mechgrad.model.primitives.rows`).
 
     >>> issubclass(mg.forces.SpringDamper, Force)
     True

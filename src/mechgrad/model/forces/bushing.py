@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from mechgrad.model.attached import POINT, Attached, Where, check_not_negative
-from mechgrad.model.fields import quaternion, vector
 from mechgrad.model.forces.base import Force
-from mechgrad.model.frames import quaternion_to_matrix
-from mechgrad.model.rows import PLANE, SKEW, SPRING, Law, Place, Row
-from mechgrad.model.rows import vector as direction
+from mechgrad.model.primitives.attached import POINT, Attached, Where, check_not_negative
+from mechgrad.model.primitives.fields import quaternion, vector
+from mechgrad.model.primitives.frames import quaternion_to_matrix
+from mechgrad.model.primitives.rows import PLANE, SKEW, SPRING, Law, Place, Row
+from mechgrad.model.primitives.rows import vector as direction
 from mechgrad.typing import ArrayField, Number
 
 _NONE = (0.0, 0.0, 0.0)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mechgrad.errors import ValueRangeError
-from mechgrad.model.attached import Where, check_not_negative, check_positive
-from mechgrad.model.fields import brief, where
-from mechgrad.model.rows import CIRCLE, ROLL_ACROSS, ROLL_ALONG, Row
+from mechgrad.model.primitives.attached import Where, check_not_negative, check_positive
+from mechgrad.model.primitives.fields import brief, where
+from mechgrad.model.primitives.rows import CIRCLE, ROLL_ACROSS, ROLL_ALONG, Row
 from mechgrad.typing import Number
 
 

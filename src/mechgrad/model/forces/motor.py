@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
-from mechgrad.model.attached import COORDINATE, Where
-from mechgrad.model.fields import function
 from mechgrad.model.forces.base import Force
-from mechgrad.model.rows import LINEAR, MOTOR, Law, Row
+from mechgrad.model.primitives.attached import COORDINATE, Where
+from mechgrad.model.primitives.fields import function
+from mechgrad.model.primitives.rows import LINEAR, MOTOR, Law, Row
 
 
 @final

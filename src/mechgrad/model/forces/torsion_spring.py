@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from mechgrad.model.attached import COORDINATE, Where, check_not_negative
-from mechgrad.model.fields import scalar
 from mechgrad.model.forces.base import Force
-from mechgrad.model.rows import LINEAR, SPRING, Law, Row
+from mechgrad.model.primitives.attached import COORDINATE, Where, check_not_negative
+from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.primitives.rows import LINEAR, SPRING, Law, Row
 from mechgrad.typing import Number
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from mechgrad.errors import ShapeError, ValueRangeError
-from mechgrad.model.attached import Where
-from mechgrad.model.fields import named_numbers
 from mechgrad.model.forces.base import Force
-from mechgrad.model.rows import USER, Law, RowMeasure
+from mechgrad.model.primitives.attached import Where
+from mechgrad.model.primitives.fields import named_numbers
+from mechgrad.model.primitives.rows import USER, Law, RowMeasure
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -38,7 +38,8 @@ class UserForce(Force):
         `partials` it sees real numbers only.
     partials : callable or None
         partials(t, g, gd, **numbers) -> (dF/dg, dF/dgd), each (n, n); or (dF/dg, dF/dgd, {name: dF/dnumber (n,)}), with
-        all of the numbers if there are any. Replaces the complex steps.
+        all of the numbers if there are any, and {"t": dF/dt (n,)} for motion problems with a free duration. Replaces
+        the complex steps.
     numbers : dict from names to numbers, optional
         What the function receives besides, by name: parameters like all others, with paths `name.numbers.k`.
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, final
 
-from mechgrad.model.attached import (
+from mechgrad.model.forces.base import Force
+from mechgrad.model.forces.contact import check_contact, wheel_rows
+from mechgrad.model.primitives.attached import (
     POINT,
     VECTOR,
     Attached,
@@ -14,10 +16,8 @@ from mechgrad.model.attached import (
     check_positive,
     check_same_body,
 )
-from mechgrad.model.fields import scalar
-from mechgrad.model.forces.base import Force
-from mechgrad.model.forces.contact import check_contact, wheel_rows
-from mechgrad.model.rows import CONTACT, Law
+from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.primitives.rows import CONTACT, Law
 from mechgrad.typing import Number
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from mechgrad.errors import ClosedLoopError
-from mechgrad.model.fields import (
+from mechgrad.model.primitives.fields import (
     check_name,
     check_nonzero,
     direction,
@@ -19,11 +19,11 @@ from mechgrad.model.fields import (
     short_repr,
     vector,
 )
-from mechgrad.model.frames import quaternion_to_matrix
+from mechgrad.model.primitives.frames import quaternion_to_matrix
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
-    from mechgrad.model.rows import Row
+    from mechgrad.model.primitives.rows import Row
 
 REVOLUTE = 0
 """Rz(q) about the atom's own z."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 from mechgrad.errors import ValueRangeError
-from mechgrad.model.fields import brief, check_nonzero
-from mechgrad.model.frames import axis_frame, cross, norm, unit
 from mechgrad.model.joints.base import (
     AXIS,
     CHILD_ORIGIN,
@@ -22,7 +20,9 @@ from mechgrad.model.joints.base import (
     no_offset,
 )
 from mechgrad.model.joints.seat import Seat, between_axes
-from mechgrad.model.rows import Row
+from mechgrad.model.primitives.fields import brief, check_nonzero
+from mechgrad.model.primitives.frames import axis_frame, cross, norm, unit
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array, ArrayField
 
 # Sine of the smallest angle between two directions that still counts as an angle and not as rounding.

@@ -7,7 +7,6 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from mechgrad.model.frames import axis_frame
 from mechgrad.model.joints.base import (
     AXIS,
     CHILD_ORIGIN,
@@ -23,7 +22,8 @@ from mechgrad.model.joints.base import (
     no_offset,
 )
 from mechgrad.model.joints.seat import Seat
-from mechgrad.model.rows import Row
+from mechgrad.model.primitives.frames import axis_frame
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array, ArrayField
 
 

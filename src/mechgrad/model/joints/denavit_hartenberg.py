@@ -8,11 +8,11 @@ from typing import ClassVar, final
 import numpy as np
 
 from mechgrad.errors import ValueRangeError, unknown_name
-from mechgrad.model.fields import scalar
-from mechgrad.model.frames import rotation_x, rotation_z
 from mechgrad.model.joints.base import PRISMATIC, REVOLUTE, Atom, Joint
 from mechgrad.model.joints.seat import Seat
-from mechgrad.model.rows import Row
+from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.primitives.frames import rotation_x, rotation_z
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array
 
 KINDS = {"revolute": REVOLUTE, "prismatic": PRISMATIC}

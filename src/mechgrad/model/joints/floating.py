@@ -7,7 +7,6 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from mechgrad.model.frames import axis_frame
 from mechgrad.model.joints.base import (
     BALL,
     CHILD_ORIGIN,
@@ -21,6 +20,7 @@ from mechgrad.model.joints.base import (
     child_pose,
     no_offset,
 )
+from mechgrad.model.primitives.frames import axis_frame
 from mechgrad.typing import Array, ArrayField
 
 

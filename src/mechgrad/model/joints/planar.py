@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 from mechgrad.errors import ValueRangeError
-from mechgrad.model.fields import brief, check_nonzero
-from mechgrad.model.frames import axis_frame, cross, norm, scaled, unit
 from mechgrad.model.joints.base import (
     AXIS,
     CHILD_ORIGIN,
@@ -24,7 +22,9 @@ from mechgrad.model.joints.base import (
 )
 from mechgrad.model.joints.cardan import PARALLEL_TOLERANCE
 from mechgrad.model.joints.seat import Seat
-from mechgrad.model.rows import Row
+from mechgrad.model.primitives.fields import brief, check_nonzero
+from mechgrad.model.primitives.frames import axis_frame, cross, norm, scaled, unit
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array, ArrayField
 
 

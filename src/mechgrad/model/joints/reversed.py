@@ -13,7 +13,7 @@ from mechgrad.model.joints.floating import Floating
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
-    from mechgrad.model.rows import Row
+    from mechgrad.model.primitives.rows import Row
 
 # F: half a turn about x. It turns z over, so that a motion along z runs backwards between two of them.
 _HALF_TURN = np.diag([1.0, -1.0, -1.0])

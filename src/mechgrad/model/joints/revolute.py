@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from mechgrad.model.frames import axis_frame
 from mechgrad.model.joints.base import (
     AXIS,
     CHILD_ORIGIN,
@@ -19,7 +18,8 @@ from mechgrad.model.joints.base import (
     child_pose,
 )
 from mechgrad.model.joints.seat import Seat
-from mechgrad.model.rows import Row
+from mechgrad.model.primitives.frames import axis_frame
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array, ArrayField
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.model.joints.base import Joint, Pose, chained, inverted
-from mechgrad.model.rows import DOT, PLANE, POINT, Place, Row, point, vector
+from mechgrad.model.primitives.rows import DOT, PLANE, POINT, Place, Row, point, vector
 
 
 class Seat(NamedTuple):

@@ -19,7 +19,7 @@ from mechgrad.model.joints.base import (
     child_pose,
 )
 from mechgrad.model.joints.seat import Seat
-from mechgrad.model.rows import Row
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array, ArrayField
 
 

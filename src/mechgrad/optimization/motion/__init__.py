@@ -16,6 +16,17 @@ from mechgrad.optimization.motion.constraints import (
     TorqueLimits,
     UserConstraint,
 )
+from mechgrad.optimization.motion.cost_terms import (
+    Duration,
+    Energy,
+    ForceSquares,
+    Free,
+    FreeNumber,
+    JerkSquares,
+    PowerSquares,
+    TorqueSquares,
+    UserTerm,
+)
 from mechgrad.optimization.motion.ground_constraints import Contact, GroundFriction, ZeroMomentPoint
 from mechgrad.optimization.motion.measures import (
     Coordinates,
@@ -31,17 +42,6 @@ from mechgrad.optimization.motion.overshoot import OvershootWarning
 from mechgrad.optimization.motion.problem import MotionProblem
 from mechgrad.optimization.motion.solution import GroundReactions, MotionSolution
 from mechgrad.optimization.motion.splines import Splines
-from mechgrad.optimization.motion.terms import (
-    Duration,
-    Energy,
-    ForceSquares,
-    Free,
-    FreeNumber,
-    JerkSquares,
-    PowerSquares,
-    TorqueSquares,
-    UserTerm,
-)
 
 __all__ = [
     "At",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -10,17 +11,21 @@ import numpy as np
 from mechgrad.errors import InputError
 from mechgrad.measures.base import Measure
 from mechgrad.optimization.motion.constraints import ALWAYS
+from mechgrad.optimization.motion.measures.base import SampleFunction
 from mechgrad.optimization.motion.measures.composite import Composite
-from mechgrad.optimization.motion.measures.functions import Local
-from mechgrad.optimization.motion.measures.measured import Measured
+from mechgrad.optimization.motion.measures.joint_torques import AnyLoad
+from mechgrad.optimization.motion.measures.sample_functions import Local
 from mechgrad.optimization.motion.setting import IntegralOf, Requirement, Setting, bounded
 from mechgrad.typing import Array, ArrayLike
 
 
-def _measured(setting: Setting, measure: Measure, what: str) -> Measured:
+def _measured(setting: Setting, measure: Measure, what: str, loads: Sequence[AnyLoad] | None) -> SampleFunction:
     if not isinstance(measure, Measure):
         raise InputError(f"{what} needs a measure first, such as mg.measures.Distance('P1', 'P2'); it got {measure!r}.")
-    return Measured(setting.model, measure)
+    if loads is not None and not measure.depends_on_forces:
+        raise InputError(f"{what} of {measure.label}: loads act on reactions alone (JointReaction); leave them out.")
+    found: SampleFunction = setting.function_of(measure, loads)
+    return found
 
 
 @final
@@ -30,12 +35,16 @@ class Limits:
 
     Attributes
     ----------
-    measure : of `mg.measures`, of positions, velocities and accelerations
+    measure : of `mg.measures`
+        Of positions, velocities and accelerations; what force elements exert (`Effort`), multipliers of constraints
+        (`Multiplier`), and what joints transmit in the motion (`JointReaction`).
     lower, upper : a number, or one for each number of the measure, in its unit; equal ones fix it
     xi : float, optional
         One instant in [0, 1] instead of all.
     per_segment, during : as of all limits
         Instants per segment of the splines, and the part of the motion that counts.
+    loads : list, optional
+        Loads that act on the mechanism, for what joints transmit.
 
     >>> Limits(mg.measures.Distance("wrist", "hip"), lower=0.12).measure.label
     'Distance(wrist, hip)'
@@ -47,10 +56,11 @@ class Limits:
     xi: float | None = None
     per_segment: int = 1
     during: tuple[float, float] = ALWAYS
+    loads: Sequence[AnyLoad] | None = None
 
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
-        measure = _measured(setting, self.measure, "Limits")
+        measure = _measured(setting, self.measure, "Limits", self.loads)
         label = f"limits of {self.measure.label}"
         if not np.any(np.isfinite(np.asarray(self.lower, float))) and not np.any(
             np.isfinite(np.asarray(self.upper, float))
@@ -70,7 +80,7 @@ class Squares:
 
     Attributes
     ----------
-    measure : of `mg.measures`, of positions, velocities and accelerations
+    measure, loads : as of `Limits`
     weight : float
     target, scale : a number, or one for each number of the measure, in its unit
     per_segment : instants per segment of the splines
@@ -84,10 +94,11 @@ class Squares:
     target: ArrayLike = 0.0
     scale: ArrayLike = 1.0
     per_segment: int = 1
+    loads: Sequence[AnyLoad] | None = None
 
     def integral(self, setting: Setting) -> IntegralOf:
         """What is integrated."""
-        measure = _measured(setting, self.measure, "Squares")
+        measure = _measured(setting, self.measure, "Squares", self.loads)
         label = f"Squares of {self.measure.label}"
         target, scale = (
             _numbers(x, measure.m, f"{label}: {name}") for name, x in (("target", self.target), ("scale", self.scale))

@@ -18,8 +18,7 @@ from scipy import sparse
 
 from mechgrad.optimization.motion.grid import Grid, Moment, Places
 from mechgrad.optimization.motion.measures.base import SampleFunction
-from mechgrad.optimization.motion.pruning import pruned, pruned_curvature
-from mechgrad.optimization.motion.samples import (
+from mechgrad.optimization.motion.measures.motion_samples import (
     PAIRS,
     Curvature,
     CurvatureStructure,
@@ -28,6 +27,7 @@ from mechgrad.optimization.motion.samples import (
     Structure,
     rows_only,
 )
+from mechgrad.optimization.motion.pruning import pruned, pruned_curvature
 from mechgrad.typing import Array
 
 
@@ -203,15 +203,15 @@ class Bundle:
         structure, n = self._first[0], self.grid.n
         squared = self._squares != 0
         masks = {}
-        felt = {}
+        depends = {}
         for level, mask in structure.levels.items():
             mask = np.atleast_2d(mask)
             dense = np.zeros((len(mask), structure.m, n), np.float32)
             dense[:, structure.rows, structure.cols] = mask
-            felt[level] = dense[:, squared]
+            depends[level] = dense[:, squared]
         for pair in PAIRS:
-            if pair[0] in felt and pair[1] in felt:
-                masks[pair] = felt[pair[0]].swapaxes(1, 2) @ felt[pair[1]] > 0
+            if pair[0] in depends and pair[1] in depends:
+                masks[pair] = depends[pair[0]].swapaxes(1, 2) @ depends[pair[1]] > 0
         rows, cols = np.nonzero(np.any([np.any(mask, axis=0) for mask in masks.values()], axis=0))
         return CurvatureStructure(rows, cols, {pair: mask[:, rows, cols] for pair, mask in masks.items()})
 
@@ -242,7 +242,7 @@ class Bundle:
     @cached_property
     def _touched(self) -> Array:
         """Control points (flat) that the measure feels at any level."""
-        points, _ = self.grid.felt_by(rows_only(self._first[0], self._asked))
+        points, _ = self.grid.dependence_of(rows_only(self._first[0], self._asked))
         return np.unique(np.concatenate([*points, []])).astype(int)
 
     @cached_property
@@ -285,16 +285,16 @@ class Bundle:
         """
         grid = self.grid
         time = grid.clock.at(grid.clock.start, grid.instants)
-        felt, moved = np.zeros((grid.clock.n, grid.at_theta), bool), np.zeros((grid.clock.n, grid.clock.n), bool)
-        points, clocks = grid.felt_by(self._integrated)
+        depends, moved = np.zeros((grid.clock.n, grid.at_theta), bool), np.zeros((grid.clock.n, grid.clock.n), bool)
+        points, clocks = grid.dependence_of(self._integrated)
         for k, slot in np.argwhere((time.omega_t != 0) & (time.which >= 0)):
             theta = time.which[k, slot]
-            felt[theta, points[k]] = True
+            depends[theta, points[k]] = True
             moved[theta, clocks[k]] = True
             moved[theta, theta] |= bool(clocks[k].size)
         moved = np.tril(moved | moved.T)
         found = []
-        for mask, at in ((felt, 0), (moved, grid.at_theta)):
+        for mask, at in ((depends, 0), (moved, grid.at_theta)):
             rows, cols = np.nonzero(mask)
             found.append((grid.at_theta + rows, at + cols))
         return found
@@ -380,8 +380,8 @@ class Bundle:
         for j in range(n_p):
             rows[j] = grid.gradient({level: g[..., j] for level, g in mixed.items()}, e.moment)
             if self.has_integral and grid.clock.n and not gauss_newton:
-                felt = np.einsum("tr,tr->t", self._slopes(e.values), y_p[:, :, j])
-                grid.add_theta(rows[j], sigma * e.moment.time.omega_t * felt[:, None], e.moment)
+                by_time = np.einsum("tr,tr->t", self._slopes(e.values), y_p[:, :, j])
+                grid.add_theta(rows[j], sigma * e.moment.time.omega_t * by_time[:, None], e.moment)
         p = np.arange(n_p)
         low = np.repeat(p, n_p) >= np.tile(p, n_p)
         return np.concatenate([rows[:, before].ravel(), second_p.ravel()[low]])

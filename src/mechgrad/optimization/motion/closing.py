@@ -27,13 +27,15 @@ from mechgrad.dynamics.system import RANK, System
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.mechanism import elements_of, row_report
-from mechgrad.kinematics.open_trees import has_elements
-from mechgrad.mechanics.states import columns_of
-from mechgrad.optimization.motion.attitudes import Attitudes
+from mechgrad.kinematics.trees_only import has_elements
+from mechgrad.mechanics.checked_states import columns_of
+from mechgrad.optimization.motion.measures.attitudes import Attitudes
 from mechgrad.optimization.motion.measures.constraint_rows import ConstraintRows
 from mechgrad.optimization.motion.measures.coordinates import Profiles
-from mechgrad.optimization.motion.measures.times import depends_on_time, refuse_clocks_of_users
-from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, Torques
+from mechgrad.optimization.motion.measures.ground import Stance
+from mechgrad.optimization.motion.measures.joint_torques import AnyLoad, CutForce, Torques
+from mechgrad.optimization.motion.measures.joint_wrenches import Reactions
+from mechgrad.optimization.motion.measures.times import check_clocks_of_users, depends_on_time
 from mechgrad.optimization.motion.setting import Requirement, Setting, bounded
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.typing import Array, ArrayLike, IntArray
@@ -88,7 +90,7 @@ def setting_of(
     rows = acting_rows(model)
     columns = None if driven is None and not len(rows) else driven_columns(model, driven, rows)
     if duration is None:
-        refuse_clocks_of_users(model)
+        check_clocks_of_users(model)
     timed = duration is None and depends_on_time(model)
     return Setting(model, splines, cuts, columns, rows, attitudes, duration, typical, timed)
 
@@ -165,9 +167,10 @@ def acting_loads(parts: Sequence[Any]) -> tuple[AnyLoad, ...]:
     """The loads that terms and constraints on torques name, which have to be the same for all of them."""
     found: dict[tuple[int, ...], tuple[AnyLoad, ...]] = {}
     for part in parts:
-        given = [part, *(m for m in getattr(part, "inputs", ()) if isinstance(m, Torques))]
+        given = [part, *(m for m in getattr(part, "inputs", ()) if isinstance(m, Torques | Reactions))]
         for one in given:
-            if hasattr(one, "loads"):
+            measure = getattr(one, "measure", None)
+            if hasattr(one, "loads") and (measure is None or getattr(measure, "depends_on_forces", False)):
                 found[tuple(map(id, one.loads or ()))] = tuple(one.loads or ())
     if len(found) > 1:
         raise InputError(
@@ -177,23 +180,41 @@ def acting_loads(parts: Sequence[Any]) -> tuple[AnyLoad, ...]:
     return next(iter(found.values()), ())
 
 
+def standing(parts: Sequence[Any]) -> tuple[Stance, ...] | None:
+    """The feet that terms and constraints name, which have to be the same for all of them."""
+    found = {tuple(map(id, part.ground)): tuple(part.ground) for part in parts if getattr(part, "ground", None)}
+    if len(found) > 1:
+        raise InputError(
+            "joints without a drive have no torque while feet stand on the ground, and terms and constraints of this "
+            f"problem name {len(found)} different sets of feet. Give the same objects to all: ground=FEET."
+        )
+    return next(iter(found.values()), None)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class PassiveJoints:
-    """Joints without a drive have no torque, under the loads of the problem."""
+    """Joints without a drive have no torque, under the loads of the problem and on the feet that it names."""
 
     loads: tuple[AnyLoad, ...] = ()
     per_segment: int = 1
+    ground: tuple[Stance, ...] | None = None
 
     def requirements(self, setting: Setting) -> list[Requirement]:
         """What the problem enforces."""
         passive = setting.passive
         if not passive.size:
             return []
+        if self.ground is not None and (idle := [c for c in setting.rooted if c in passive]):
+            raise InputError(
+                f"torques on the ground: {setting.model.v_names[idle[0]]!r} of model {setting.model.name!r} joins the "
+                "ground and is not driven, and the feet do its work. Name it among driven=[...]: its torque is zero."
+            )
         xi = setting.instants(self.per_segment, (0.0, 1.0), "passive joints")
         more = _extra(setting) + setting.determined
         xi = np.unique(np.concatenate([xi, within_ends(setting, more)])) if self.per_segment == 1 else xi
-        return [bounded("torques of passive joints", setting.torques(self.loads or None, None), xi, passive, 0.0, 0.0)]
+        torques = setting.torques(self.loads or None, self.ground)
+        return [bounded("torques of passive joints", torques, xi, passive, 0.0, 0.0)]
 
 
 @final

@@ -10,20 +10,18 @@ import numpy as np
 from scipy import sparse
 
 from mechgrad.errors import InputError
-from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.measures.base import Measure
 from mechgrad.optimization.motion.measures.base import SampleFunction
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates
-from mechgrad.optimization.motion.measures.functions import (
+from mechgrad.optimization.motion.measures.ground import Stance
+from mechgrad.optimization.motion.measures.joint_torques import AnyLoad
+from mechgrad.optimization.motion.measures.point_motion import Points
+from mechgrad.optimization.motion.measures.sample_functions import (
     Difference,
     quadratic,
     squared_distance,
 )
-from mechgrad.optimization.motion.measures.ground import Stance
-from mechgrad.optimization.motion.measures.points import Points
-from mechgrad.optimization.motion.measures.reactions import Reactions
-from mechgrad.optimization.motion.measures.torques import AnyLoad
 from mechgrad.optimization.motion.setting import Requirement, Setting, bounded, numbers
 from mechgrad.typing import Array, ArrayLike
 
@@ -180,7 +178,11 @@ class Periodic:
 @final
 @dataclass(frozen=True, eq=False)
 class ReactionLimits:
-    """|force| <= force [N] and |couple| <= couple [N m] in a joint along the motion: enforced on the squares."""
+    """|force| <= force [N] and |couple| <= couple [N m] in a joint along the motion: enforced on the squares.
+
+    Any joint, cut or not, with all that acts: drives, `loads`, force elements, loops. For single components, and other
+    axes, `Limits(mg.measures.JointReaction(...))`.
+    """
 
     joint: str
     force: float | None = None
@@ -193,12 +195,7 @@ class ReactionLimits:
         """What the problem enforces."""
         if self.force is None and self.couple is None:
             raise InputError(f"ReactionLimits of {self.joint!r}: give force, couple or both.")
-        if setting.cuts or has_elements(setting.model):
-            raise InputError(
-                "ReactionLimits: reactions under forces in cut joints, constraints or force elements are not defined "
-                "in motion problems; limit torques, or look at solution.reactions()."
-            )
-        wrench = Reactions(setting.model, (self.joint,), self.loads)
+        wrench = setting.reactions((self.joint,), self.loads)
         xi = setting.instants(self.per_segment, self.during, "ReactionLimits")
         found = []
         for what, largest, part in (

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from mechgrad.optimization.motion.clock import ORDERS, Clock, Instants, TimeBasis
-from mechgrad.optimization.motion.samples import (
+from mechgrad.optimization.motion.measures.motion_samples import (
     LEVELS,
     Curvature,
     CurvatureStructure,
@@ -123,17 +123,17 @@ class Grid:
         """Whether z^r feels clock unknown l: (4, nt, L)."""
         return np.asarray(np.any(self._acts[1], axis=2))
 
-    def felt_by(self, structure: Structure) -> tuple[list[Array], list[Array]]:
+    def dependence_of(self, structure: Structure) -> tuple[list[Array], list[Array]]:
         """For each sample, the control points (flat) and the clock unknowns that its values feel."""
         acts, moves = self._acts[0], self._moves
         points = np.zeros((self.nt, self.w, self.n), bool)
         clocks = np.zeros(moves.shape[1:], bool)
         for level, mask in structure.levels.items():
             r = LEVELS.index(level)
-            felt = np.zeros((self.nt, self.n), bool)
-            np.logical_or.at(felt.T, structure.cols, np.broadcast_to(mask, (self.nt, structure.cols.size)).T)
-            points |= acts[r][:, :, None] & felt[:, None, :]
-            clocks |= moves[r] & np.any(felt, axis=1)[:, None]
+            depends = np.zeros((self.nt, self.n), bool)
+            np.logical_or.at(depends.T, structure.cols, np.broadcast_to(mask, (self.nt, structure.cols.size)).T)
+            points |= acts[r][:, :, None] & depends[:, None, :]
+            clocks |= moves[r] & np.any(depends, axis=1)[:, None]
         flat = self._points[:, :, None] * self.n + np.arange(self.n)
         return [flat[k][points[k]] for k in range(self.nt)], [self._which[k][clocks[k]] for k in range(self.nt)]
 
@@ -187,20 +187,20 @@ class Grid:
         """By P and theta (not p) of a sum over samples with gradients g (nt, n)."""
         out = np.zeros(self.n_x)
         spread = np.zeros((self.nt, self.w, self.n))
-        felt = np.zeros(moment.z_t.shape[1:3])
+        by_time = np.zeros(moment.z_t.shape[1:3])
         for level, values in g.items():
             r = LEVELS.index(level)
             values = self.widened(values)
             spread += moment.time.B[r][:, :, None] * values[:, None, :]
-            felt += np.einsum("klc,kc->kl", moment.z_t[r], values)
+            by_time += np.einsum("klc,kc->kl", moment.z_t[r], values)
         out[: self.at_theta] = (self._gather @ spread.reshape(-1, self.n)).ravel()
-        self.add_theta(out, felt, moment)
+        self.add_theta(out, by_time, moment)
         return out
 
-    def add_theta(self, out: Array, felt: Array, moment: Moment) -> None:
+    def add_theta(self, out: Array, by_time: Array, moment: Moment) -> None:
         """Add what samples feel (nt, L) to the clock's unknowns in a vector of unknowns."""
         valid = moment.time.which >= 0
-        np.add.at(out, self.at_theta + moment.time.which[valid], felt[valid])
+        np.add.at(out, self.at_theta + moment.time.which[valid], by_time[valid])
 
     def widened(self, values: Array) -> Array:
         """(nt, n): zeros for profiles that a measure does not know of."""
@@ -245,10 +245,10 @@ class Grid:
         for level, mask in first_order.levels.items():
             r = LEVELS.index(level)
             mask = np.broadcast_to(mask, (self.nt, first_order.rows.size))
-            felt = np.zeros((self.nt, self.n), bool)
-            np.logical_or.at(felt.T, first_order.cols, mask.T)
-            mixed |= acts_t[r][:, :, None, :] & felt[:, None, :, None]
-            pure |= np.any(felt, axis=1)[:, None, None] & np.any(acts_tt[r], axis=1)
+            depends = np.zeros((self.nt, self.n), bool)
+            np.logical_or.at(depends.T, first_order.cols, mask.T)
+            mixed |= acts_t[r][:, :, None, :] & depends[:, None, :, None]
+            pure |= np.any(depends, axis=1)[:, None, None] & np.any(acts_tt[r], axis=1)
         i, j = np.meshgrid(np.arange(w), np.arange(w), indexing="ij")
         at_row = (firsts[:, None] + i.ravel())[:, :, None] * self.n + structure.rows
         at_col = (firsts[:, None] + j.ravel())[:, :, None] * self.n + structure.cols

@@ -13,8 +13,8 @@ from scipy.spatial import ConvexHull, QhullError
 from mechgrad.errors import InputError
 from mechgrad.optimization.motion.constraints import ALWAYS, _axes
 from mechgrad.optimization.motion.measures.ground import GroundTorques, Stance
-from mechgrad.optimization.motion.measures.points import Points, PointVelocities
-from mechgrad.optimization.motion.measures.torques import AnyLoad
+from mechgrad.optimization.motion.measures.joint_torques import AnyLoad
+from mechgrad.optimization.motion.measures.point_motion import Points, PointVelocities
 from mechgrad.optimization.motion.setting import Requirement, Setting, bounded
 from mechgrad.typing import Array, ArrayLike
 

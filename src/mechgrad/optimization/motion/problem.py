@@ -19,7 +19,7 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.model.model import Model
-from mechgrad.optimization.motion.assembly import bundled
+from mechgrad.optimization.motion.bundling import bundled
 from mechgrad.optimization.motion.clock import Clock, FreeDuration, FreeKnots, GivenDuration
 from mechgrad.optimization.motion.closing import (
     Clockwork,
@@ -28,17 +28,18 @@ from mechgrad.optimization.motion.closing import (
     PassiveJoints,
     acting_loads,
     setting_of,
+    standing,
 )
 from mechgrad.optimization.motion.constraints import Requires
+from mechgrad.optimization.motion.cost_terms import Duration, Free, FreeNumber, Minimizes
 from mechgrad.optimization.motion.first_guess import demanded, end_configurations, first_guess
 from mechgrad.optimization.motion.grid import Grid
 from mechgrad.optimization.motion.measures.base import numbers_of, with_numbers
-from mechgrad.optimization.motion.measures.torques import CutForce
+from mechgrad.optimization.motion.measures.joint_torques import CutForce
 from mechgrad.optimization.motion.overshoot import FINER, warn_of_overshoot
 from mechgrad.optimization.motion.setting import Requirement
 from mechgrad.optimization.motion.solution import MotionSolution
 from mechgrad.optimization.motion.splines import Splines
-from mechgrad.optimization.motion.terms import Duration, Free, FreeNumber, Minimizes
 from mechgrad.optimization.motion.transcription import Transcription
 from mechgrad.optimization.solvers import NonlinearProgram, solve
 from mechgrad.optimization.solvers.progress import Iteration, print_progress
@@ -173,7 +174,8 @@ class MotionProblem:
             given, periodic = demanded(self._constraints, setting)
             found += [Closures(given, periodic, self._ends()), NaturalEnds()]
         if setting.driven is not None:
-            found.append(PassiveJoints(acting_loads([*self._terms, *self._constraints])))
+            parts = [*self._terms, *self._constraints]
+            found.append(PassiveJoints(acting_loads(parts), ground=standing(parts)))
         return [*found, Clockwork()] if setting.timed else found
 
     def transcription(self) -> Transcription:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.optimization.motion.measures.base import SampleFunction
-from mechgrad.optimization.motion.samples import CurvatureStructure, Samples, Structure
+from mechgrad.optimization.motion.measures.motion_samples import CurvatureStructure, Samples, Structure
 from mechgrad.typing import Array
 
 TRIALS = 3
@@ -22,9 +22,10 @@ def _trials(n: int, n_v: int, xi: Array) -> list[Samples]:
     return [Samples(rng.normal(0, 1, (4, xi.size, n)), n_v, xi) for _ in range(TRIALS)]
 
 
-def _seen(values: Array) -> Array:
-    """What is more than rounding beside the largest entry of its sample."""
-    return np.asarray(np.abs(values) > ROUNDING * np.max(np.abs(values), axis=1, keepdims=True, initial=1e-300))
+def _seen(values: Array, gradient: list[Array]) -> Array:
+    """What is more than rounding beside the largest entry of its sample, and beside its first derivatives."""
+    sizes = [np.max(np.abs(x), axis=1, keepdims=True, initial=1e-300) for x in (values, *gradient)]
+    return np.asarray(np.abs(values) > ROUNDING * np.max(sizes, axis=0))
 
 
 def _narrowed(stated: Array, seen: list[Array]) -> Array:
@@ -49,7 +50,7 @@ def pruned(measure: SampleFunction, n: int, n_v: int, xi: Array) -> tuple[Struct
             largest = np.zeros((len(values), stated.m))
             np.maximum.at(largest.T, rows, values.T)
             # a row may vanish altogether, but for rounding: torques of a root that the ground holds
-            largest = np.maximum(largest, 1e-3 * np.max(largest, axis=1, keepdims=True))
+            largest = np.maximum(largest, 1e-2 * np.max(largest, axis=1, keepdims=True))
             seen.append(values > ROUNDING * largest[:, rows])
         levels[level] = _narrowed(mask, seen)
     flat = [mask if mask.ndim == 1 else np.any(mask, axis=0) for mask in levels.values()]
@@ -70,9 +71,9 @@ def pruned_curvature(
     seen: dict[str, list[Array]] = {pair: [] for pair in stated.pairs}
     for s in _trials(n, n_v, xi):
         y = rng.uniform(0.5, 1.5, asked.shape) * asked
-        blocks = measure.curvature(s, y)[0].blocks
+        curvature, gradient = measure.curvature(s, y)
         for pair in seen:
-            seen[pair].append(_seen(blocks[pair]))
+            seen[pair].append(_seen(curvature.blocks[pair], [*gradient.values()]))
     pairs = {pair: mask & np.any(seen[pair], axis=0) for pair, mask in stated.pairs.items()}
     kept = np.flatnonzero(np.any([np.any(mask, axis=0) for mask in pairs.values()], axis=0))
     pairs = {pair: mask[:, kept] for pair, mask in pairs.items()}

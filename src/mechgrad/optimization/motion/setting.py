@@ -9,23 +9,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from mechgrad.errors import InputError
+from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.mechanism import elements_of
-from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.measures.base import Measure
-from mechgrad.optimization.motion.attitudes import Attitudes
+from mechgrad.measures.forces import Effort, Multiplier
+from mechgrad.measures.reactions import JointReaction
+from mechgrad.model.mechanism import R_KIND
+from mechgrad.model.primitives.rows import LINEAR
+from mechgrad.optimization.motion.measures.attitudes import Attitudes
 from mechgrad.optimization.motion.measures.base import SampleFunction, columns_of
 from mechgrad.optimization.motion.measures.composite import Composite
 from mechgrad.optimization.motion.measures.coordinates import Coordinates, Profiles
-from mechgrad.optimization.motion.measures.element_forces import ElementForces, felt_with
-from mechgrad.optimization.motion.measures.functions import UserFunction
+from mechgrad.optimization.motion.measures.element_efforts import ElementEfforts
+from mechgrad.optimization.motion.measures.element_forces import dependence_with
 from mechgrad.optimization.motion.measures.ground import JUST_BEFORE, GroundTorques, Stance
+from mechgrad.optimization.motion.measures.joint_torques import AnyLoad, CutForce, LoadSchedule, Torques
+from mechgrad.optimization.motion.measures.joint_wrenches import Reactions
 from mechgrad.optimization.motion.measures.mapped import Mapped
 from mechgrad.optimization.motion.measures.measured import Measured
-from mechgrad.optimization.motion.measures.sums import Sum
+from mechgrad.optimization.motion.measures.probed_samples import Acting
+from mechgrad.optimization.motion.measures.reaction_axes import reaction_in_axes
+from mechgrad.optimization.motion.measures.sample_functions import UserFunction
 from mechgrad.optimization.motion.measures.times import Times
-from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, LoadSchedule, Torques
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.typing import Array, ArrayLike, IntArray
 
@@ -133,6 +140,7 @@ class Setting:
             if c == layout.ball_v[ball][0]:
                 places += layout.ball_q[ball].tolist()
         given = numbers(value, label)
+        given = given[None] if given.shape == () and len(places) == 1 else given
         if given.shape != (len(places),):
             raise InputError(
                 f"{label}: {given.size} number(s) for {len(places)}: "
@@ -150,9 +158,41 @@ class Setting:
             return measure  # profiles themselves: `At` and `Periodic` ask for these
         return Mapped(measure, self.attitudes, self.width)
 
-    def function_of(self, measure: Any) -> Any:
-        """A measure of `mg.measures` as a function of samples; what is one already stays as it is."""
-        return Measured(self.model, measure) if isinstance(measure, Measure) else measure
+    @property
+    def acting(self) -> Acting:
+        """What acts besides drives and loads."""
+        return Acting(self.cuts, self.rows, self.first_multiplier, self.times)
+
+    def function_of(self, measure: Any, loads: Sequence[AnyLoad] | None = None) -> Any:
+        """A measure of `mg.measures` as a function of samples; what is one already stays as it is.
+
+        Reactions are those of the motion, with what its drives exert, under `loads`.
+        """
+        if not isinstance(measure, Measure):
+            return measure
+        if isinstance(measure, Multiplier):
+            return self._multiplier(measure)
+        if isinstance(measure, Effort):
+            return ElementEfforts(self.model, measure, self.times)
+        if isinstance(measure, JointReaction):
+            return reaction_in_axes(self.reactions((measure.joint,), loads), measure)
+        return Measured(self.model, measure)
+
+    def _multiplier(self, measure: Multiplier) -> Profiles:
+        names = self.multiplier_names
+        if measure.constraint not in names:
+            if measure.constraint in elements_of(self.model).row_names[: elements_of(self.model).n_constraints]:
+                raise InputError(
+                    f"{measure.label}: row {measure.constraint!r} of model {self.model.name!r} depends on other rows "
+                    f"and has no multiplier of its own; those with one: {', '.join(names)}."
+                )
+            raise unknown_name("constraint row", measure.constraint, names, f"model {self.model.name!r}")
+        return Profiles(np.array([self.first_multiplier + names.index(measure.constraint)]), (measure.label,))
+
+    def reactions(self, joints: Sequence[str], loads: Sequence[AnyLoad] | None) -> Reactions:
+        """What joints transmit, of the tree or cut, with all that acts in the problem."""
+        self._check_loads(loads, None)
+        return Reactions(self.model, tuple(joints), loads, acting=self.acting)
 
     def user_measure(
         self, function: Callable[..., Any], inputs: Sequence[SampleFunction | Measure], label: str, time: bool
@@ -170,8 +210,14 @@ class Setting:
                 raise InputError(f"{label}: the problem has cut joints; give Torques(model, cuts=...) the same ones.")
             if isinstance(measure, Coordinates) and measure.level == "q":
                 self.refuse_balls(measure.columns, label)
-        given = tuple(self.torques(m.loads, None) if isinstance(m, Torques) else m for m in given)
+        given = tuple(self._with_all_that_acts(m) for m in given)
         return Composite(given, UserFunction(function, [m.m for m in given], label, time), label)
+
+    def _with_all_that_acts(self, measure: SampleFunction) -> SampleFunction:
+        """A user's torques or reactions of a model as those of the problem."""
+        if isinstance(measure, Torques):
+            return self.torques(measure.loads, None)
+        return self.reactions(measure.joints, measure.loads) if isinstance(measure, Reactions) else measure
 
     def refuse_balls(self, columns: Array, label: str) -> None:
         """Raise where angles of balls are asked for one by one."""
@@ -183,35 +229,39 @@ class Setting:
 
     def torques(self, loads: Sequence[AnyLoad] | None, ground: Sequence[Stance] | None) -> SampleFunction:
         """Generalized forces, in the air or on the ground."""
-        if isinstance(loads, Load | LoadSchedule) or isinstance(ground, Stance):
-            raise InputError("loads and ground are lists: [Load(...)], [Stance(...)].")
+        self._check_loads(loads, ground)
         if ground is None:
-            return self._with_elements(Torques(self._tree, loads, self.cuts))
-        if self.cuts or len(self.rows):
-            raise InputError("torques on the ground are not defined with cut joints; give `ground` or cuts.")
-        if self.attitudes is not None and self.attitudes.needed:
+            return self.acting.forces(self.model, loads)
+        if self._elements and (pushed := self._held_by_elements()):
             raise InputError(
-                "torques on the ground need a tree of hinges and slides; model balls and floating joints as such."
+                f"torques on the ground: a force element or a constraint acts along {pushed[0]!r}, a coordinate that "
+                "joins the ground, whose work the feet do. Leave out `ground`, or that element, or let it act between "
+                "points."
             )
-        if self._elements and (pushed := _pushes_ground(self.model)):
-            raise InputError(
-                f"torques on the ground: a force element acts on the ground, or in {pushed[0]!r}, which joins it, and "
-                "would be part of what the feet transmit. Leave out `ground`, or that element."
-            )
-        return self._with_elements(GroundTorques(self._tree, tuple(ground), loads))
+        return GroundTorques(self.model, tuple(ground), loads, acting=self.acting)
+
+    def _held_by_elements(self) -> list[str]:
+        """Coordinates of joints to the ground that a row names: what acts in these joints passes by the feet."""
+        elements = elements_of(self.model)
+        kinds = elements.rows_i[
+            np.concatenate([self.rows, np.arange(elements.n_constraints, elements.n_rows)]), R_KIND
+        ]  # fmt: skip
+        named = np.any(dependence_with(self.model, self.rows, ()).rows[kinds == LINEAR], axis=0)
+        return [self.model.v_names[c] for c in self.rooted if named[c]]
 
     @property
-    def _tree(self) -> Model:
-        return self.model.cached("open tree", lambda model: model.open_tree()) if self._elements else self.model
+    def rooted(self) -> list[int]:
+        """Columns of the joints that join the ground."""
+        joined = [joint.name for joint in self.model.tree_joints if joint.parent == "ground"]
+        return [c for name in joined for c in range(*self.model.v_slice(name).indices(self.model.n_v))]
+
+    def _check_loads(self, loads: Sequence[AnyLoad] | None, ground: Sequence[Stance] | None) -> None:
+        if isinstance(loads, Load | LoadSchedule) or isinstance(ground, Stance):
+            raise InputError("loads and ground are lists: [Load(...)], [Stance(...)].")
 
     @property
     def _elements(self) -> bool:
         return has_elements(self.model)
-
-    def _with_elements(self, tree: SampleFunction) -> SampleFunction:
-        if not self._elements:
-            return tree
-        return Sum((tree, ElementForces(self.model, self.rows, self.first_multiplier, self.times)))
 
     def instants(
         self, per_segment: int, during: tuple[float, float], label: str, ground: Sequence[Stance] | None = None
@@ -237,14 +287,6 @@ class Setting:
                 "segments."
             )
         return xi
-
-
-def _pushes_ground(model: Model) -> list[str]:
-    """Coordinates that join the ground and feel a force element: one that acts on the ground, or in their joint."""
-    felt = felt_with(model, np.zeros(0, np.int64), ()).rows
-    joined = [joint.name for joint in model.tree_joints if joint.parent == "ground"]
-    columns = [c for name in joined for c in range(*model.v_slice(name).indices(model.n_v))]
-    return [model.v_names[c] for c in columns if np.any(felt[:, c])]
 
 
 @dataclass(frozen=True, eq=False)

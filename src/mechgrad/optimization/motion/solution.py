@@ -12,18 +12,18 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.inverse.reactions import JointReactions
+from mechgrad.inverse.tree_reactions import JointReactions
 from mechgrad.kinematics.batch import check_samples
-from mechgrad.kinematics.markers import marker_motion
-from mechgrad.kinematics.open_trees import has_elements
+from mechgrad.kinematics.marker_motions import marker_motion
+from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.mechanics.reactions import joint_reactions
 from mechgrad.model.model import Model
 from mechgrad.optimization.motion.clock import Clock, FreeKnots, GivenDuration
 from mechgrad.optimization.motion.closing import setting_of
 from mechgrad.optimization.motion.grid import Grid
 from mechgrad.optimization.motion.measures.ground import GroundTorques, Stance
-from mechgrad.optimization.motion.measures.torques import AnyLoad, CutForce, Torques, loads_at
-from mechgrad.optimization.motion.samples import Samples
+from mechgrad.optimization.motion.measures.joint_torques import AnyLoad, CutForce, Torques, loads_at
+from mechgrad.optimization.motion.measures.motion_samples import Samples
 from mechgrad.optimization.motion.setting import Setting
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.optimization.solvers import SolverResult
@@ -167,7 +167,7 @@ class MotionSolution:
     ) -> GroundReactions:
         """What the ground does to the body that stands on it."""
         s = self.samples_at(self._even(samples))
-        measure = GroundTorques(self.model, tuple(ground), loads, xi=s.xi)
+        measure = self._on_ground(s, loads, ground)
         W = measure.values(s)[:, self.model.n_v :]
         couple, force = W[:, :3], W[:, 3:]
         zmp = np.stack([-couple[:, 1] / force[:, 2], couple[:, 0] / force[:, 2], np.zeros(s.nt)], axis=1)
@@ -182,26 +182,26 @@ class MotionSolution:
     ) -> JointReactions:
         """What each joint transmits, on an even grid: as `joint_reactions`, with all loads of the motion."""
         s = self.samples_at(self._even(samples))
-        if has_elements(self.model):
-            return self._reactions_of_mechanism(s, loads, ground)
         acting = Torques(self.model, loads, self.cuts).forces_at(s) if self.cuts else loads_at(loads, s.xi)
         if ground is not None:
-            feet = GroundTorques(self.model, tuple(ground), loads, xi=s.xi).wrenches(s)
+            feet = self._on_ground(s, loads, ground).wrenches(s)
             origins = marker_motion(self.model, [f"{body}.origin" for body in feet], s.q).position
             for k, (body, w) in enumerate(feet.items()):
                 couple, force = w[:, :3], w[:, 3:]
                 acting = [*acting, Load(body, force, couple - np.cross(origins[:, k], force))]
-        return joint_reactions(self.model, s.q, s.v, s.a, loads=acting)
-
-    def _reactions_of_mechanism(
-        self, s: Samples, loads: Sequence[AnyLoad] | None, ground: Sequence[Stance] | None
-    ) -> JointReactions:
-        if ground is not None or self.cuts:
-            raise InputError("reactions with force elements or constraints know no `ground` and no hand-made cuts.")
-        t, acting = self.setting.times.at(self.profiles_at(s.xi)), loads_at(loads, s.xi)
+        if not has_elements(self.model):
+            return joint_reactions(self.model, s.q, s.v, s.a, loads=acting)
+        t = self.setting.times.at(self.profiles_at(s.xi))
         if self.setting.driven is None:
             return joint_reactions(self.model, s.q, s.v, s.a, t=t, loads=acting)
-        return joint_reactions(self.model, s.q, s.v, tau=self.torques(s.nt, loads), t=t, loads=acting)
+        return joint_reactions(self.model, s.q, s.v, tau=self.torques(s.nt, loads, ground), t=t, loads=acting)
+
+    def _on_ground(
+        self, s: Samples, loads: Sequence[AnyLoad] | None, ground: Sequence[Stance]
+    ) -> GroundTorques:  # fmt: skip
+        measure = self.setting.torques(loads, tuple(ground))
+        assert isinstance(measure, GroundTorques)
+        return measure.on(s.xi)
 
     def overshoot(
         self,

@@ -10,6 +10,7 @@ coordinates were held, the others stayed where they were: there all of them coun
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ import numpy as np
 from mechgrad.kinematics.assembly import assemble, least_squares, solve_velocities
 from mechgrad.kinematics.held import Equations
 from mechgrad.kinematics.mechanism import row_report
-from mechgrad.kinematics.open_trees import has_elements
 from mechgrad.kinematics.state import State, state
+from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.model.model import Model
 from mechgrad.simulation.starts.base import (
     POSITION,
@@ -84,12 +85,17 @@ class AssembledStart(Start):
 
     def again(self, model: Model, numbers: Mapping[str, Any], forces: Forces) -> State:
         rates = {name: numbers.get(VELOCITY + name, x) for name, x in self.state.held_rates.items()}
+        at = {name: numbers.get(POSITION + name, x) for name, x in self.state.held.items()}
         if self.plain:
             q = positions_again(model, self.q, numbers)
             if self.plain_rates:
-                return state(model, q, np.array([numbers[VELOCITY + name] for name in model.v_names]), t=self.state.t)
-            return state(model, q, solve_velocities(model, q, rates, self.state.t), t=self.state.t)
-        at = {name: numbers[POSITION + name] for name in self.state.held}
+                v = np.array([numbers[VELOCITY + name] for name in model.v_names])
+                held = quantities(model, list(rates), rate=True)  # start values have the names of velocities
+                rates = {name: v[x.v_at] for name, x in zip(rates, held, strict=True)}
+            else:
+                v = solve_velocities(model, q, rates, self.state.t)
+            # still one that was put together: rates that points were given say how velocities follow
+            return replace(state(model, q, v, t=self.state.t), held=at, held_rates=rates, given=False)
         left_free: dict[str, Any] = {name: None for name in at if name not in rates}  # by the first assembly, too
         return assemble(model, at, {**left_free, **rates}, guess=self.q, t=self.state.t)
 

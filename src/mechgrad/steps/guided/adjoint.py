@@ -18,7 +18,7 @@ from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
 
 if TYPE_CHECKING:
-    from mechgrad.steps.guided.record import GuidedSteps
+    from mechgrad.steps.guided.pieces import GuidedSteps
 
 
 @final

@@ -20,7 +20,7 @@ from mechgrad.kinematics.assembly import assemble, linear_rates, newton, worst_r
 from mechgrad.kinematics.held import Equations, find_values
 from mechgrad.kinematics.mobility import independent_quantities, null_space
 from mechgrad.model.functions import Function, Spline, as_function
-from mechgrad.steps.guided.record import GuidedRecord
+from mechgrad.steps.guided.pieces import GuidedRecord
 from mechgrad.tolerances import COMPLEX_STEP
 from mechgrad.typing import Array, FloatArray
 

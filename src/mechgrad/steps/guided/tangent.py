@@ -10,7 +10,7 @@ from mechgrad.dynamics.states import StateSlopes
 from mechgrad.steps.base import ParameterColumns, Tangent
 
 if TYPE_CHECKING:
-    from mechgrad.steps.guided.record import GuidedSteps
+    from mechgrad.steps.guided.pieces import GuidedSteps
 
 
 @final

@@ -18,7 +18,7 @@ from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
 
 if TYPE_CHECKING:
-    from mechgrad.steps.matrix_r.record import IndependentSteps, Piece
+    from mechgrad.steps.matrix_r.pieces import IndependentSteps, Piece
 
 
 @final

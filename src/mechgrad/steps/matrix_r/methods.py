@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mechgrad.dynamics.states import States
 from mechgrad.steps.base import StepMethod
-from mechgrad.steps.matrix_r.record import IndependentSteps
+from mechgrad.steps.matrix_r.pieces import IndependentSteps
 from mechgrad.steps.matrix_r.step import march
 from mechgrad.steps.record import Record
 

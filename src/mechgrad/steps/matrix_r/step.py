@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT
+from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT
 from mechgrad.errors import InputError
 from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
-from mechgrad.steps.matrix_r.choices import Choosing
-from mechgrad.steps.matrix_r.dead_points import at_dead_point
+from mechgrad.steps.independent.choices import Choosing
+from mechgrad.steps.independent.dead_points import at_dead_point
+from mechgrad.steps.independent.kernels.choices import Choice
 from mechgrad.steps.matrix_r.kernels import march as _kernels
-from mechgrad.steps.matrix_r.kernels.choice import Choice
-from mechgrad.steps.newmark.kernels.states import Samples
+from mechgrad.steps.newmark.kernels.march_states import Samples
 from mechgrad.steps.newmark.step import Run, fixed
 from mechgrad.steps.record import Record
 from mechgrad.steps.task import Task

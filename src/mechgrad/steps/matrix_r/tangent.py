@@ -15,7 +15,7 @@ from mechgrad.steps.newmark.kernels.blocks import StateColumns
 from mechgrad.typing import FloatArray
 
 if TYPE_CHECKING:
-    from mechgrad.steps.matrix_r.record import IndependentSteps, Piece
+    from mechgrad.steps.matrix_r.pieces import IndependentSteps, Piece
 
 
 @final

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from mechgrad.dynamics.states import StateGradients
-from mechgrad.kernels.columns import padded
+from mechgrad.kernels.right_hand_sides import padded
 from mechgrad.steps.base import Adjoint
 from mechgrad.steps.initial import InitialAccelerations
 from mechgrad.steps.newmark.kernels.adjoint import adjoint_steps
 from mechgrad.steps.newmark.kernels.blocks import StateColumns, StepTerms
-from mechgrad.steps.newmark.kernels.states import State
+from mechgrad.steps.newmark.kernels.march_states import State
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
 
 if TYPE_CHECKING:
-    from mechgrad.steps.newmark.record import NewmarkSteps, Piece, Stages
+    from mechgrad.steps.newmark.pieces import NewmarkSteps, Piece, Stages
 
 
 @final

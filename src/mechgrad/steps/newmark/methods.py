@@ -5,8 +5,8 @@ from __future__ import annotations
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.errors import InputError
 from mechgrad.steps.base import StepMethod
-from mechgrad.steps.newmark.record import NewmarkSteps, states_after
-from mechgrad.steps.newmark.step import FixedPointRun, controlled, fixed
+from mechgrad.steps.newmark.pieces import NewmarkSteps, states_after
+from mechgrad.steps.newmark.step import FixedPointRun, controlled, controlled_at, fixed
 from mechgrad.steps.rank import reported
 from mechgrad.steps.record import Record
 from mechgrad.steps.schemes import Scheme
@@ -39,7 +39,7 @@ METHODS = (
     ),
     StepMethod(
         "implicit steps with error control", lambda f, s, free: _serves(f, s, free) and free, controlled, NewmarkSteps,
-        reported, _as_reported, notices_rank=True, smooth_reports=False,
+        reported, _as_reported, notices_rank=True, smooth_reports=False, reported_at=controlled_at,
     ),
     StepMethod(
         "fixed-point iteration", lambda f, s, free: s.implicit and f.fixed_point, _fixed_point, NewmarkSteps,

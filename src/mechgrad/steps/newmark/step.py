@@ -7,22 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT, DONE, TOO_SMALL
 from mechgrad.dynamics.kernels.saddle import no_ranks
+from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE, TOO_SMALL
 from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
 from mechgrad.steps.cuts import CUTTABLE, Segment, divided, next_divided, place, put_end
 from mechgrad.steps.failures import REASONS, ended, taken_again
-from mechgrad.steps.matrix_r.choices import Choosing
-from mechgrad.steps.newmark.kernels import controlled as _controlled
+from mechgrad.steps.independent.choices import Choosing
+from mechgrad.steps.newmark.kernels import controlled as _kernels_controlled
 from mechgrad.steps.newmark.kernels import march as _kernels
-from mechgrad.steps.newmark.kernels.states import Samples
+from mechgrad.steps.newmark.kernels.march_states import Samples
 from mechgrad.steps.record import Record, recorded
 from mechgrad.steps.runge_kutta.step import first_step
-from mechgrad.steps.stops import bisected, crossing
+from mechgrad.steps.stopped import Nodes, stopped_between
+from mechgrad.steps.stops import crossing
 from mechgrad.steps.task import MOST_STEPS, Task
-from mechgrad.typing import Array
+from mechgrad.typing import Array, FloatArray
 
+DEGREE = 3  # of polynomials between steps, which are of order two
 ENOUGH = 1e-13  # share of defects that a projection leaves under error control, which measures rank by what is left
 
 
@@ -140,23 +142,21 @@ class Run:
             choices=None if self.choosing is None else self.choosing.taken(), divisions=self.divisions,
         )  # fmt: skip
 
-    def stopped(self, t: Array, k: int, every: int, steps: int) -> Record:
+    def stopped(self, t: Array, k: int, every: int, h: float) -> Record:
         """The motion until the stop condition changes sign between outputs k and k + 1."""
-        assert self.task.stop is not None
-        held = replace(self.task, choices=None if self.choosing is None else self.choosing.taken(), hold=True)
-
-        def advance(time: float) -> tuple[Array, ...]:
+        marched = self.record(t, k + 2, (k + 1) * every, 0, "duration")
+        nodes = Nodes(t[k : k + 2], *(x[k : k + 2] for x in self.arrays[:3]))
+        if every > 1:
+            held = replace(self.task, choices=marched.choices, hold=True)
             choosing = held.choosing(place(self.divisions, k * every))
-            segments, reason, at = self.divided(choosing, k, t, every, (time - t[k]) / every, no_ranks())
+            segments, reason, at = self.divided(choosing, k, t, every, h, no_ranks())
             taken_again(reason, at)
-            return tuple(x[-1] for x in segments[-1].arrays)
-
-        low, state = bisected(self.task.stop, t, self.arrays[0], self.arrays[1], k, advance)
-        count, times = k + 1, t[: k + 1]
-        if state is not None:
-            self.arrays = [np.concatenate([x[:count], y[None]]) for x, y in zip(self.arrays, state, strict=True)]
-            count, times = count + 1, np.append(times, low)
-        return self.record(times, count, steps, 0, "stop")
+            # of a step that was divided, its end alone
+            whole = [[x[:1] for x in segments[0].arrays]]
+            whole += [[x[1:] if s.h == h else x[-1:] for x in s.arrays] for s in segments]
+            states = [np.concatenate(x) for x in zip(*(arrays[:3] for arrays in whole), strict=True)]
+            nodes = Nodes(t[k] + h * np.arange(every + 1), *states)
+        return stopped_between(marched, k, nodes, h, DEGREE)
 
 
 class FixedPointRun(Run):
@@ -186,7 +186,7 @@ def fixed(task: Task, kind: type[Run] = Run) -> Record:
         if task.stop is not None:
             crossed = crossing(task.stop, t[first:end], run.arrays[0][first:end], run.arrays[1][first:end])
             if crossed is not None:
-                return run.stopped(t, first + crossed, every, (first + crossed) * every)
+                return run.stopped(t, first + crossed, every, h)
         task.report(last / (outputs - 1), t[last])
     return run.record(t, outputs, every * (outputs - 1), 0, "duration")
 
@@ -197,15 +197,24 @@ def controlled(task: Task) -> Record:
         raise InputError("step control takes real numbers; give a step.")
     if task.stop is not None:
         raise InputError("a stop condition with an implicit scheme needs a fixed step; give one.")
-    samples = task.instants()
+    return _controlled(task, task.t0 + np.linspace(0.0, task.duration, task.instants()))
+
+
+def controlled_at(record: Record, times: FloatArray) -> Record:
+    """A march with steps under error control once more, with other instants reported: its steps do not depend on
+    them."""
+    return _controlled(replace(record.task, progress=False), times)
+
+
+def _controlled(task: Task, t: FloatArray) -> Record:
+    samples = len(t)
     run = Run(task, samples)
     run.settings = run.settings._replace(enough=ENOUGH)
-    t = task.t0 + np.linspace(0.0, task.duration, samples)
     T, into = task.system.T, Samples(*run.arrays)
-    work = _controlled.controlled_workspace(T, into, task.t0, first_step(task, INDEX_1))
-    limits = _controlled.Limits(float(task.t0 + task.duration), float(task.rtol), float(task.atol), MOST_STEPS)
+    work = _kernels_controlled.controlled_workspace(T, into, task.t0, first_step(task, INDEX_1))
+    limits = _kernels_controlled.Limits(float(task.t0 + task.duration), float(task.rtol), float(task.atol), MOST_STEPS)
     for first, last in task.parts(samples):
-        got, reason = _controlled.march_controlled(
+        got, reason = _kernels_controlled.march_controlled(
             T, work, run.settings, run.ranks, limits, t[1 : last + 1], first, into
         )
         now = work[-1][0]

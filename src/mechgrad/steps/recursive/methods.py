@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mechgrad.steps.base import StepMethod
-from mechgrad.steps.recursive.record import RecursiveSteps
+from mechgrad.steps.recursive.pieces import RecursiveSteps
 from mechgrad.steps.runge_kutta.step import fixed, states_before
 
 METHODS = (
@@ -16,5 +16,6 @@ METHODS = (
         RecursiveSteps,
         states_before,
         lambda record, per_step: record.steps,
+        degree=5,
     ),
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import DONE
+from mechgrad.dynamics.kernels.state_accelerations import DONE
 from mechgrad.dynamics.states import States, StateSlopes, slopes
 from mechgrad.errors import InputError
 from mechgrad.model.columns import STEP
@@ -18,7 +18,7 @@ from mechgrad.steps.recursive.kernels import tangent as _kernels
 from mechgrad.typing import Array, FloatArray
 
 if TYPE_CHECKING:
-    from mechgrad.steps.recursive.record import Piece, RecursiveSteps
+    from mechgrad.steps.recursive.pieces import Piece, RecursiveSteps
 
 
 @final

@@ -15,7 +15,7 @@ from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from mechgrad.steps.runge_kutta.record import Piece, RungeKuttaSteps
+    from mechgrad.steps.runge_kutta.pieces import Piece, RungeKuttaSteps
 
 
 @final

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.model.frames import rotated
 from mechgrad.model.model import Model
+from mechgrad.model.primitives.frames import rotated
 from mechgrad.typing import FloatArray
 
 

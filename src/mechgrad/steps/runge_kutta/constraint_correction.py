@@ -28,7 +28,7 @@ from mechgrad.kinematics.mechanism import RowValues, evaluate_rows
 from mechgrad.model.joints.base import BALL
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.tree import KIND, V_AT
-from mechgrad.steps.accelerations import Mechanics, check_regular
+from mechgrad.steps.acceleration_slopes import Mechanics, check_regular
 from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.runge_kutta.kernels.blocks import Settled
 from mechgrad.steps.weights import Weights
@@ -174,7 +174,7 @@ class _Chain:
         return whole
 
 
-class _Room(NamedTuple):
+class _Workspace(NamedTuple):
     """N states on their way: where they began, and zeros of their shape."""
 
     q: FloatArray
@@ -195,7 +195,7 @@ def _solve_saddle(chain: _Chain, M: FloatArray, gamma: FloatArray, c: FloatArray
 
 
 def _projection(
-    mechanics: Mechanics, room: _Room, passes: int, derive: bool
+    mechanics: Mechanics, room: _Workspace, passes: int, derive: bool
 ) -> tuple[FloatArray, FloatArray, _Chain, FloatArray]:
     """q and v after `passes` repetitions, their chain (empty unless `derive`), and the size of the last repetition."""
     m, t = mechanics.system.n_constraints, room.t
@@ -237,7 +237,7 @@ def _projection(
 
 
 def _dependence(
-    mechanics: Mechanics, room: _Room, passes: int, derive: bool, rows: IntArray
+    mechanics: Mechanics, room: _Workspace, passes: int, derive: bool, rows: IntArray
 ) -> tuple[FloatArray, FloatArray, _Chain, FloatArray]:
     """The same, where dependent coordinates are solved for; rows: those of W."""
     t, T = room.t, mechanics.T
@@ -324,11 +324,11 @@ class ConstraintCorrection:
             if passes > MOST_PASSES:
                 raise InputError(f"the state near t = {t[left[0]]:.6g} s could not be brought back to the constraints.")
             k = len(left)
-            room = _Room(q[left], v[left], t[left], np.zeros((k, n)), np.zeros((k, m)))
+            room = _Workspace(q[left], v[left], t[left], np.zeros((k, n)), np.zeros((k, m)))
             size = correct(mechanics, room, passes, False)[3]
             done = size <= CLOSE_ENOUGH
             if done.any():
-                room = _Room(*(x[done] for x in room))
+                room = _Workspace(*(x[done] for x in room))
                 here = left[done]
                 self.q[here], self.v[here], chain, _ = correct(mechanics, room, passes, derive)
                 self.groups.append((here, chain))

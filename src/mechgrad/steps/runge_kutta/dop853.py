@@ -12,7 +12,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from mechgrad.steps.runge_kutta.kernels.stages import Tableau
+from mechgrad.steps.butcher_tableau import Tableau
 from mechgrad.steps.schemes import ExplicitScheme
 
 STAGES, EXTENDED = 12, 16

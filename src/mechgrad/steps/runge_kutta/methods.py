@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mechgrad.steps.base import StepMethod
 from mechgrad.steps.record import Record
-from mechgrad.steps.runge_kutta.record import RungeKuttaSteps
-from mechgrad.steps.runge_kutta.step import adaptive, controlled_states, fixed, states_before
+from mechgrad.steps.runge_kutta.pieces import RungeKuttaSteps
+from mechgrad.steps.runge_kutta.step import adaptive, controlled_states, fixed, reported_at, states_before
 
 
 def _per_step(record: Record, per_step: int) -> int:
@@ -22,6 +22,7 @@ METHODS = (
         RungeKuttaSteps,
         controlled_states,
         _per_step,
+        reported_at=reported_at,
     ),
     StepMethod(
         "explicit steps",
@@ -32,5 +33,6 @@ METHODS = (
         RungeKuttaSteps,
         states_before,
         lambda record, per_step: record.steps,
+        degree=5,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from mechgrad.steps.runge_kutta.kernels.stages import Tableau
+from mechgrad.steps.butcher_tableau import Tableau
 from mechgrad.steps.runge_kutta.tableau import tableau
 from mechgrad.steps.schemes import ExplicitScheme
 

@@ -10,25 +10,27 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, CHANGE_POINT, DONE, INTERRUPTED, TOO_SMALL
 from mechgrad.dynamics.kernels.saddle import no_ranks
+from mechgrad.dynamics.kernels.state_accelerations import BAD_NUMBER, CHANGE_POINT, DONE, INTERRUPTED
 from mechgrad.dynamics.states import States
 from mechgrad.errors import InputError, ToleranceWarning
 from mechgrad.model.mechanism import AT_LAWS, L_KIND, LAW, N_LAWS, Mechanism
-from mechgrad.model.rows import CONTACT, TYRE
+from mechgrad.model.primitives.rows import CONTACT, TYRE
+from mechgrad.steps.dense import accelerations_at
 from mechgrad.steps.failures import REASONS, ended, taken_again
-from mechgrad.steps.matrix_r.choices import Choosing, chosen
-from mechgrad.steps.matrix_r.independent import start_choices
-from mechgrad.steps.matrix_r.kernels.choice import Choice
+from mechgrad.steps.independent.choices import Choosing, chosen
+from mechgrad.steps.independent.kernels.choices import Choice
 from mechgrad.steps.record import Record, recorded
 from mechgrad.steps.runge_kutta import dop853
+from mechgrad.steps.runge_kutta.child_axes import to_parent
 from mechgrad.steps.runge_kutta.kernels import adaptive as _adaptive
-from mechgrad.steps.runge_kutta.kernels import fixed as _kernels
+from mechgrad.steps.runge_kutta.kernels import fixed_steps as _kernels
 from mechgrad.steps.runge_kutta.kernels.collocation import BEYOND as BEYOND_TOLERANCE
 from mechgrad.steps.runge_kutta.kernels.collocation import FOLD
-from mechgrad.steps.runge_kutta.kernels.progress import AdaptiveReports, ExtendedTableau
-from mechgrad.steps.runge_kutta.kernels.progress import Task as MarchTask
-from mechgrad.steps.stops import bisected, crossing
+from mechgrad.steps.runge_kutta.kernels.step_control import AdaptiveReports, ExtendedTableau
+from mechgrad.steps.runge_kutta.kernels.step_control import Task as MarchTask
+from mechgrad.steps.stopped import Nodes, stopped_at, stopped_between
+from mechgrad.steps.stops import crossing, located
 from mechgrad.steps.task import MOST_STEPS, Task
 from mechgrad.typing import Array, FloatArray
 
@@ -36,8 +38,9 @@ DOP853_TABLEAU = ExtendedTableau(A=dop853.A, B=dop853.B, C=dop853.C, D=dop853.D,
 LOOKS = 8  # at a step of order eight, for the rank of constraints
 CHUNK = 4096  # states given at a time
 SWITCHES = 1024  # of contacts, that a march first makes room for
-WARNS_CALLER = 7  # frames above a warning: the line that called `simulate`
+WARNS_CALLER = 6  # frames above a warning: the line that called `simulate`
 TOLD_ABOVE = 100.0  # times the tolerance, what a step across a fold leaves
+DEGREE = 5  # of polynomials between fixed steps: errors of h^5 in velocities, beyond those of order four
 BEYOND = 1e100  # velocities [rad/s, m/s] whose squares would soon overflow: an unstable march, no motion
 
 
@@ -144,7 +147,7 @@ def adaptive(task: Task) -> Record:
         counts = {"steps": steps, "rejected": rejected, "events": events}
         return recorded(task, t[:count], Q[:count], V[:count], ended=why, **counts, **_memory(choosing, ranks))
 
-    for first, last in task.parts(samples):
+    for first, last in [(0, samples - 1)] if task.held is not None else task.parts(samples):
         here = slice(first + 1, last + 1)
         got, reason, s, r, h, at, switches = march(
             t[first], t[last], h, Q[first].copy(), V[first].copy(), t[here], Q[here], V[here]
@@ -159,8 +162,7 @@ def adaptive(task: Task) -> Record:
         if task.stop is not None:
             crossed = crossing(task.stop, t[first:done], Q[first:done], V[first:done])
             if crossed is not None:
-                k = first + crossed
-                return stopped(so_far(done, "stop"), k, _from(task, Q[k], t[k]))
+                return _stopped(so_far(done, "duration"), first + crossed)
         task.report(last / (samples - 1), t[last])
     return so_far(samples, "duration")
 
@@ -183,13 +185,6 @@ def _warn_beyond_tolerance(task: Task, ranks: FloatArray) -> None:
         )
 
 
-def _from(task: Task, q: Array, t: float) -> Callable[..., tuple[Any, ...]]:
-    """A march of order eight that begins anew at every call, in the state q."""
-    if task.choices is not None:
-        task = replace(task, choices=start_choices(task.system, task.formulation, q, t))
-    return lambda *arguments: _marching(task)(*arguments)
-
-
 def _holding(record: Record) -> Task:
     """The task of a march, to be done again with the choices that it made."""
     return replace(record.task, choices=record.choices, hold=True)
@@ -204,13 +199,23 @@ def steps_taken(record: Record) -> Array:
     path = np.empty((record.steps, 2 + record.q.shape[1] + record.v.shape[1]), task.system.dtype)
     h, march, steps = _first(task), _marching(task), 0
     q, v = record.q[0], record.v[0]
-    for first, last in task.parts(len(t)):
+    for first, last in _parts(record):
         Q, V = (np.empty((last - first, x.shape[1]), x.dtype) for x in (record.q, record.v))
         outputs = t[first + 1 : last + 1]
         _, reason, count, _, h, at, _ = march(t[first], t[last], h, q.copy(), v.copy(), outputs, Q, V, path[steps:])
         taken_again(reason, at)
         steps, q, v = steps + count, Q[-1], V[-1]
     return path[:steps]
+
+
+def _parts(record: Record) -> list[tuple[int, int]]:
+    """First and last output of each part of a march, as far as it came: steps end there."""
+    count = len(record.t)
+    if record.task.held is not None:
+        return [(0, count - 1)]
+    if record.ended != "duration" or record.task.stop is None:
+        return record.task.parts(count)
+    return [(first, last) for first, last in record.task.parts(record.task.instants()) if last < count]
 
 
 _HELD: WeakKeyDictionary[Record, FloatArray] = WeakKeyDictionary()
@@ -225,10 +230,22 @@ def held_steps(record: Record) -> FloatArray:
 
 def states_at(record: Record, times: FloatArray) -> tuple[Array, Array]:
     """q and v (k, n) of a march of order eight at any instants (sorted) after its start, from its own steps."""
-    task = replace(_holding(record), held=held_steps(record)[:, :2].copy())
+    if not len(times):
+        return record.q[:0], record.v[:0]
+    held = record.task.held if record.task.held is not None else held_steps(record)[:, :2]
+    first, start = 0, (record.q[0], record.v[0])
+    known = record.system.dtype is not complex and record.choices is None and record.fold is None
+    if known and switching(record.system.recursive) is None:
+        # every step can be taken from its own start
+        path, n_q = held_steps(record), record.model.n_q
+        first = max(0, int(np.searchsorted(path[:, 0], times[0], side="right")) - 1)
+        q = path[first : first + 1, 2 : 2 + n_q]
+        start = (q[0], to_parent(record.model, q, path[first : first + 1, 2 + n_q :])[0])
+    last = max(first + 1, int(np.searchsorted(held[:, 0], times[-1], side="left")))
+    end = float(held[last, 0]) if last < len(held) else float(record.t[-1])
+    task = replace(_holding(record), held=np.ascontiguousarray(held[first:last]))
     Q, V = (np.empty((len(times), x.shape[1]), x.dtype) for x in (record.q, record.v))
-    start = record.q[0].copy(), record.v[0].copy()
-    found = _marching(task)(float(record.t[0]), float(record.t[-1]), 1.0, *start, np.array(times, float), Q, V)
+    found = _marching(task)(float(held[first, 0]), end, 1.0, *(x.copy() for x in start), np.array(times, float), Q, V)
     taken_again(found[1], found[5])
     return Q, V
 
@@ -238,7 +255,7 @@ def controlled_states(record: Record) -> Iterator[States]:
     path = held_steps(record)
     t = (path[:, :1] + path[:, 1:2] * np.arange(LOOKS) / LOOKS).ravel()
     t = t[np.diff(t, prepend=-np.inf) > 1e-9 * (record.t[-1] - record.t[0])]  # steps across switches are no time
-    t = np.append(t[1:], record.t[-1])
+    t = np.append(t[1:][t[1:] < record.t[-1]], record.t[-1])  # its last step may end behind
     q, v = states_at(record, t)
     yield from _some_at_a_time(q, v, t)
 
@@ -249,24 +266,31 @@ def _some_at_a_time(q: Array, v: Array, t: Array) -> Iterator[States]:
         yield States(q[here], v[here], np.zeros_like(v[here]), np.zeros((len(t[here]), 0)), t[here])
 
 
-def stopped(record: Record, k: int, march: Callable[..., Any]) -> Record:
-    """The motion until the stop condition changes sign between instant k and the one after it."""
-    stop, t, Q, V = record.task.stop, record.t, record.q, record.v
+def reported_at(record: Record, times: FloatArray) -> Record:
+    """A march of order eight with other instants reported (sorted, the first is its start), from its own steps: those
+    until the last of them."""
+    q, v = states_at(record, times[1:])
+    q, v = np.concatenate([record.q[:1], q]), np.concatenate([record.v[:1], v])
+    kept = {"rejected": record.rejected, "events": record.events, "choices": record.choices, "fold": record.fold}
+    if record.system.dtype is complex:
+        return recorded(record.task, times, q, v, ended="duration", steps=record.steps, **kept)
+    path = held_steps(record)
+    count = int(np.searchsorted(path[:, 0], times[-1], side="left"))
+    found = recorded(record.task, times, q, v, ended="duration", steps=count, **kept)
+    _HELD[found] = path[:count]
+    return found
+
+
+def _stopped(marched: Record, k: int) -> Record:
+    """The motion until the stop condition changes sign between outputs k and k + 1, by the interpolant of its steps."""
+    stop = marched.task.stop
     assert stop is not None
 
-    def advance(time: float) -> tuple[Array, Array]:
-        q, v = Q[k : k + 1].copy(), V[k : k + 1].copy()
-        found = march(t[k], time, time - t[k], Q[k].copy(), V[k].copy(), np.array([time]), q, v)
-        if found is not None and found[1] != TOO_SMALL:  # for a step: the state is that of instant k
-            taken_again(found[1], time)
+    def read(t: float) -> tuple[Array, Array]:
+        q, v = states_at(marched, np.array([t]))
         return q[0], v[0]
 
-    low, state = bisected(stop, t, Q, V, k, advance)
-    times, q, v = t[: k + 1], Q[: k + 1], V[: k + 1]
-    if state is not None:
-        times, q, v = np.append(times, low), np.vstack([q, state[0]]), np.vstack([v, state[1]])
-    kept = {"steps": record.steps, "rejected": record.rejected, "choices": record.choices, "fold": record.fold}
-    return recorded(record.task, times, q, v, ended="stop", events=record.events[record.events <= times[-1]], **kept)
+    return stopped_at(marched, k, located(stop, float(marched.t[k]), float(marched.t[k + 1]), read), read)
 
 
 def _moving(V: Array) -> int:
@@ -333,16 +357,11 @@ class _FixedRun:
 
     def stopped(self, k: int) -> Record:
         """The motion until the stop condition changes sign between outputs k and k + 1."""
-        choices = _memory(self.choosing)["choices"]
-        held = replace(self.task, choices=choices, hold=True)
-
-        def march(t0: float, t1: float, _: float, q: Array, v: Array, t_out: Array, Q1: Array, V1: Array) -> None:
-            two_q, two_v = np.stack([q, q])[:, None], np.stack([v, v])[:, None]
-            choosing = held.choosing(k * self.every)
-            taken_again(self.march((t1 - t0) / self.every, t0, two_q, two_v, choosing, no_ranks())[1], t1)
-            Q1[0], V1[0] = two_q[1, 0], two_v[1, 0]
-
-        return stopped(replace(self.record(k + 2, "stop"), steps=k * self.every), k, march)
+        marched, every = self.record(k + 2, "duration"), self.every
+        q, v = fixed_states(marched, k, every, self.h)
+        q, v = np.concatenate([q, marched.q[k + 1 :]]), np.concatenate([v, marched.v[k + 1 :]])
+        t = self.t[k] + self.h * np.arange(every + 1)
+        return stopped_between(marched, k, Nodes(t, q, v, accelerations_at(self.task, q, v, t)[0]), self.h, DEGREE)
 
 
 def fixed(task: Task) -> Record:

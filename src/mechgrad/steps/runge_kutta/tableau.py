@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.steps.runge_kutta.kernels.stages import Tableau
+from mechgrad.steps.butcher_tableau import Tableau
 from mechgrad.steps.schemes import ExplicitScheme
 
 CONSISTENT = 1e-12  # what sums of a tableau may miss by
@@ -39,6 +39,8 @@ class RungeKutta(ExplicitScheme):
     >>> heun.tableau.C
     array([0., 1.])
     """
+
+    key: ClassVar[str] = "runge-kutta"
 
     A: Any
     B: Any

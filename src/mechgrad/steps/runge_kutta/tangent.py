@@ -13,7 +13,7 @@ from mechgrad.steps.runge_kutta.kernels.tangent import tangent_march
 from mechgrad.typing import FloatArray
 
 if TYPE_CHECKING:
-    from mechgrad.steps.runge_kutta.record import Piece, RungeKuttaSteps
+    from mechgrad.steps.runge_kutta.pieces import Piece, RungeKuttaSteps
 
 
 @final

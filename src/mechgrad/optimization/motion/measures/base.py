@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.optimization.motion.samples import (
+from mechgrad.optimization.motion.measures.motion_samples import (
     NO_CURVATURE,
     Curvature,
     CurvatureStructure,

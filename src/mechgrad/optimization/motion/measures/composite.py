@@ -16,8 +16,7 @@ from typing import final
 import numpy as np
 
 from mechgrad.optimization.motion.measures.base import SampleFunction, _replaced
-from mechgrad.optimization.motion.measures.functions import Local, Quadratic
-from mechgrad.optimization.motion.samples import (
+from mechgrad.optimization.motion.measures.motion_samples import (
     LEVELS,
     PAIRS,
     Curvature,
@@ -27,6 +26,7 @@ from mechgrad.optimization.motion.samples import (
     Samples,
     Structure,
 )
+from mechgrad.optimization.motion.measures.sample_functions import Local, Quadratic
 from mechgrad.typing import Array
 
 

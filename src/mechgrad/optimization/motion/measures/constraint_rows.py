@@ -18,9 +18,16 @@ from mechgrad.dynamics.system import System
 from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows
 from mechgrad.model.columns import STEP
 from mechgrad.optimization.motion.measures.base import ModelFunction
-from mechgrad.optimization.motion.measures.element_forces import Felt, felt_with
+from mechgrad.optimization.motion.measures.element_forces import Dependence, dependence_with
+from mechgrad.optimization.motion.measures.motion_samples import (
+    Curvature,
+    CurvatureStructure,
+    Gradient,
+    Partials,
+    Samples,
+    Structure,
+)
 from mechgrad.optimization.motion.measures.times import Times
-from mechgrad.optimization.motion.samples import Curvature, CurvatureStructure, Gradient, Partials, Samples, Structure
 from mechgrad.typing import Array, IntArray
 
 if TYPE_CHECKING:
@@ -60,8 +67,8 @@ class ConstraintRows(ModelFunction):
         return System(self.model, rows=self.rows, dtype=complex)
 
     @cached_property
-    def _felt(self) -> Felt:
-        return felt_with(self.model, self.rows, self.parameters)
+    def _dependence(self) -> Dependence:
+        return dependence_with(self.model, self.rows, self.parameters)
 
     def _evaluated(self, system: System, s: Samples) -> RowValues:
         return evaluate_rows(system.T, s.q, s.v, None, self.times.at(s), 0, self.m)
@@ -80,7 +87,7 @@ class ConstraintRows(ModelFunction):
 
     @cached_property
     def _places(self) -> tuple[Array, Array]:
-        rows, cols = np.nonzero(self._felt.rows[: self.m])
+        rows, cols = np.nonzero(self._dependence.rows[: self.m])
         if self._timed:
             rows = np.concatenate([rows, np.arange(self.m)])
             cols = np.concatenate([cols, np.full(self.m, self.times.column)])
@@ -117,7 +124,7 @@ class ConstraintRows(ModelFunction):
     # --------------------------------------------------------------------------------------------------- second order
     @cached_property
     def curvature_structure(self) -> CurvatureStructure:
-        rows, cols = np.nonzero(self._felt.bent & np.outer(self._felt.turned, self._felt.turned))
+        rows, cols = np.nonzero(self._dependence.bent & np.outer(self._dependence.turned, self._dependence.turned))
         count = rows.size
         if self._timed:
             rows, cols = np.append(rows, self.times.column), np.append(cols, self.times.column)
@@ -136,7 +143,7 @@ class ConstraintRows(ModelFunction):
         g["q"][:, :n] = np.einsum("tmn,tm->tn", J, y)
         if self.level == "rate":
             g["v"][:, :n] = np.einsum("tmn,tm->tn", found.J, y)
-        chosen = np.flatnonzero(self._felt.turned)
+        chosen = np.flatnonzero(self._dependence.turned)
         if chosen.size:
             steps = np.repeat(1j * STEP * np.eye(n)[chosen], s.nt, axis=0)
             q, v, w = (np.tile(x, (chosen.size, 1)) for x in (s.q, s.v, y))

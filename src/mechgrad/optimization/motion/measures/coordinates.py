@@ -10,7 +10,15 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.optimization.motion.measures.base import SampleFunction, columns_of
-from mechgrad.optimization.motion.samples import LEVELS, NO_CURVATURE, Curvature, Gradient, Partials, Samples, Structure
+from mechgrad.optimization.motion.measures.motion_samples import (
+    LEVELS,
+    NO_CURVATURE,
+    Curvature,
+    Gradient,
+    Partials,
+    Samples,
+    Structure,
+)
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:

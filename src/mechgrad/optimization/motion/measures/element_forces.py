@@ -26,24 +26,29 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, random_configurations
 from mechgrad.model.columns import STEP
-from mechgrad.model.mechanism import L_FIRST, L_FUNCTION, L_KIND, L_ROWS, L_SECOND_FUNCTION, R_KIND, Mechanism
-from mechgrad.model.rows import CONTACT, CURVE, FRICTION, LINEAR, MOTOR, SPRING, TYRE, USER
+from mechgrad.model.mechanism import L_FIRST, L_KIND, L_ROWS, L_SECOND_FUNCTION, R_KIND, Mechanism
+from mechgrad.model.primitives.rows import CONTACT, CURVE, FRICTION, LINEAR, MOTOR, SPRING, TYRE, USER
 from mechgrad.model.tree import BEYOND, MASS
 from mechgrad.optimization.motion.measures.base import ModelFunction
-from mechgrad.optimization.motion.measures.times import Times
-from mechgrad.optimization.motion.samples import Curvature, CurvatureStructure, Gradient, Partials, Samples, Structure
+from mechgrad.optimization.motion.measures.motion_samples import (
+    Curvature,
+    CurvatureStructure,
+    Gradient,
+    Partials,
+    Samples,
+    Structure,
+)
+from mechgrad.optimization.motion.measures.times import EIGHTH, STRIDE, Times, clocked_rows, time_rates
 from mechgrad.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
-EIGHTH = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
-STRIDE = 2.0**-8  # of those differences [rad, m, or their rates]: truncation and rounding are both about 1e-12
 FEELS_RATES = (CURVE, FRICTION, CONTACT, TYRE, USER)
 
 
 @dataclass(frozen=True, eq=False)
-class Felt:
+class Dependence:
     """Which columns the rows of a mechanism move with.
 
     rows : (rows, n_v) bool, constraint rows first
@@ -62,12 +67,15 @@ def _meeting(columns: Array) -> Array:
     return np.outer(columns, columns)
 
 
-def felt_by(model: Model, rows: IntArray) -> Felt:
+def dependence_of(model: Model, rows: IntArray) -> Dependence:
     """Columns of the constraint rows named and of all laws, from rows at random configurations."""
     elements = elements_of(model)
     system = System(model, rows=rows)
-    q = random_configurations(model, 4, np.random.default_rng(5))
-    moved = np.any(np.abs(evaluate_rows(system.T, q, None, None, np.zeros(4), 0, system.n_rows).J) > 1e-12, axis=0)
+    rng = np.random.default_rng(5)
+    q = random_configurations(model, 4, rng)
+    found = evaluate_rows(system.T, q, rng.normal(size=(4, model.n_v)), None, np.zeros(4), 0, system.n_rows)
+    # a ball that carries both sides may turn a row without moving it: rates feel that
+    moved = np.any((np.abs(found.J) > 1e-12) | (np.abs(found.J_rate) > 1e-12), axis=0)
     n, m = model.n_v, len(rows)
     kinds = elements.rows_i[np.concatenate([rows, np.arange(elements.n_constraints, elements.n_rows)]), R_KIND]
     laws, bent, driven = (np.zeros((n, n), bool) for _ in range(3))
@@ -82,21 +90,21 @@ def felt_by(model: Model, rows: IntArray) -> Felt:
             bent |= pair
         if law[L_KIND] in FEELS_RATES and not (law[L_KIND] == CURVE and law[L_SECOND_FUNCTION] < 0):
             driven |= pair
-    return Felt(moved, laws, bent, np.any(bent, axis=0), np.any(driven, axis=0))
+    return Dependence(moved, laws, bent, np.any(bent, axis=0), np.any(driven, axis=0))
 
 
-def felt_with(model: Model, rows: IntArray, paths: tuple[str, ...]) -> Felt:
-    """`felt_by` for any values of some numbers: zeros of the present ones are not taken for zeros of all."""
+def dependence_with(model: Model, rows: IntArray, paths: tuple[str, ...]) -> Dependence:
+    """`dependence_of` for any values of some numbers: zeros of the present ones are not taken for zeros of all."""
 
-    def make(model: Model) -> Felt:
-        found = felt_by(model, rows)
+    def make(model: Model) -> Dependence:
+        found = dependence_of(model, rows)
         if not paths:
             return found
         given = {path: float(np.real(model.value(path))) for path in paths}
-        moved = felt_by(model.stepped({path: x + 0.01 * (abs(x) + 0.1) for path, x in given.items()}), rows)
-        return Felt(*(getattr(found, f.name) | getattr(moved, f.name) for f in fields(Felt)))
+        moved = dependence_of(model.stepped({path: x + 0.01 * (abs(x) + 0.1) for path, x in given.items()}), rows)
+        return Dependence(*(getattr(found, f.name) | getattr(moved, f.name) for f in fields(Dependence)))
 
-    return model.shared(f"felt by rows {rows.tolist()}, {paths}", make)
+    return model.shared(f"dependence of rows {rows.tolist()}, {paths}", make)
 
 
 def without_masses(T: Mechanism) -> Mechanism:
@@ -139,8 +147,8 @@ class ElementForces(ModelFunction):
 
     # -------------------------------------------------------------------------------------------------- the mechanism
     @cached_property
-    def _felt(self) -> Felt:
-        return felt_with(self.model, self.rows, self.parameters)
+    def _dependence(self) -> Dependence:
+        return dependence_with(self.model, self.rows, self.parameters)
 
     def _system(self, dtype: type) -> System:
         return self._complex if dtype is complex else self._real
@@ -210,12 +218,12 @@ class ElementForces(ModelFunction):
     @cached_property
     def _places(self) -> tuple[Array, Array]:
         """Pairs of columns, then a torque and a multiplier, then a torque and time."""
-        felt, m = self._felt, len(self.rows)
-        rows, cols = np.nonzero(felt.laws | felt.bent)
-        k, j = np.nonzero(felt.rows[:m])
+        depends, m = self._dependence, len(self.rows)
+        rows, cols = np.nonzero(depends.laws | depends.bent)
+        k, j = np.nonzero(depends.rows[:m])
         rows, cols = np.concatenate([rows, j]), np.concatenate([cols, self.first + k])
         if self.times.column >= 0:
-            driven = np.flatnonzero(np.any(self._motors != 0, axis=1))
+            driven = np.flatnonzero(np.any(self._clocked, axis=0))
             rows = np.concatenate([rows, driven])
             cols = np.concatenate([cols, np.full(driven.size, self.times.column)])
         return rows, cols
@@ -233,7 +241,7 @@ class ElementForces(ModelFunction):
         wide[:, :, :n] = K
         wide[:, :, self.first : self.first + len(self.rows)] = J.swapaxes(1, 2)
         if self.times.column >= 0:
-            wide[:, :, self.times.column] = self._motor_rates(s, 1) @ self._motors.T
+            wide[:, :, self.times.column] = self._by_time(s, 1)
         by_q = wide[:, rows, cols]
         plain = cols < n
         by_v = np.zeros_like(by_q)
@@ -242,35 +250,39 @@ class ElementForces(ModelFunction):
 
     # ----------------------------------------------------------------------------------------------------------- time
     @cached_property
-    def _motors(self) -> Array:
-        """Column of each motor's torque in tau, (n_v, motors)."""
-        elements, system = elements_of(self.model), self._real
-        m = len(self.rows) - elements.n_constraints
-        at = [int(law[L_FIRST]) + m for law in elements.laws_i if law[L_KIND] == MOTOR]
-        J = evaluate_rows(system.T, self.model.neutral()[None], None, None, np.zeros(1), 0, system.n_rows).J[0]
-        return np.asarray(-J[at].T.real)
+    def _clocked(self) -> Array:
+        """Columns that rows move with whose forces depend on time, (rows, n_v) bool."""
+        return np.asarray(self._dependence.rows[len(self.rows) + clocked_rows(self.model)])
 
-    def _motor_rates(self, s: Samples, order: int) -> Array:
-        """First or second derivative of the motors' torques by time, (nt, motors)."""
-        elements, t = elements_of(self.model), self.times.at(s)
-        laws = [law for law in elements.laws_i if law[L_KIND] == MOTOR]
-        given = [elements.functions[law[L_FUNCTION]] for law in laws]
-        found = [np.real(f.rate(t) if order == 1 else f.second(t)) for f in given]
-        return np.stack(found, axis=1) if found else np.zeros((s.nt, 0))
+    def _by_time(self, s: Samples, order: int) -> Array:
+        """First or second derivative of tau by time alone, (nt, n_v)."""
+        system, t, m = self._real, self.times.at(s), len(self.rows)
+        rows = evaluate_rows(system.T, s.q, s.v, None, t, 0, system.n_rows)
+        F = time_rates(self.model, rows.values[:, m:], rows.rates[:, m:], t, order)
+        return np.asarray(np.einsum("tkj,tk->tj", rows.J[:, m:], F))
 
     # --------------------------------------------------------------------------------------------------- second order
     @cached_property
     def curvature_structure(self) -> CurvatureStructure:
-        felt, m = self._felt, len(self.rows)
-        rows, cols = np.nonzero(felt.bent)
+        depends, m = self._dependence, len(self.rows)
+        rows, cols = np.nonzero(depends.bent)
         count = rows.size
-        k, j = np.nonzero(felt.rows[:m] & felt.turned)
+        k, j = np.nonzero(depends.rows[:m] & depends.turned)
         one, other = j, self.first + k
         rows, cols = np.concatenate([rows, one, other]), np.concatenate([cols, other, one])
-        if self.times.column >= 0:
-            rows, cols = np.append(rows, self.times.column), np.append(cols, self.times.column)
         motion = np.arange(rows.size) < count
-        return CurvatureStructure(rows, cols, {"qq": np.ones(rows.size, bool), "qv": motion, "vv": motion})
+        pairs = {"qq": np.ones(rows.size, bool), "qv": motion, "vv": motion}
+        if (c := self.times.column) >= 0 and self._clocked.size:
+            # time with itself; where laws of users know of it, with the motion: (q, t), (t, q) and (t, v)
+            j = np.flatnonzero(np.any(self._clocked, axis=0)) if elements_of(self.model).user else np.zeros(0, int)
+            here = np.full(j.size, c)
+            rows, cols = np.concatenate([rows, [c], j, here]), np.concatenate([cols, [c], here, j])
+            more = np.zeros(1 + 2 * j.size, bool)
+            with_v = more.copy()
+            with_v[1 + j.size :] = True
+            extra = {"qq": ~more, "qv": with_v, "vv": more}
+            pairs = {pair: np.concatenate([mask, extra[pair]]) for pair, mask in pairs.items()}
+        return CurvatureStructure(rows, cols, pairs)
 
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
         K, C, J = self._at(s)
@@ -281,23 +293,26 @@ class ElementForces(ModelFunction):
         g["q"][:, self.first : self.first + m] = np.einsum("tki,ti->tk", J, y)
         dense = {pair: np.zeros((s.nt, width, width)) for pair in ("qq", "qv", "vv")}
         lam = slice(self.first, self.first + m)
-        for j, (by_q, by_v, by_lam) in self._slopes(s, y, self._felt.turned, "q"):
+        for j, (by_q, by_v, by_lam) in self._slopes(s, y, self._dependence.turned, "q"):
             dense["qq"][:, :n, j] = by_q
             dense["qv"][:, j, :n] = by_v
             dense["qq"][:, lam, j] = by_lam
             dense["qq"][:, j, lam] = by_lam
-        for j, (_, by_v, _) in self._slopes(s, y, self._felt.driven, "v"):
+        for j, (_, by_v, _) in self._slopes(s, y, self._dependence.driven, "v"):
             dense["vv"][:, :n, j] = by_v
-        if self.times.column >= 0:
-            along = y @ self._motors
-            g["q"][:, self.times.column] = np.sum(along * self._motor_rates(s, 1), axis=1)
-            dense["qq"][:, self.times.column, self.times.column] = np.sum(along * self._motor_rates(s, 2), axis=1)
+        if (c := self.times.column) >= 0:
+            g["q"][:, c] = np.sum(y * self._by_time(s, 1), axis=1)
+            dense["qq"][:, c, c] = np.sum(y * self._by_time(s, 2), axis=1)
+            if elements_of(self.model).user:
+                ((_, (by_q, by_v, _)),) = self._slopes(s, y, np.arange(n) == 0, "t")
+                dense["qq"][:, :n, c] = dense["qq"][:, c, :n] = by_q
+                dense["qv"][:, c, :n] = by_v
         structure = self.curvature_structure
         blocks = {pair: x[:, structure.rows, structure.cols] for pair, x in dense.items()}
         return Curvature(structure, blocks), g
 
     def _slopes(self, s: Samples, y: Array, columns: Array, level: str) -> list[tuple[int, tuple[Array, Array, Array]]]:
-        """Derivatives of (K^T y, C^T y, Gamma y) along q or v of each of some columns."""
+        """Derivatives of (K^T y, C^T y, Gamma y) along q or v of each of some columns, or (level "t") along time."""
         chosen = np.flatnonzero(columns)
         if not chosen.size:
             return []
@@ -309,7 +324,7 @@ class ElementForces(ModelFunction):
         def gradients(step: complex, run: Callable[..., tuple[Array, ...]]) -> list[Array]:
             moved = np.asarray(self.model.integrate(q, step * directions)) if level == "q" else q
             speed = v + step * directions if level == "v" else v
-            K, C, J = run(moved, speed, lam, t)
+            K, C, J = run(moved, speed, lam, t + np.real(step) if level == "t" else t)
             return [np.einsum("tij,ti->tj", K, w), np.einsum("tij,ti->tj", C, w), np.einsum("tki,ti->tk", J, w)]
 
         def stepped(*state: Array) -> tuple[Array, ...]:

@@ -24,7 +24,7 @@ multipliers (y, z) of (tau, W), mu = -S y and l = z + w_W^T mu,
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
@@ -32,14 +32,11 @@ import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.probes import GROUND, Probed, probed
-from mechgrad.inverse.second_order import inverse_dynamics_hessian
-from mechgrad.inverse.spatial import inverse_dynamics, inverse_dynamics_derivatives
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.markers import contracted_hessian, marker_columns, marker_derivatives, marker_motion
-from mechgrad.optimization.motion.measures.base import ModelFunction, _replaced, with_numbers
-from mechgrad.optimization.motion.measures.sharing import share_of_second, twist_cross, wrench_cross
-from mechgrad.optimization.motion.measures.torques import AnyLoad, loads_at
-from mechgrad.optimization.motion.samples import (
+from mechgrad.kinematics.marker_motions import contracted_hessian, marker_columns, marker_derivatives, marker_motion
+from mechgrad.optimization.motion.measures.base import ModelFunction, SampleFunction, _replaced, with_numbers
+from mechgrad.optimization.motion.measures.joint_torques import AnyLoad
+from mechgrad.optimization.motion.measures.motion_samples import (
     Curvature,
     CurvatureStructure,
     Gradient,
@@ -47,6 +44,14 @@ from mechgrad.optimization.motion.samples import (
     Samples,
     Structure,
 )
+from mechgrad.optimization.motion.measures.probed_samples import (
+    Acting,
+    forces_of,
+    narrowed,
+    original_columns,
+    widened,
+)
+from mechgrad.optimization.motion.measures.sharing import share_of_second, twist_derivatives, wrench_cross
 from mechgrad.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
@@ -108,14 +113,20 @@ class _State:
 @final
 @dataclass(frozen=True, eq=False)
 class GroundTorques(ModelFunction):
-    """Torques of all joints while feet stand on the ground, then the wrench (M, F) of the ground: n_v + 6 numbers."""
+    """Torques of all joints while feet stand on the ground, then the wrench (M, F) of the ground: n_v + 6 numbers.
+
+    Force elements and multipliers of loops act as in the torques in the air (`acting`); what of these acts on the
+    ground is no part of what the feet transmit.
+    """
 
     model: Model
     stances: tuple[Stance, ...]
     loads: Sequence[AnyLoad] | None = None
     parameters: tuple[str, ...] = ()
     xi: Array | None = None
+    acting: Acting = field(default_factory=Acting)
     probes: Probed | None = None
+    inner: SampleFunction | None = None  # generalized forces of the probed model
     names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -125,6 +136,8 @@ class GroundTorques(ModelFunction):
                 raise unknown_name("body", stance.body, known, f"model {self.model.name!r}")
         if self.probes is None:
             object.__setattr__(self, "probes", probed(self.model, ground=True))
+        if self.inner is None:
+            object.__setattr__(self, "inner", forces_of(self._probed, self.acting, self.loads))
         wrench = tuple(f"ground {what}.{axis}" for what in ("couple", "force") for axis in "xyz")
         object.__setattr__(self, "names", (*(f"tau({name})" for name in self.model.v_names), *wrench))
         if self.xi is not None:
@@ -132,21 +145,27 @@ class GroundTorques(ModelFunction):
 
     @property
     def key(self) -> Hashable:
-        return (
-            "ground",
-            id(self.model),
-            tuple(map(id, self.stances)),
-            tuple(map(id, self.loads or ())),
-            self.parameters,
-        )
+        return ("ground", id(self.model), tuple(map(id, self.stances)), self._forces.key)
+
+    @property
+    def analytic(self) -> bool:  # type: ignore[override]
+        return self._forces.analytic
 
     def on(self, xi: Array) -> GroundTorques:
         return _replaced(self, xi=xi)
 
+    def freed(self, paths: tuple[str, ...]) -> GroundTorques:
+        return _replaced(self, parameters=paths, inner=self._forces.freed(paths))
+
     def at(self, numbers: Array) -> GroundTorques:
-        values = dict(zip(self.parameters, numbers.tolist(), strict=True))
-        model = with_numbers(self.model, self.parameters, numbers)
-        return replace(self, model=model, probes=self._probed.at(values))
+        return _replaced(
+            self, model=with_numbers(self.model, self.parameters, numbers), inner=self._forces.at(numbers)
+        )  # fmt: skip
+
+    @property
+    def _forces(self) -> SampleFunction:
+        assert self.inner is not None  # made above
+        return self.inner
 
     @property
     def _probed(self) -> Probed:
@@ -183,11 +202,19 @@ class GroundTorques(ModelFunction):
 
     @cached_property
     def _before(self) -> Array:
-        """Whether joint m carries joint i and is not i: (m, i)."""
+        """Whether joint m carries joint i and is not i: (m, i); columns of one ball do not carry each other."""
         pattern = tree_of(self.model).pattern
         related = np.zeros((self.model.n_v, self.model.n_v), bool)
         related[pattern.rows, pattern.cols] = True
-        return np.triu(related, 1)
+        return np.triu(related, 1) & ~self._together
+
+    @cached_property
+    def _together(self) -> Array:
+        """Whether columns are the same, or of one ball: these act at one place, and none turns the axis of another."""
+        same = np.eye(self.model.n_v, dtype=bool)
+        for three in self.model.layout.ball_v:
+            same[np.ix_(three, three)] = True
+        return same
 
     @cached_property
     def _shift(self) -> Array:
@@ -204,12 +231,12 @@ class GroundTorques(ModelFunction):
         return np.asarray(self._attachments.body[:, 1] >= 0)
 
     # --------------------------------------------------------------------------------------------------------- state
-    def _motion(self, s: Samples) -> tuple[Array, Array, Array, list]:  # type: ignore[type-arg]
-        p = self._probed
-        return p.widen_q(s.q), p.widen(s.v), p.widen(s.a), loads_at(self.loads, s.xi)
+    def _state(self, s: Samples) -> _State:
+        return s.remember((self, "state"), lambda: self._make_state(s))
 
-    def _state(self, s: Samples, tau: Array) -> _State:
+    def _make_state(self, s: Samples) -> _State:
         p = self._probed
+        tau = self._forces.values(widened(p, s))
         W = tau[:, p.probes[GROUND]]
         share, share_W, share_WW = self._share(W)
         one, shift = np.broadcast_to(np.eye(6), (s.nt, 6, 6)), self._shift
@@ -257,15 +284,13 @@ class GroundTorques(ModelFunction):
         return s, s_W, s_WW
 
     def values(self, s: Samples) -> Array:
-        q, v, a, loads = self._motion(s)
-        state = self._state(s, inverse_dynamics(self._probed.model, q, v, a, loads=loads))
+        state = self._state(s)
         pushed = np.einsum("tbci,tbi->tc", state.S, state.w)
         return np.concatenate([state.tau - pushed, state.W], axis=1)
 
     def wrenches(self, s: Samples) -> dict[str, Array]:
         """Wrench (M, F) of the ground on each body about the world's origin, (nt, 6), zero while it does not stand."""
-        q, v, a, loads = self._motion(s)
-        state = self._state(s, inverse_dynamics(self._probed.model, q, v, a, loads=loads))
+        state = self._state(s)
         out = {body: np.zeros((s.nt, 6)) for body in self._bodies}
         for b, body in enumerate(self._bodies):
             for slot in range(FEET):
@@ -275,43 +300,53 @@ class GroundTorques(ModelFunction):
 
     # --------------------------------------------------------------------------------------------------- first order
     @cached_property
+    def _width(self) -> int:
+        """Profiles that anything depends on."""
+        return max(self.model.n_v, 1 + int(narrowed(self._probed, self._forces.structure.cols).max(initial=-1)))
+
+    @cached_property
     def structure(self) -> Structure:
-        """A joint that carries a standing foot feels the whole body, others feel their own branch."""
+        """A joint that carries a standing foot feels all that the ground feels, others feel their own branch."""
         assert self.xi is not None
-        n, nt = self.model.n_v, self.xi.size
-        pattern = tree_of(self.model).pattern
-        mask = np.zeros((nt, n + 6, n), bool)
-        mask[:, pattern.rows, pattern.cols] = True
-        mask[:, :n] |= np.any(self._carry, axis=1)[:, :, None]
-        mask[:, n:] = True
+        n, nt, p, inner = self.model.n_v, self.xi.size, self._probed, self._forces.structure
+        place = np.full(p.model.n_v, -1)
+        place[p.columns], place[p.probes[GROUND]] = np.arange(n), n + np.arange(6)
+        rows, cols = place[inner.rows], narrowed(p, inner.cols)
+        kept = cols >= 0
+        depends = np.zeros((n + 6, self._width), bool)
+        depends[rows[kept], cols[kept]] = True
+        depends[n:, :n] = True
+        mask = np.repeat(depends[None], nt, axis=0)
+        mask[:, :n] |= np.any(self._carry, axis=1)[:, :, None] & np.any(depends[n:], axis=0)
         rows, cols = np.nonzero(np.any(mask, axis=0))
         flags = mask[:, rows, cols]
-        return Structure(n + 6, rows, cols, dict.fromkeys("qva", flags))
+        return Structure(n + 6, rows, cols, {"q": flags, "v": flags & (cols < n), "a": flags & (cols < n)})
 
     def _first(self, s: Samples) -> tuple[_State, dict[str, Array], dict[str, Array]]:
-        """State, dense (tau)_z of the motion alone (nt, n, n) and W_z (nt, 6, n)."""
+        """State, dense (tau)_z of the motion alone (nt, n, width) and W_z (nt, 6, width)."""
         return s.remember((self, "first"), lambda: self._make_first(s))
 
     def _make_first(self, s: Samples) -> tuple[_State, dict[str, Array], dict[str, Array]]:
         p = self._probed
-        q, v, a, loads = self._motion(s)
-        D = inverse_dynamics_derivatives(p.model, q, v, a, loads=loads)
-        rows = np.concatenate([p.columns, p.probes[GROUND]])
+        wide = widened(p, s)
+        D = self._forces.partials(wide)
+        rows, n = np.concatenate([p.columns, p.probes[GROUND]])[:, None], p.columns.size
+        cols = original_columns(p, self._width)
         tau_z, W_z = {}, {}
-        for level, x in (("q", D.dq), ("v", D.dv), ("a", D.da)):
-            dense = x.dense()[:, rows[:, None], p.columns]
-            tau_z[level], W_z[level] = dense[:, : p.columns.size], dense[:, p.columns.size :]
-        return self._state(s, D.tau), tau_z, W_z
+        for level in "qva":
+            dense = D.dense(level, wide.z.shape[2])[:, rows, cols]
+            tau_z[level], W_z[level] = dense[:, :n], dense[:, n:]
+        return self._state(s), tau_z, W_z
 
     def partials(self, s: Samples) -> Partials:
         state, tau_z, W_z = self._first(s)
-        structure = self.structure
+        structure, n = self.structure, self.model.n_v
         pull = np.einsum("tbci,tbij->tcj", state.S, state.A)
         by = {}
         for level in "qva":
             tau = tau_z[level] - pull @ W_z[level]
             if level == "q":
-                tau = tau - self._turned(state)
+                tau[:, :, :n] -= self._turned(state)
             by[level] = np.concatenate([tau, W_z[level]], axis=1)[:, structure.rows, structure.cols]
         return Partials(structure, by)
 
@@ -326,39 +361,39 @@ class GroundTorques(ModelFunction):
     # -------------------------------------------------------------------------------------------------- second order
     @cached_property
     def curvature_structure(self) -> CurvatureStructure:
-        n = self.model.n_v
-        rows, cols = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
-        every = np.ones(n * n, bool)
-        two = np.repeat(self._two[:, None], n * n, axis=1)
-        return CurvatureStructure(
-            rows, cols, dict.fromkeys(("qq", "qv", "qa", "vv"), every) | dict.fromkeys(("va", "aa"), two)
-        )
+        n, width = self.model.n_v, self._width
+        rows, cols = np.repeat(np.arange(width), width), np.tile(np.arange(width), width)
+        second, both = cols < n, (rows < n) & (cols < n)
+        two = self._two[:, None] & both
+        return CurvatureStructure(rows, cols, {
+            "qq": np.ones(rows.size, bool), "qv": second, "qa": second, "vv": both, "va": two, "aa": two
+        })  # fmt: skip
 
     def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
-        n = self.model.n_v
-        p = self._probed
+        n, p = self.model.n_v, self._probed
         state, _, W_z = self._first(s)
         y_tau, y_W = y[:, :n], y[:, n:]
         mu = -np.einsum("tbci,tc->tbi", state.S, y_tau)
-        wide = np.zeros((s.nt, p.model.n_v))
-        wide[:, p.columns] = y_tau
-        wide[:, p.probes[GROUND]] = y_W + np.einsum("tbij,tbi->tj", state.A, mu)
-        q, v, a, loads = self._motion(s)
-        H = inverse_dynamics_hessian(p.model, q, v, a, wide, loads=loads)
-        at = np.ix_(p.columns, p.columns)
-        blocks = {k: np.ascontiguousarray(x.dense()[:, at[0], at[1]])
-                  for k, x in (("qq", H.qq), ("qv", H.qv), ("vv", H.vv), ("qa", H.qa))}  # fmt: skip
-        g = {"q": H.q[:, p.columns], "v": H.v[:, p.columns], "a": H.a[:, p.columns]}
+        weights = np.zeros((s.nt, p.model.n_v))
+        weights[:, p.columns] = y_tau
+        weights[:, p.probes[GROUND]] = y_W + np.einsum("tbij,tbi->tj", state.A, mu)
+        wide = widened(p, s)
+        H, slopes = self._forces.curvature(wide, weights)
+        at = original_columns(p, self._width)
+        blocks = {k: np.ascontiguousarray(H.dense(k, wide.z.shape[2])[:, at[:, None], at]) for k in H.blocks}
+        g = {k: x[:, at[: n if x.shape[1] == p.model.n_v else self._width]] for k, x in slopes.items()}
         mu_q = np.zeros((s.nt, FEET, n, 6))
         for slot in range(FEET):
-            first, second = self._twist_derivatives(state.S[:, slot], y_tau, state.w[:, slot])
+            first, second = twist_derivatives(state.S[:, slot], y_tau, state.w[:, slot], self._before, self._together)
             mu_q[:, slot] = -first
-            g["q"] = g["q"] - np.einsum("tmi,ti->tm", first, state.w[:, slot])
-            blocks["qq"] -= second
+            g["q"][:, :n] -= np.einsum("tmi,ti->tm", first, state.w[:, slot])
+            blocks["qq"][:, :n, :n] -= second
         cross = np.einsum("tbmi,tbij->tmj", mu_q, state.A)
         for level in "qva":
             block = cross @ W_z[level]
-            blocks["q" + level] += block + block.swapaxes(1, 2) if level == "q" else block
+            blocks["q" + level][:, :n] += block
+            if level == "q":
+                blocks["qq"][:, :, :n] += block.swapaxes(1, 2)
         self._add_share(blocks, state, mu, W_z)
         return Curvature(self.curvature_structure, {k: x.reshape(s.nt, -1) for k, x in blocks.items()}), g
 
@@ -381,27 +416,12 @@ class GroundTorques(ModelFunction):
             x, y = W_z[pair[0]][two], W_z[pair[1]][two]
             blocks[pair][two] += x.swapaxes(1, 2) @ (K @ y)
 
-    def _twist_derivatives(self, S: Array, y: Array, w: Array) -> tuple[Array, Array]:
-        """Of u = sum_i y_i S_i: u_,m (nt, n, 6), and u_,lm . w (nt, n, n).
-
-        u_,m = S_m x U_m with U_m the sum over joints beyond m; u_,lm = S_l x (S_m x U_m) for l before m or l = m.
-        """
-        yS = y[:, :, None] * S
-        beyond = np.einsum("mi,tic->tmc", self._before.astype(float), yS)
-        first = twist_cross(S, beyond)
-        second = -wrench_cross(S, w) @ first.swapaxes(1, 2)  # w . (S_l x B_m)
-        ordered = second * (self._before | np.eye(self.model.n_v, dtype=bool))
-        return first, ordered + np.swapaxes(second * self._before, 1, 2)
-
     # ------------------------------------------------------------------------------------------ numbers of the model
     def partials_p(self, s: Samples) -> Array:
         """tau_p - S_p . w - S . w_W W_p: the twists move with geometry, the places on the ground do not."""
         p = self._probed
-        q, v, a, loads = self._motion(s)
-        D = inverse_dynamics_derivatives(p.model, q, v, a, loads=loads, wrt=self.parameters)
-        dense = D.dp.dense()
+        dense, state = self._forces.partials_p(widened(p, s)), self._state(s)
         tau_p, W_p = dense[:, p.columns], dense[:, p.probes[GROUND]]
-        state = self._state(s, D.tau)
         tau_p = tau_p - np.einsum("tbci,tbij->tcj", state.S, state.A) @ W_p - self._moved_twists(s.q, state.w)
         return np.concatenate([tau_p, W_p], axis=1)
 

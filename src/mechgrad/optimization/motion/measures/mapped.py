@@ -15,9 +15,9 @@ from typing import final
 
 import numpy as np
 
-from mechgrad.optimization.motion.attitudes import ORDERS, Attitudes
+from mechgrad.optimization.motion.measures.attitudes import ORDERS, Attitudes
 from mechgrad.optimization.motion.measures.base import SampleFunction, _replaced
-from mechgrad.optimization.motion.samples import (
+from mechgrad.optimization.motion.measures.motion_samples import (
     LEVELS,
     PAIRS,
     Curvature,
@@ -121,18 +121,18 @@ class Mapped(SampleFunction):
     def _reached(self) -> Array:
         """Rows of the measure by what they feel of the mechanism, (m, n) bool."""
         inner = self.inner.structure
-        felt = np.zeros((self.m, self._n), bool)
+        depends = np.zeros((self.m, self._n), bool)
         for level, mask in inner.levels.items():
             some = mask if mask.ndim == 1 else np.any(mask, axis=0)
-            np.logical_or.at(felt, (inner.rows, LEVELS.index(level) * self.width + inner.cols), some)
-        return felt
+            np.logical_or.at(depends, (inner.rows, LEVELS.index(level) * self.width + inner.cols), some)
+        return depends
 
     @cached_property
     def structure(self) -> Structure:
-        felt = (self._reached.astype(float) @ self._acts > 0).reshape(self.m, ORDERS, self.width)
-        rows, cols = np.nonzero(np.any(felt, axis=1))
+        depends = (self._reached.astype(float) @ self._acts > 0).reshape(self.m, ORDERS, self.width)
+        rows, cols = np.nonzero(np.any(depends, axis=1))
         return Structure(self.m, rows, cols, {
-            level: felt[rows, r, cols] for r, level in enumerate(LEVELS) if np.any(felt[:, r])
+            level: depends[rows, r, cols] for r, level in enumerate(LEVELS) if np.any(depends[:, r])
         })  # fmt: skip
 
     def partials(self, s: Samples) -> Partials:
@@ -158,9 +158,9 @@ class Mapped(SampleFunction):
             np.logical_or.at(met, (cols, rows), some)
         acts = self._acts.astype(float)
         met = acts.T @ met @ acts > 0
-        felt = np.any(self._reached, axis=0)
+        depends = np.any(self._reached, axis=0)
         for block in self._blocks:
-            reached = np.flatnonzero(felt[block])
+            reached = np.flatnonzero(depends[block])
             if reached.size:
                 below = block[: 3 * (reached[-1] // 3 + 1)]
                 met[np.ix_(below, below)] = True

@@ -17,7 +17,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.measures.base import Measure, StateSamples
 from mechgrad.optimization.motion.measures.base import ModelFunction
-from mechgrad.optimization.motion.samples import (
+from mechgrad.optimization.motion.measures.motion_samples import (
     PAIRS,
     Curvature,
     CurvatureStructure,
@@ -26,7 +26,7 @@ from mechgrad.optimization.motion.samples import (
     Samples,
     Structure,
 )
-from mechgrad.sensitivities.parameters import Parameters
+from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ class Measured(ModelFunction):
         measure, label = self.measure, self.measure.label
         if measure.depends_on_forces or measure.depends_on_time or "lam" in measure.uses.split():
             raise InputError(
-                f"{label}: in a motion problem forces follow from the motion, and times may be unknown, so {label} is "
-                "no function of positions, velocities and accelerations. Limit torques (TorqueLimits) or reactions "
-                "(ReactionLimits), or a measure of the motion itself."
+                f"{label}: in a motion problem forces follow from the motion, and times may be unknown; of measures of "
+                "forces and of time it knows mg.measures.Multiplier, Effort and JointReaction. Limit one of these, "
+                "torques (TorqueLimits), or a measure of the motion itself."
             )
         still = np.zeros((1, self.model.n_v))
         shape = np.shape(measure.values(self._states(self.model.neutral()[None], still, still)))[1:]

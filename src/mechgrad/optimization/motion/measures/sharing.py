@@ -22,6 +22,19 @@ def wrench_cross(S: Array, w: Array) -> Array:
     return np.concatenate([np.cross(r, M) + np.cross(v, F), np.cross(r, F)], axis=-1)
 
 
+def twist_derivatives(S: Array, y: Array, w: Array, before: Array, together: Array) -> tuple[Array, Array]:
+    """Of u = sum_i y_i S_i of joints along a chain: u_,m (nt, n, 6), and u_,lm . w (nt, n, n).
+
+    u_,m = S_m x U_m with U_m the sum over joints beyond m; u_,lm = S_l x (S_m x U_m) for l before m or l = m, and for l
+    and m of one ball, where the first is the column and the second the direction. `before` (m, i): m carries i;
+    `together`: the same, or of one ball.
+    """
+    beyond = np.einsum("mi,tic->tmc", before.astype(float), y[:, :, None] * S)
+    first = twist_cross(S, beyond)
+    second = -wrench_cross(S, w) @ first.swapaxes(1, 2)  # w . (S_l x u_,m)
+    return first, second * (before | together) + np.swapaxes(second * before, 1, 2)
+
+
 def share_of_second(Z: Array, p1: Array, p2: Array) -> tuple[Array, Array, Array]:
     """s = d_1 / (d_1 + d_2) and its first and second derivatives by Z (2)."""
     d, n, H = [], [], []

@@ -10,7 +10,14 @@ from typing import final
 import numpy as np
 
 from mechgrad.optimization.motion.measures.base import SampleFunction, _replaced
-from mechgrad.optimization.motion.samples import Curvature, CurvatureStructure, Gradient, Partials, Samples, Structure
+from mechgrad.optimization.motion.measures.motion_samples import (
+    Curvature,
+    CurvatureStructure,
+    Gradient,
+    Partials,
+    Samples,
+    Structure,
+)
 from mechgrad.typing import Array
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT, DEAD_POINT, DONE, INTERRUPTED
 from mechgrad.dynamics.kernels.saddle import forget_ranks, log_root_det, next_rank, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
+from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DEAD_POINT, DONE, INTERRUPTED
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.interrupt import begin_listening, interrupted
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, wrapper
 from mechgrad.kernels.records import refer
-from mechgrad.steps.matrix_r.kernels.choice import HOLDS, LIMIT, NAMED, NOW, RANK, STEP, spread
+from mechgrad.steps.independent.kernels.choices import HOLDS, LIMIT, NAMED, NOW, RANK, STEP, spread
 from mechgrad.steps.matrix_r.kernels.step import (
     begin_choice,
     choose_again,
@@ -21,7 +21,7 @@ from mechgrad.steps.matrix_r.kernels.step import (
     orientation,
     place_chosen,
 )
-from mechgrad.steps.newmark.kernels.states import guess, make_workspace, report
+from mechgrad.steps.newmark.kernels.march_states import guess, make_workspace, report
 
 LEAP = 0.5  # beside the largest velocity: what accelerations may leave unexplained near a dead point
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import math
 
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DIVERGED, DONE, NOT_CONVERGED, SINGULAR
-from mechgrad.dynamics.kernels.motion import displace
+from mechgrad.dynamics.kernels.state_accelerations import BAD_NUMBER, DIVERGED, DONE, NOT_CONVERGED, SINGULAR
 from mechgrad.dynamics.kernels.system import forces, linearise, place, place_rows_of, residual, row_jacobian
+from mechgrad.dynamics.kernels.tangent_step import displace
 from mechgrad.kernels.jit import inlined, inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_factor, lu_solve, lu_solve_transposed
-from mechgrad.steps.matrix_r.kernels.choice import (
+from mechgrad.steps.independent.kernels.choices import (
     BETTER,
     GROWTH,
     HOLDS,
@@ -39,8 +39,8 @@ from mechgrad.steps.matrix_r.kernels.choice import (
     spread,
     swap,
 )
+from mechgrad.steps.newmark.kernels.march_states import RATES, SECONDS, VALUES
 from mechgrad.steps.newmark.kernels.scheme import step_factors
-from mechgrad.steps.newmark.kernels.states import RATES, SECONDS, VALUES
 from mechgrad.steps.newmark.kernels.step import (
     LINEAR_TOLERANCE,
     SHRINKS_ENOUGH,

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.kernels.columns import add_product, add_transposed, solve_columns, solve_columns_transposed
 from mechgrad.kernels.jit import inlined, inner, kernel, spliced, wrapper
 from mechgrad.kernels.lu import lu_factor
 from mechgrad.kernels.records import allocate, refer
+from mechgrad.kernels.right_hand_sides import add_product, add_transposed, solve_columns, solve_columns_transposed
 from mechgrad.steps.newmark.kernels.scheme import step_factors
 
 

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import (
+from mechgrad.dynamics.kernels.saddle import log_root_det, next_rank, saddle_factor, touches_zero
+from mechgrad.dynamics.kernels.solver import make_solver
+from mechgrad.dynamics.kernels.state_accelerations import (
     CHANGE_POINT,
     DONE,
     INTERRUPTED,
@@ -16,17 +18,15 @@ from mechgrad.dynamics.kernels.accelerations import (
     TOO_MANY,
     TOO_SMALL,
 )
-from mechgrad.dynamics.kernels.motion import displace
-from mechgrad.dynamics.kernels.saddle import log_root_det, next_rank, saddle_factor, touches_zero
-from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.system import begin, make_work
-from mechgrad.kernels.columns import put_row
+from mechgrad.dynamics.kernels.tangent_step import displace
 from mechgrad.kernels.interrupt import begin_listening, interrupted
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.records import refer
+from mechgrad.kernels.right_hand_sides import put_row
 from mechgrad.steps.newmark.kernels.march import rank_nearly_lost
-from mechgrad.steps.newmark.kernels.states import LEFT, LOOSE, make_workspace
+from mechgrad.steps.newmark.kernels.march_states import LEFT, LOOSE, make_workspace
 from mechgrad.steps.newmark.kernels.step import implicit_step, largest_turn
 
 # step control: safety, and by how much a step may shrink or grow; never less than that after a rejection

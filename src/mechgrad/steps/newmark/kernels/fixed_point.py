@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mechgrad.dynamics.kernels.accelerations import DONE, NOT_CONVERGED, tree_accelerations
+from mechgrad.dynamics.kernels.state_accelerations import DONE, NOT_CONVERGED, tree_accelerations
 from mechgrad.kernels.jit import spliced
 from mechgrad.steps.newmark.kernels.step import memory_of, scheme_state
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.kernels.saddle import saddle_factor
-from mechgrad.kernels.columns import refined_columns
 from mechgrad.kernels.jit import kernel, wrapper
 from mechgrad.kernels.records import allocate, refer
+from mechgrad.kernels.right_hand_sides import refined_columns
 
 
 class ImpulseRoom(NamedTuple):

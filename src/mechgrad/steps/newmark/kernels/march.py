@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT, DONE, INTERRUPTED
 from mechgrad.dynamics.kernels.saddle import SHARE_ONCE, log_root_det, nearly_lost, next_rank, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
+from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE, INTERRUPTED
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.interrupt import begin_listening, interrupted
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
@@ -14,7 +14,7 @@ from mechgrad.kernels.records import refer
 from mechgrad.model.joints.base import BALL, REVOLUTE
 from mechgrad.model.tree import KIND, V_AT
 from mechgrad.steps.newmark.kernels.fixed_point import fixed_point_step
-from mechgrad.steps.newmark.kernels.states import guess, make_workspace, report
+from mechgrad.steps.newmark.kernels.march_states import guess, make_workspace, report
 from mechgrad.steps.newmark.kernels.step import implicit_step
 
 SHARP = math.log(8.0)  # a fall of s in one step that only folds have

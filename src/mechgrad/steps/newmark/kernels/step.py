@@ -26,10 +26,9 @@ from __future__ import annotations
 
 import math
 
-from mechgrad.dynamics.kernels.accelerations import BAD_NUMBER, DIVERGED, DONE, NOT_CONVERGED, SINGULAR
 from mechgrad.dynamics.kernels.laws import law_int
-from mechgrad.dynamics.kernels.motion import displace
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
+from mechgrad.dynamics.kernels.state_accelerations import BAD_NUMBER, DIVERGED, DONE, NOT_CONVERGED, SINGULAR
 from mechgrad.dynamics.kernels.system import (
     forces,
     linearise,
@@ -40,14 +39,15 @@ from mechgrad.dynamics.kernels.system import (
     row_jacobian,
     row_rate_jacobian,
 )
+from mechgrad.dynamics.kernels.tangent_step import displace
 from mechgrad.kernels.jit import inlined, inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.model.joints.base import BALL, REVOLUTE
 from mechgrad.model.mechanism import L_FIRST, L_ROWS
 from mechgrad.model.tree import KIND, V_AT
+from mechgrad.steps.newmark.kernels.march_states import LEFT, LOOSE, PROJECTED, RATES, SECONDS, VALUES
 from mechgrad.steps.newmark.kernels.scheme import step_factors, update, weights
-from mechgrad.steps.newmark.kernels.states import LEFT, LOOSE, PROJECTED, RATES, SECONDS, VALUES
 
 # A kept Newton matrix is renewed when increments shrink by less than this. With it, or with an approximate one,
 # convergence is linear: iteration ends when the increment still to come is far below the tolerance. With an exact new

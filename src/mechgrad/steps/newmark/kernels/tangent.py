@@ -20,9 +20,9 @@ transposed, pass by pass.
 from __future__ import annotations
 
 from mechgrad.dynamics.kernels.turning import carry, spread
-from mechgrad.kernels.columns import add_product, refined_columns
 from mechgrad.kernels.jit import inlined, inner, kernel, spliced, wrapper
 from mechgrad.kernels.records import refer
+from mechgrad.kernels.right_hand_sides import add_product, refined_columns
 from mechgrad.steps.newmark.kernels.blocks import both_factors, copy_columns, make_room
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import DONE, tree_accelerations
+from mechgrad.dynamics.kernels.state_accelerations import DONE, tree_accelerations
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.dual_lanes import dual_zero
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import kernel, spliced, wrapper
 from mechgrad.kernels.lanes import gather, load, store, width
 from mechgrad.kernels.records import refer
-from mechgrad.steps.runge_kutta.kernels.fixed import Reports, UniformSteps, begin_motions, report_motions
+from mechgrad.steps.runge_kutta.kernels.fixed_steps import Reports, UniformSteps, begin_motions, report_motions
 from mechgrad.steps.runge_kutta.kernels.stages import joined, make_stages, normalise, split, sum_stages
 
 

@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import CHANGE_POINT, DEAD_POINT, DONE
 from mechgrad.dynamics.kernels.saddle import next_rank, touches_zero
+from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DEAD_POINT, DONE
 from mechgrad.dynamics.kernels.system import begin
 from mechgrad.kernels.interrupt import begin_listening
 from mechgrad.kernels.jit import inlined, inner, kernel, spliced, wrapper
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.records import refer
-from mechgrad.steps.matrix_r.kernels.choice import NOW, STEP, spread
+from mechgrad.steps.independent.kernels.choices import NOW, STEP, spread
 from mechgrad.steps.runge_kutta.kernels.adaptive_stages import take_stages
 from mechgrad.steps.runge_kutta.kernels.collocation import (
     ASIDE,
@@ -44,8 +44,18 @@ from mechgrad.steps.runge_kutta.kernels.collocation import (
     note_fold,
 )
 from mechgrad.steps.runge_kutta.kernels.estimates import correction, moved
-from mechgrad.steps.runge_kutta.kernels.fixed import make_march_workspace
-from mechgrad.steps.runge_kutta.kernels.progress import (
+from mechgrad.steps.runge_kutta.kernels.fixed_steps import make_march_workspace
+from mechgrad.steps.runge_kutta.kernels.stages import (
+    FACING,
+    INTERPOLANT,
+    copy_state,
+    correct_state,
+    first_look,
+    look_at,
+    normalise,
+    turn_balls,
+)
+from mechgrad.steps.runge_kutta.kernels.step_control import (
     END,
     EXTENDED,
     GROW,
@@ -61,16 +71,6 @@ from mechgrad.steps.runge_kutta.kernels.progress import (
     may_go_on,
     no_shorter,
     reject,
-)
-from mechgrad.steps.runge_kutta.kernels.stages import (
-    FACING,
-    INTERPOLANT,
-    copy_state,
-    correct_state,
-    first_look,
-    look_at,
-    normalise,
-    turn_balls,
 )
 from mechgrad.steps.runge_kutta.kernels.switches import AIMED, MARKS, SEARCH, pass_on
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import DONE
 from mechgrad.dynamics.kernels.saddle import SHARE_AGAIN, SHARE_ONCE, log_root_det, nearly_lost
+from mechgrad.dynamics.kernels.state_accelerations import DONE
 from mechgrad.kernels.jit import inner, spliced
 from mechgrad.kernels.lanes import load, store
 from mechgrad.steps.runge_kutta.kernels.collocation import (
@@ -20,7 +20,6 @@ from mechgrad.steps.runge_kutta.kernels.collocation import (
     node_done,
 )
 from mechgrad.steps.runge_kutta.kernels.estimates import ESTIMATED, error_of_rates, error_of_step
-from mechgrad.steps.runge_kutta.kernels.progress import END, EXTENDED, is_held
 from mechgrad.steps.runge_kutta.kernels.stages import (
     copy_state,
     correct_state,
@@ -29,6 +28,7 @@ from mechgrad.steps.runge_kutta.kernels.stages import (
     note_facing,
     sum_stages,
 )
+from mechgrad.steps.runge_kutta.kernels.step_control import END, EXTENDED, is_held
 from mechgrad.steps.runge_kutta.kernels.switches import begin_search, next_trial, watch, young
 
 # the longest step that may cross a switch, beside the times of the march, and beside tolerance and usual step

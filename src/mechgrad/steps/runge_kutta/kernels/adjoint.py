@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mechgrad.kernels.columns import put_row
 from mechgrad.kernels.jit import inlined, inner, kernel, spliced, wrapper
 from mechgrad.kernels.records import refer
+from mechgrad.kernels.right_hand_sides import put_row
 from mechgrad.steps.runge_kutta.kernels.ball_changes import (
     drop,
     lift,

@@ -1,6 +1,6 @@
 """States, stages and derivatives of explicit Runge-Kutta methods, for any mechanism.
 
-    q' = N(q) v        v' = a(q, v, t)            (`dynamics.kernels.accelerations`)
+    q' = N(q) v        v' = a(q, v, t)            (`dynamics.kernels.state_accelerations`)
 
 N is the unit matrix but for Euler parameters e of a ball, e' = (0, w) e / 2 with the angular velocity w in parent axes.
 Euler parameters are given length one after every step, which no result feels: rotations do not depend on it.
@@ -31,8 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.accelerations import DEAD_POINT, DONE, saddle_accelerations, tree_accelerations
 from mechgrad.dynamics.kernels.projection import CLOSE_ENOUGH, project_state
+from mechgrad.dynamics.kernels.state_accelerations import DEAD_POINT, DONE, saddle_accelerations, tree_accelerations
 from mechgrad.kernels.jit import inlined, inner, runtime_int, spliced
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.records import allocate
@@ -40,7 +40,7 @@ from mechgrad.kernels.rotation import get4, pure_product, put4, rotated, unit
 from mechgrad.kernels.vec3 import get3, put3
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.tree import KIND, Q_AT, V_AT
-from mechgrad.steps.matrix_r.kernels.choice import RANK, Choice
+from mechgrad.steps.independent.kernels.choices import RANK, Choice
 from mechgrad.steps.matrix_r.kernels.step import (
     begin_choice,
     choose_again,
@@ -52,14 +52,6 @@ from mechgrad.steps.matrix_r.kernels.step import (
 
 INTERPOLANT = 7  # coefficients of the interpolant of order 7
 LATEST, FACING = range(2)  # orientations of W: of the last solution; of the first stage of a step, 0 if not known yet
-
-
-class Tableau(NamedTuple):
-    """Coefficients of an explicit method: y_i = y + h sum_m A_im k_m at t + C_i h, and B for the end of a step."""
-
-    A: np.ndarray
-    B: np.ndarray
-    C: np.ndarray
 
 
 class Stages(NamedTuple):

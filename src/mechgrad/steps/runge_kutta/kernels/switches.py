@@ -25,7 +25,7 @@ import math
 from mechgrad.dynamics.kernels.laws import law_int, law_number
 from mechgrad.kernels.jit import inner
 from mechgrad.model.mechanism import L_FIRST, L_KIND, N_LAWS
-from mechgrad.model.rows import CONTACT, TYRE
+from mechgrad.model.primitives.rows import CONTACT, TYRE
 
 # what is known of a law within a step: push at its start and end, depth at both, least and largest depth of the stages;
 # and push where the step before started

@@ -11,9 +11,9 @@ to X dq + x_p and Y dv + Z dq + y_p. All that is prepared beforehand: here is ma
 
 from __future__ import annotations
 
-from mechgrad.kernels.columns import put_row
 from mechgrad.kernels.jit import inlined, inner, kernel, spliced, wrapper
 from mechgrad.kernels.records import refer
+from mechgrad.kernels.right_hand_sides import put_row
 from mechgrad.steps.runge_kutta.kernels.ball_changes import drop, lift, stretch, to_child, to_parent, turn
 from mechgrad.steps.runge_kutta.kernels.blocks import clear_all, copy_into, make_room
 

@@ -1,0 +1,100 @@
+"""Accelerations and multipliers of a state: what formulations as ordinary differential equations integrate.
+
+    [ M      Gamma^T ] [ a   ]   [ -h + Q                                                  ]
+    [ Gamma  -eps    ] [ lam ] = [ -second|a=0 - 2 Omega xi rate - Omega^2 value           ]
+
+index-1 Lagrange: Omega = 0, the influence of eps taken away by repetition (minimum-norm multipliers where rows
+depend on each other); penalty: eps = 1/alpha stays. Velocity-level rows have no value. Without constraints: recursive
+elimination, O(n).
+"""
+
+from __future__ import annotations
+
+from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor, saddle_refine
+from mechgrad.dynamics.kernels.system import (
+    forces,
+    mass,
+    place,
+    place_rows_of,
+    push_coordinates,
+    push_rows,
+    residual,
+    row_jacobian,
+)
+from mechgrad.inverse.kernels.articulated import articulated_accelerations, body_wrenches_and_inertias
+from mechgrad.inverse.kernels.wrenches import WRENCH, apply_loads
+from mechgrad.kernels.jit import inner, runtime_int, spliced
+from mechgrad.kernels.lanes import any_not_less, load, store, width
+from mechgrad.kernels.lu import lu_solve
+from mechgrad.kernels.vec3 import clear
+from mechgrad.kinematics.kernels.marker_motions import marker_motion_block
+from mechgrad.kinematics.kernels.outward import outward
+
+# reasons to end
+DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY, NOT_CONVERGED, DEAD_POINT, STUCK, CHANGE_POINT, INTERRUPTED = range(10)
+REFINEMENTS = 4
+DIVERGED = 1e12  # size of an increment from which no iteration comes back
+
+
+@inner
+def tree_accelerations(mechanism, work, q, v, t, a, scalar):
+    """a of a mechanism without constraints. Returns a reason to end, or DONE."""
+    ints, atoms_i, atoms_f = mechanism.ints, mechanism.atoms_i, mechanism.atoms_f
+    first, last, n_v = mechanism.n_constraints, mechanism.n_rows, v.size // width(scalar)
+    check = outward(atoms_i, atoms_f, q, v, work.zero, work.frames, work.twists, scalar)
+    if last > first:
+        marker_motion_block(mechanism.markers_i, mechanism.markers_f, work.frames, work.motion, scalar)
+        place_rows_of(mechanism, work, q, v, work.zero, t, first, last, scalar)
+    if any_not_less(check, 1.0):
+        return BAD_NUMBER
+    forces(mechanism, work, t, scalar)
+    loaded = mechanism.loads_i.shape[0] > 0 or last > first
+    if loaded:
+        clear(work.wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
+        apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
+        push_rows(ints, work.attachments, work.y, work.wrenches, first, scalar)
+    body_wrenches_and_inertias(atoms_i, atoms_f, work.frames, loaded, work.wrenches, work.inertia, scalar)
+    # what tau and LINEAR rows do, as generalized forces
+    r = work.r
+    clear(r, 0, n_v, scalar)
+    push_coordinates(ints, mechanism.numbers, work.y, r, first, scalar)
+    for j in range(n_v):
+        store(r, j, load(r, j, scalar) * -1.0)
+    failed = articulated_accelerations(
+        atoms_i, atoms_f, work.frames, work.twists, work.wrenches, r, work.inertia, a, scalar
+    )
+    return SINGULAR if any_not_less(failed, 0.5) else DONE
+
+
+@spliced
+def saddle_accelerations(mechanism, work, solver, q, v, t, a, lam, scalar):
+    """a and lam of a mechanism with constraints; solver: a `Solver` record (`dynamics.kernels.solver`). Returns a
+    reason to end, or DONE."""
+    n, m = mechanism.n_v, mechanism.n_constraints
+    check = place(mechanism, work, q, v, work.zero, t, mechanism.n_rows, scalar)
+    if any_not_less(check, 1.0):
+        return BAD_NUMBER
+    forces(mechanism, work, t, scalar)
+    for k in range(m):
+        work.y[k] = 0.0
+    residual(mechanism, work, q, v, work.zero, solver.r, scalar)
+    mass(mechanism, work, q, v, work.zero, solver.M, scalar)
+    row_jacobian(mechanism, work, runtime_int(0), m, scalar)
+    if not saddle_factor(solver.M, work.J, work.J, solver.eps, n, m, solver.P, solver.pivots_P):
+        return SINGULAR
+    for j in range(n):
+        solver.x[j] = -solver.r[j]
+    for k in range(m):
+        c = -work.seconds[k] - 2.0 * solver.omega * solver.xi * work.rates[k]
+        if k < mechanism.n_holonomic:
+            c -= solver.omega * solver.omega * work.values[k]
+        solver.c[k] = c
+        solver.x[n + k] = c
+    lu_solve(solver.P, solver.pivots_P, solver.x, n + m)
+    if not solver.compliant:
+        saddle_refine(solver.P, solver.pivots_P, work.J, solver.c, solver.x, n, m, REFINEMENTS, ROUNDING, solver.work)
+    for j in range(n):
+        a[j] = solver.x[j]
+    for k in range(m):
+        lam[k] = solver.x[n + k]
+    return DONE

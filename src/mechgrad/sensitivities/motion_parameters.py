@@ -1,0 +1,379 @@
+"""What a motion is differentiated by: numbers of the model, what it starts with, and the forces it was given.
+
+"arm.mass", "S1.stiffness", "*.com.x", ...        paths of the model, patterns, design variables
+"start.position.hinge", "start.velocity.hinge"    what is held at the start, or any coordinate of a tree
+"tau.hinge", "push.force.x", "push.point.z"       constant forces of `simulate`: tau by `v_names`, loads by their names
+"start.tau.hinge", "start.push.force.x"           those of `equilibrium`, where the motion starts from one that was
+                                                  found with other forces than the motion has
+
+Where tau and loads of an equilibrium and of the motion from it are the same, a parameter changes both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from mechgrad.dynamics.laws import UserLaws
+from mechgrad.dynamics.states import slopes, unforced
+from mechgrad.dynamics.system import System
+from mechgrad.errors import InputError, UnknownNameError, unknown_name
+from mechgrad.inverse.loads import Load, compile_loads
+from mechgrad.kinematics.batch import tree_of
+from mechgrad.kinematics.mechanism import elements_of, mechanism_of, row_report
+from mechgrad.model.columns import STEP, expand_paths
+from mechgrad.model.functions import Spline
+from mechgrad.model.layout import Slot
+from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, PIECE, Mechanism
+from mechgrad.model.model import Model
+from mechgrad.model.parameters import MAGIC, matching, resolve
+from mechgrad.model.primitives.fields import entry, table
+from mechgrad.model.tree import MASS
+from mechgrad.sensitivities.gradient_by_tables import TABLES, TableGradient
+from mechgrad.sensitivities.numbers import load_paths, load_vector
+from mechgrad.simulation.starts import start_of
+from mechgrad.simulation.starts.base import MOTION, START, Forces
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.independent.candidates import named_rows
+from mechgrad.steps.weights import Weights
+from mechgrad.typing import Array, FloatArray
+
+ROWS = ("values", "rates", "seconds")
+REMEMBERED = 64  # changed models: the start, loops and equations of motion ask for the same ones
+
+
+class _Given(NamedTuple):
+    """A number of tau (load = -1) or of a load; roles: whether it acts on the motion, on the start's equilibrium."""
+
+    roles: tuple[str, ...]
+    load: int
+    field: str
+    axis: int
+
+
+@final
+class Parameters:
+    """The parameters of one motion, in order.
+
+    names : as asked for, patterns resolved; one that is asked for twice has two columns
+    in_model : positions of those that are numbers of the model
+    acting : of those that act in the equations of motion: numbers of the model, of tau and of loads
+    of_start : of those that are start values
+    """
+
+    def __init__(self, motion: Trajectory, wrt: str | Sequence[str], *, needed: bool = True) -> None:
+        self.motion, self.model, self.start = motion, motion.model, start_of(motion)
+        self.forces = Forces(np.asarray(motion.tau), tuple(motion.loads))
+        self._start_values, self._given = self.start.values(), self._given_numbers()
+        self.names = tuple(self._resolved(wrt))
+        if not self.names and needed:
+            raise InputError("wrt names no parameter; give paths such as 'arm.mass' or 'start.position.hinge'.")
+        layout, groups = self.model.layout, self.model.groups
+        outside = self._start_values.keys() | self._given.keys()
+        self._slots = [None if name in outside else resolve(layout, groups, name) for name in self.names]
+        self.in_model = [k for k, slot in enumerate(self._slots) if slot is not None]
+        self.acting = [k for k in range(len(self.names)) if not self.is_start(k)]
+        self.of_start = [k for k in range(len(self.names)) if self.is_start(k)]
+        self._moved: dict[int, Model] = {}
+        self._records: dict[int, Mechanism] = {}
+        self._unforced: dict[int, Mechanism] = {}
+        self._users: list[UserLaws] = []  # kept here: records hold addresses only
+
+    def alike(self, motion: Any, names: Sequence[str]) -> Parameters:
+        """Some of these parameters as those of another motion, or of anything with a model, a system and forces."""
+        return Parameters(motion, names, needed=False)
+
+    def _given_numbers(self) -> dict[str, _Given]:
+        """Numbers of tau and loads by name."""
+        if not getattr(self.motion, "forced", True):
+            return {}
+        shared = self.start.forces is not None and _same(self.forces, self.start.forces)
+        found = self._named(self.forces, "", (MOTION, START) if shared else (MOTION,))
+        if self.start.forces is not None and not shared:
+            found |= self._named(self.start.forces, "start.", (START,))
+        return found
+
+    def _named(self, forces: Forces, prefix: str, roles: tuple[str, ...]) -> dict[str, _Given]:
+        tau = {f"{prefix}tau.{name}": _Given(roles, -1, "", j) for j, name in enumerate(self.model.v_names)}
+        return tau | {prefix + path: _Given(roles, *place) for path, place in load_paths(forces.loads).items()}
+
+    def _resolved(self, wrt: str | Sequence[str]) -> list[str]:
+        if not isinstance(wrt, str | Sequence) or not all(isinstance(item, str) for item in wrt):
+            raise InputError(
+                f"wrt is {wrt!r}; give paths such as ['arm.mass', 'start.position.hinge'], or patterns such as "
+                "'*.mass'. model.parameters() lists the numbers of the model."
+            )
+        chosen: list[str] = []
+        for item in [wrt] if isinstance(wrt, str) else wrt:
+            if not item.startswith("start."):
+                chosen += self._found(item)
+                continue
+            known = [*self._start_values, *(name for name in self._given if name.startswith("start."))]
+            found = matching(self.model, item, known) if MAGIC.search(item) else [item]
+            for name in found or [item]:
+                if name not in known:
+                    raise unknown_name("start value", name, known, f"the start of model {self.model.name!r}")
+            chosen += found
+        return chosen
+
+    def _found(self, item: str) -> tuple[str, ...]:
+        """Paths of the model, of tau and of loads that a name or a pattern means."""
+        try:
+            return expand_paths(self.model, [item], list(self._given))
+        except UnknownNameError:
+            near = [path for path in self._given if path.split(".")[0] == item.split(".")[0]]
+            if not near:
+                raise
+            raise unknown_name("force of the motion", item, near, f"model {self.model.name!r}") from None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def is_start(self, k: int) -> bool:
+        """Whether parameter k is a start value."""
+        return self.names[k] in self._start_values
+
+    def on_motion(self, k: int) -> bool:
+        """Whether parameter k acts on the motion itself, not on its start alone."""
+        given = self._given.get(self.names[k])
+        return not self.is_start(k) and (given is None or MOTION in given.roles)
+
+    def once(self, which: Sequence[int]) -> tuple[list[str], list[int]]:
+        """Names of some parameters, each once, and the position of each parameter's name among them."""
+        names = [self.names[k] for k in which]
+        unique = list(dict.fromkeys(names))
+        return unique, [unique.index(name) for name in names]
+
+    def value(self, k: int) -> float:
+        """The present value of parameter k."""
+        name = self.names[k]
+        if self.is_start(k):
+            return self._start_values[name]
+        if name in self._given:
+            given = self._given[name]
+            return float(np.real(_vector(self.model, self._forces(given.roles[0]), given)[given.axis]))
+        return float(np.real(self.model.value(name)))
+
+    def values(self) -> FloatArray:
+        """The present values of all; thousands of knots share one array each."""
+        fields: dict[tuple[str, int, str], Any] = {}
+        result = np.empty(len(self))
+        for k, slot in enumerate(self._slots):
+            if slot is None or slot.group == "gravity":
+                result[k] = self.value(k)
+                continue
+            key = slot.group, slot.position, slot.field
+            if key not in fields:
+                fields[key] = entry(getattr(self.model, slot.group)[slot.position], slot.field, ())
+            result[k] = np.real(fields[key][slot.index] if slot.index else fields[key])
+        return result
+
+    # ---- with other values
+
+    def changed(self, values: Array) -> tuple[Model, Forces, Forces, dict[str, Any]]:
+        """Model, forces of the motion, forces and numbers of its start when the parameters have these values; steps of
+        a parameter that is there twice add up. Nothing of the present model is reused."""
+        before = self.values()
+        steps: dict[str, Any] = {}
+        for k, name in enumerate(self.names):
+            steps[name] = steps.get(name, 0.0) + (values[k] - before[k])
+        now = {self.names[k]: before[k] + steps[self.names[k]] for k in range(len(self))}
+        model_values = {self.names[k]: now[self.names[k]] for k in self.in_model}
+        model = (self.model.stepped(model_values) if model_values else self.model).afresh()
+        forces = {MOTION: self.forces, START: self.start.forces or self.forces}
+        for name, given in self._given.items():
+            if steps.get(name, 0.0) != 0.0:
+                forces = {
+                    role: _stepped(model, x, given, steps[name]) if role in given.roles else x
+                    for role, x in forces.items()
+                }
+        zero = 0.0 * values[0]  # complex numbers, if there are any, everywhere
+        start = {name: now.get(name, x) + zero for name, x in self._start_values.items()}
+        return model, forces[MOTION], forces[START], start
+
+    def _forces(self, role: str) -> Forces:
+        return self.forces if role == MOTION else self.start.forces or self.forces
+
+    def moved(self, k: int) -> Model:
+        """The model with an imaginary step along parameter k, a number of the model; remembered for a few of them."""
+        if k in self._moved:
+            return self._moved[k]
+        model = self.model.stepped({self.names[k]: self.model.value(self.names[k]) + 1j * STEP})
+        model.cached("row report", lambda _: row_report(self.model))  # the same rows act
+        if len(self._moved) < REMEMBERED:
+            self._moved[k] = model
+        return model
+
+    def moved_forces(self, k: int, role: str = MOTION, step: complex = 1j * STEP) -> Forces:
+        """Tau and loads with a step along parameter k, if it is one of theirs."""
+        given = self._given.get(self.names[k])
+        forces = self._forces(role)
+        return _stepped(self.model, forces, given, step) if given is not None and role in given.roles else forces
+
+    # ---- records of arrays
+
+    def record(self, k: int) -> Mechanism:
+        """The mechanism of the motion with an imaginary step along parameter k, one of `acting`."""
+        if k not in self._records:
+            self._records[k] = self.record_of(self.motion.system, k)
+        return self._records[k]
+
+    def record_of(self, system: System, k: int, role: str = MOTION) -> Mechanism:
+        """The mechanism of a system with an imaginary step along parameter k, one of `acting`; its tau and loads have
+        the given role."""
+        model = self.moved(k) if self._slots[k] is not None else self.model
+        forces = self.moved_forces(k, role)
+        loads = compile_loads(model, tree_of(model), forces.loads, 1, complex)
+        addresses = system.users.addresses
+        if self.by_user(k):
+            self._users.append(UserLaws(elements_of(model).user))
+            addresses = self._users[-1].addresses
+        return mechanism_of(
+            model, rows=system.rows, independent=named_rows(model, system.independent), tau=forces.tau,
+            loads=(loads.indices, loads.rows(slice(0, 1))), users=addresses, dtype=complex,
+            reference=system.reference,
+        )  # fmt: skip
+
+    def user_record(self, k: int) -> Mechanism:
+        """The mechanism of the motion where only the laws of users have a step along parameter k."""
+        system, laws = self.motion.system, UserLaws(elements_of(self.moved(k)).user)
+        self._users.append(laws)
+        T = mechanism_of(
+            self.model, rows=system.rows, independent=named_rows(self.model, system.independent), tau=system.tau,
+            loads=(system.T.loads_i, system.T.loads_f), users=laws.addresses, dtype=complex,
+            reference=system.reference,
+        )  # fmt: skip
+        return T
+
+    def raise_pending(self) -> None:
+        """Raise what a user's law raised while one of its numbers was stepped, if anything."""
+        for laws in self._users:
+            laws.raise_pending()
+
+    def unforced_record(self, k: int) -> Mechanism:
+        """`record` without gravity, forces and loads."""
+        if k not in self._unforced:
+            self._unforced[k] = unforced(self.record(k))
+        return self._unforced[k]
+
+    # ---- what a parameter is
+
+    def is_force(self, k: int) -> bool:
+        """Whether parameter k is a number of a force element: it moves no point and closes no loop."""
+        slot = self._slots[k]
+        return slot is not None and slot.group == "forces"
+
+    def places(self, k: int) -> bool:
+        """Whether parameter k can move joints, points or vectors, or is a number of a constraint."""
+        return any(slot.group in ("joints", "points", "vectors", "constraints") for slot in self._targets(k))
+
+    def by_user(self, k: int) -> bool:
+        """Whether parameter k is a number that a user's force law receives: no table of the mechanism holds it."""
+        return any(slot.group == "forces" and slot.field == "numbers" for slot in self._targets(k))
+
+    def _targets(self, k: int) -> tuple[Slot, ...]:
+        """The numbers of the model that parameter k is, or drives."""
+        slot = self._slots[k]
+        if slot is None or slot.group != "variables":
+            return () if slot is None else (slot,)
+        layout, groups = self.model.layout, self.model.groups
+        return tuple(resolve(layout, groups, path) for path, _ in self.model.path_derivative(self.names[k]))
+
+    def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
+        """Values of splines, by function: positions of the parameters, where its pieces begin among the numbers of the
+        mechanism, the function, and which of its values they are."""
+        elements, T = elements_of(self.model), self.motion.system.T
+        places: dict[tuple[str, int, str], tuple[list[int], list[int]]] = {}
+        for k, slot in enumerate(self._slots):
+            if slot is not None and slot.group in ("forces", "constraints") and slot.field.endswith(".values"):
+                positions, values = places.setdefault((slot.group, slot.position, slot.field), ([], []))
+                positions.append(k)
+                values.append(slot.index[0])
+        found: dict[tuple[str, int], tuple[Spline, list[int], list[int]]] = {}
+        for (group, position, field), (positions, values) in places.items():
+            element = getattr(self.model, group)[position]
+            function = getattr(element, field.removesuffix(".values"))
+            fields = [name for name in table(type(element)).functions if getattr(element, name) is function]
+            if isinstance(function, Spline) and len(fields) == 1:
+                found[element.name, id(function)] = function, positions, values
+        return [
+            (positions, int(T.ints[AT_PIECES]) + PIECE * int(elements.functions_i[index, 0]), function, values)
+            for (owner, _), (function, positions, values) in found.items()
+            for index, other in enumerate(elements.functions)
+            if other is function and elements.function_owners[index] == owner
+        ]
+
+    def shapes(self, k: int) -> bool:
+        """Whether parameter k changes placements, markers, constraints, tau or loads: more than masses and laws."""
+        T = self.record(k)
+        laws = slice(int(T.ints[AT_LAW_NUMBERS]), int(T.ints[AT_PIECES]))
+        numbers = T.numbers.imag.copy()
+        numbers[laws] = 0.0
+        return bool(T.atoms_f[:-1, :MASS].imag.any() or T.markers_f.imag.any() or T.loads_f.imag.any() or numbers.any())
+
+    def keeps_geometry(self, k: int) -> bool:
+        """Whether parameter k changes masses or laws and nothing else: neither placements nor gravity."""
+        return not self.by_user(k) and not self.shapes(k) and not self.record(k).atoms_f[-1].imag.any()
+
+    def changes_mass(self, k: int) -> bool:
+        """Whether parameter k changes masses."""
+        return bool(self.record(k).atoms_f[:-1, MASS:].imag.any())
+
+    def tables(self, k: int) -> dict[str, FloatArray]:
+        """Derivatives of the tables of the mechanism by parameter k."""
+        T = self.record(k)
+        return {name: getattr(T, name).imag / STEP for name in TABLES}
+
+    def weighted(self, count: int, weights: Sequence[Weights]) -> FloatArray:
+        """Gradients (count, np) of sums of weighted residuals and rows of the mechanism of the motion.
+
+        By all tables at once where there are more parameters than sums, and parameter by parameter where there are not:
+        the kernels are those that the adjoint and the direct method need anyway.
+        """
+        if count < len(self.acting):
+            tables = TableGradient(self.motion.system, count, self)
+            for some in weights:
+                tables.add(some)
+            return tables.by_parameters()
+        result = np.zeros((count, len(self)))
+        for k in self.acting:
+            for some in weights:
+                T = self.record(k) if some.forced else self.unforced_record(k)
+                parts = {name: w for name, w in zip(ROWS, some[2:5], strict=True) if w is not None}
+                found = slopes(T, some.states, residual=some.mu is not None, rows=tuple(parts))
+                if some.mu is not None:
+                    result[:, k] += np.einsum("kti,ti->k", some.mu, found.r)
+                for name, w in parts.items():
+                    result[:, k] += np.einsum("kti,ti->k", w, getattr(found, name)[:, : w.shape[2]])
+        return result
+
+
+def _vector(model: Model, forces: Forces, given: _Given) -> Array:
+    return forces.tau if given.load < 0 else load_vector(model, forces.loads[given.load], given.field)
+
+
+def _stepped(model: Model, forces: Forces, given: _Given, step: Any) -> Forces:
+    """Forces with a step in one of their numbers; a named point is taken from the model."""
+    vector = np.asarray(_vector(model, forces, given))
+    vector = vector.astype(np.result_type(vector, np.asarray(step)))
+    vector[given.axis] += step
+    if given.load < 0:
+        return forces._replace(tau=vector)
+    field: dict[str, Any] = {given.field: vector}
+    loads: list[Load] = list(forces.loads)
+    loads[given.load] = replace(loads[given.load], **field)
+    return forces._replace(loads=tuple(loads))
+
+
+def _same(a: Forces, b: Forces) -> bool:
+    """Whether two sets of forces are equal."""
+    if len(a.loads) != len(b.loads) or not np.array_equal(a.tau, b.tau):
+        return False
+    fields = ("body", "force", "torque", "point", "axes", "name")
+    return all(
+        x is y or all(np.array_equal(getattr(x, name), getattr(y, name)) for name in fields)
+        for x, y in zip(a.loads, b.loads, strict=True)
+    )

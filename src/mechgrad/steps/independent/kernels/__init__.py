@@ -1,0 +1,1 @@
+"""Compiled choice of independent coordinates."""
