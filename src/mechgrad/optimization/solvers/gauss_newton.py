@@ -58,7 +58,6 @@ class GaussNewton:
             return monitor.residual_jacobian(x)
 
         given: dict[str, Any] = {
-            "x_scale": "jac",
             "ftol": None,
             "gtol": task.tolerance,
             "xtol": min(task.tolerance, 1e-8) ** 1.5,
