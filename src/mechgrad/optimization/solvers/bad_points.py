@@ -2,7 +2,7 @@
 
 At a point where the program has no value (NaN) a line search gets
 
-    f := f of the last good point + 10 (1 + |f|),     f_x := 0,     c := c of the last good point
+    f := f of the last good point + 10 (1 + |f|),     f_x := 0,     c, c_x := those of the last good point
 
 and comes back to where there are values. Too many such points in a row, or one that a solver takes as its next iterate,
 end the solve with the reason.
@@ -28,6 +28,7 @@ class BadPoints:
     def __init__(self, monitor: Monitor) -> None:
         self.monitor = monitor
         self._good: tuple[float, FloatArray] | None = None
+        self._jacobian: FloatArray | None = None
         self._row: list[FloatArray] = []
 
     def objective(self, x: FloatArray) -> float:
@@ -49,6 +50,16 @@ class BadPoints:
             return found[1]
         assert self._good is not None
         return self._good[1]
+
+    def jacobian(self, x: FloatArray) -> FloatArray:
+        """c_x(x), or the last one that was asked for."""
+        if self._values(x) is not None or self._jacobian is None:
+            self._jacobian = self.monitor.jacobian(x)
+        return self._jacobian
+
+    def has_value(self, x: FloatArray) -> bool:
+        """Whether there are values at a point."""
+        return self._values(x) is not None
 
     def check_end(self) -> None:
         """Raise if the solver ended because there were no values where it went."""

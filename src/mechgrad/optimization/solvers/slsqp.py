@@ -65,14 +65,15 @@ class Slsqp:
         def callback(x: FloatArray) -> None:
             nonlocal count
             count += 1
-            monitor.iterate(count, x)
+            if tried.has_value(x):  # it may be the first trial of a line search, not yet an iterate
+                monitor.iterate(count, x)
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # clipped values in a line search; the outcome is judged afterwards
             result = minimize(
                 tried.objective,
                 start,
-                jac=monitor.gradient,
+                jac=tried.gradient,
                 method="SLSQP",
                 bounds=Bounds(program.lb, program.ub),
                 constraints=constraints,

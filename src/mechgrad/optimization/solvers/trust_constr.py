@@ -48,7 +48,7 @@ class TrustConstr:
                     tried.constraints,
                     program.cl,
                     program.cu,
-                    jac=lambda x: sparse.csr_matrix((monitor.jacobian(x), (rows, cols)), shape=(m, n)),
+                    jac=lambda x: sparse.csr_matrix((tried.jacobian(x), (rows, cols)), shape=(m, n)),
                     hess=(lambda x, lam: _hessian(monitor, x, 0.0, lam)) if with_hessian else BFGS(),
                 )
             )
@@ -63,7 +63,7 @@ class TrustConstr:
             result = minimize(
                 tried.objective,
                 start,
-                jac=monitor.gradient,
+                jac=tried.gradient,
                 hess=(lambda x: _hessian(monitor, x, 1.0, no_weights)) if with_hessian else BFGS(),
                 method="trust-constr",
                 bounds=Bounds(program.lb, program.ub) if bounded else None,
