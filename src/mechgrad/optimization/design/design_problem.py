@@ -23,7 +23,7 @@ from mechgrad.optimization.design.scenario import as_scenarios, with_linked
 from mechgrad.optimization.design.variable import as_variables
 from mechgrad.optimization.solvers import available_solvers, solve
 from mechgrad.optimization.solvers.progress import Progress
-from mechgrad.typing import ArrayLike, FloatArray
+from mechgrad.typing import ArrayLike
 
 MANY = 100  # variables beyond which dense quadratic programs take longer than sparse steps
 
@@ -73,7 +73,6 @@ class DesignProblem:
             raise InputError(f"{self.minimize!r} is a measure; wrap it: mg.AtEnd({self.minimize!r}).")
         put = object.__setattr__
         put(self, "scenarios", scenarios)
-        put(self, "variables", variables)
         put(self, "goal", as_goal(self.minimize))
         put(self, "space", DesignSpace.of(variables, scenarios))
         given = (self.constraints,) if isinstance(self.constraints, Limit | Linear) else tuple(self.constraints)
@@ -149,8 +148,9 @@ class DesignProblem:
         """
         known, written = self._log(log, resume)
         evaluator = self.evaluator(written, known)
+        if known:
+            self._continue(evaluator)
         program = self.program(evaluator)
-        self._check_resumed(program, known)
         idle = without_influence(self.space.names, program.first, self.space.scale)
         if idle:
             warnings.warn(
@@ -193,15 +193,16 @@ class DesignProblem:
             return known, EvaluationLog(log, header)
         return known, None if resume is None else EvaluationLog(resume, header, fresh=False)
 
-    def _check_resumed(self, program: DesignProgram, known: Sequence[Evaluation]) -> None:
-        """Raise where the log has other values at the start than this problem."""
-        if not program.first.replayed:
-            if known:
-                raise InputError("resume: the log has no evaluation at this start; its problem started elsewhere.")
-            return
-        fresh = self.evaluator().at(self.space.start, first=True).values
-        there = program.first.values
-        if fresh.shape != there.shape or not np.allclose(fresh, there, rtol=1e-6, atol=1e-9 * _size(fresh)):
+    def _continue(self, evaluator: Evaluator) -> None:
+        """Raise where a log has other values at the start than this problem, which are computed once more."""
+        afresh = self.evaluator()
+        here = afresh.at(self.space.start, first=True).values
+        evaluator.counts = afresh.counts
+        there = evaluator.at(self.space.start, first=True)
+        if not there.replayed:
+            raise InputError("resume: the log has no evaluation at this start; its problem started elsewhere.")
+        size = float(np.abs(here).max(initial=0.0))
+        if here.shape != there.values.shape or not np.allclose(here, there.values, rtol=1e-6, atol=1e-9 * size):
             raise InputError(
                 "resume: the log has other values at the start than this problem: a model, a motion or an objective is "
                 "another one. Solve without it."
@@ -234,7 +235,3 @@ class DesignProblem:
 def _in_words(item: Linear) -> str:
     terms = " + ".join(f"{x:g} {name}" for name, x in item.factors.items())
     return sides(terms, item.lower, item.upper)
-
-
-def _size(values: FloatArray) -> float:
-    return float(np.abs(values).max(initial=0.0))

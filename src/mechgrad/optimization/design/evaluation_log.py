@@ -63,6 +63,11 @@ class EvaluationLog:
 
     def __init__(self, path: str | Path, header: dict[str, Any], *, fresh: bool = True) -> None:
         self.path, self.lost = Path(path), 0
+        if fresh and self.path.is_file() and self.path.stat().st_size:
+            raise InputError(
+                f"log {str(path)!r} is there already, and is not written over. Continue it by resume={str(path)!r}, give "
+                "another path, or delete it."
+            )
         try:
             if fresh:
                 self.path.write_text(json.dumps(header) + "\n", encoding="utf-8")
