@@ -198,9 +198,9 @@ class DesignProblem:
 
         The others are those of `solve`.
 
-        >>> swing = mg.simulate(model, {"pin": 0.0}, 1.0, step=0.01)
+        >>> swing = mg.simulate(model, mg.assemble(model, {"pin": 0.0}, {"pin": 1.0}), 1.0, step=0.01)
         >>> hump = mg.AtEnd(lambda q: (q**2 - 0.04) ** 2, mg.measures.JointCoordinate("pin"))
-        >>> found = mg.DesignProblem(swing, {"start.velocity.pin": (-2.0, 3.0)}, hump).multistart(5)
+        >>> found = mg.DesignProblem(swing, {"start.velocity.pin": (-4.0, 4.0)}, hump).multistart(5)
         >>> len(found.basins), found.best.success
         (2, True)
         """

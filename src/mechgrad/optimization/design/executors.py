@@ -69,8 +69,8 @@ class Workers:
             self._sent = _Sent(given, self.ended)
         else:
             raise InputError(
-                f"executor is {given!r}; give {', '.join(map(repr, NAMED))} or an executor of concurrent.futures, such as "
-                "ProcessPoolExecutor(4), or client.get_executor() of Dask."
+                f"executor is {given!r}; give {', '.join(map(repr, NAMED))} or an executor of concurrent.futures, such "
+                "as ProcessPoolExecutor(4), or client.get_executor() of Dask."
             )
         if self._sent is not None:
             self._ask = self._sent.answers
@@ -136,7 +136,9 @@ def _submitted(pool: ThreadPoolExecutor, call: Callable[..., Answer], *arguments
     try:
         return pool.submit(call, *arguments)
     except RuntimeError as error:
-        raise WorkError(f"the executor takes no work ({error}); give one that is open while the search runs.") from error
+        raise WorkError(
+            f"the executor takes no work ({error}); give one that stays open."
+        ) from error
 
 
 @final
@@ -179,12 +181,13 @@ class _Sent:
         return known[1]
 
     def _submit(self, job: Any) -> tuple[Executor, Future[Reply]]:
-        pool = self._pool
-        try:
-            return pool, pool.submit(answered, *job)
-        except RuntimeError as error:  # broken, or closed
-            self._renew(pool, error)
-            return self._pool, self._pool.submit(answered, *job)
+        for _ in range(TRIES + 1):
+            pool = self._pool
+            try:
+                return pool, pool.submit(answered, *job)
+            except RuntimeError as error:  # broken, or closed
+                self._renew(pool, error)
+        raise WorkError(GUARD)
 
     def _reply(self, job: Any, pool: Executor, future: Future[Reply]) -> Reply:
         for trial in range(TRIES):

@@ -101,9 +101,9 @@ class Multistart:
     count : how many starts were asked for; there are fewer in `starts` after Ctrl-C
     seconds : what it took
 
-    >>> swing = mg.simulate(model, {"pin": 0.0}, 1.0, step=0.01)
+    >>> swing = mg.simulate(model, mg.assemble(model, {"pin": 0.0}, {"pin": 1.0}), 1.0, step=0.01)
     >>> hump = mg.AtEnd(lambda q: (q**2 - 0.04) ** 2, mg.measures.JointCoordinate("pin"))
-    >>> found = mg.DesignProblem(swing, {"start.velocity.pin": (-2.0, 3.0)}, hump).multistart(5)
+    >>> found = mg.DesignProblem(swing, {"start.velocity.pin": (-4.0, 4.0)}, hump).multistart(5)
     >>> found
     Multistart: 5 of 5 starts converged, to 2 different optima; the best ... Next: print(found), .best, .basins, ...
     """
@@ -187,7 +187,7 @@ def multistart(
     begin = time.perf_counter()
     points = [problem.space.start, *sobol_points(problem, count - 1, seed)]
     counts = _counts(problem, known)
-    here = executor is None or isinstance(executor, str) and executor != "processes"
+    here = executor is None or (isinstance(executor, str) and executor != "processes")
     threads = at_once or (min(os.cpu_count() or 1, count) if here else min(count, MOST_AT_ONCE))
     with Workers("serial" if here else executor, len(problem.scenarios)) as workers:
 
@@ -233,7 +233,8 @@ def _ends(
                 for future in [x for x in futures if x.done() and x not in told]:
                     told.add(future)
                     found = None if future.cancelled() else future.result()
-                    if found is not None and report is not None and report(found) is False:
+                    heard = report is None or found is None or workers.ended.is_set()
+                    if not heard and report(found) is False:
                         stop()
             except KeyboardInterrupt:
                 if workers.ended.is_set():
@@ -255,8 +256,8 @@ def _counts(problem: DesignProblem, known: Sequence[Evaluation]) -> tuple[int, .
     size = float(np.abs(here).max(initial=0.0))
     if here.shape != there.values.shape or not np.allclose(here, there.values, rtol=1e-6, atol=1e-9 * size):
         raise InputError(
-            "resume: the log has other values than this problem at its first point: a model, a motion or an objective is "
-            "another one. Begin without it."
+            "resume: the log has other values than this problem at its first point: a model, a motion or an objective "
+            "is another one. Begin without it."
         )
     return afresh.counts
 

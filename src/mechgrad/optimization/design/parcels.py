@@ -73,9 +73,9 @@ def _what_stays(question: Question, error: Exception) -> str:
         except Exception as reason:
             where = f"{getattr(thing, '__module__', '?')}.{getattr(thing, '__qualname__', repr(thing))}"
             return (
-                f"{owner} holds {where}, which cannot be sent to another process ({reason}). Define the function at the "
-                "top of a module, install cloudpickle (`pip install mechgrad[cluster]`), which takes lambdas as well, or "
-                'use executor="threads".'
+                f"{owner} holds {where}, which cannot be sent to another process ({reason}). Define the function at "
+                "the top of a module, install cloudpickle (`pip install mechgrad[cluster]`), which takes lambdas as "
+                'well, or use executor="threads".'
             )
     return f'the problem cannot be sent to another process ({error}); use executor="threads".'
 
