@@ -241,8 +241,10 @@ def _sides(
     near = ACTIVE * np.maximum(np.abs(scale), np.abs(values))
     active = (values - low <= near) | (high - values <= near)
     return tuple(
-        Side(str(name), *(float(number) for number in numbers), bool(reached))
-        for name, *numbers, reached in zip(names, values, low, high, multipliers, active, strict=True)
+        Side(str(name), float(value), float(lower), float(upper), float(multiplier), bool(reached))
+        for name, value, lower, upper, multiplier, reached in zip(
+            names, values, low, high, multipliers, active, strict=True
+        )
     )
 
 
