@@ -69,7 +69,7 @@ class Optimum:
     >>> best.status, best.model.name, best.motion.q.shape
     ('converged', 'pendulum', (101, 1))
     >>> best
-    Optimum: converged; objective 0.02... -> ... after ... evaluations. Next: print(best), .values, .model, ...
+    Optimum: converged; objective 0.04 -> 0.0390... after 2 evaluations. Next: print(best), .values, .model, ...
     """
 
     problem: DesignProblem
