@@ -108,8 +108,8 @@ def test_tuned_mass_damper_for_white_noise():
 
 @pytest.mark.parametrize(("solver", "digits"), [("auto", 1e-8), ("ipopt", 1e-6), ("trust-constr", 1e-4), ("mma", 1e-6)])
 def test_worst_of_two_scenarios(solver, digits):
-    """One speed for two targets, at 1 m and at 3 m: halfway between, each missed by a metre. The barrier of trust-constr
-    stays away from its limits by more than the others."""
+    """One speed for two targets, at 1 m and at 3 m: halfway between, each missed by a metre. The barrier of
+    trust-constr stays away from its limits by more than the others."""
     motion = mg.simulate(slider(), {"x": 0.0}, 1.0, step=0.05)
     missed = {
         "near": mg.AtEnd(lambda x: (x - 1.0) ** 2, Position("x")),

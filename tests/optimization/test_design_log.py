@@ -55,7 +55,7 @@ def test_a_run_that_was_killed_is_continued_to_the_same_end(tmp_path, torn):
 def test_a_log_of_another_problem_is_refused(tmp_path):
     rest_to_rest().solve(log=tmp_path / "run.jsonl", max_iterations=2)
     other = mg.DesignProblem(driven(), ["block.mass"], rest_to_rest().minimize)
-    with pytest.raises(mg.InputError, match="variables are .* there and .*'block.mass'"):
+    with pytest.raises(mg.InputError, match=r"variables are .* there and .*'block.mass'"):
         other.solve(resume=tmp_path / "run.jsonl")
     heavier = driven().recipe.with_values({"block.mass": 3.0}).simulate()
     with pytest.raises(mg.InputError, match="other values at the start than this problem"):
@@ -74,7 +74,7 @@ def test_a_log_of_another_problem_is_refused(tmp_path):
 
 def test_a_log_that_cannot_be_written_is_told_before_anything_is_computed(tmp_path):
     (tmp_path / "old.jsonl").write_text("precious\n")
-    with pytest.raises(mg.InputError, match="is there already, and is not written over. Continue it by resume="):
+    with pytest.raises(mg.InputError, match=r"is there already, and is not written over\. Continue it by resume="):
         rest_to_rest().solve(log=tmp_path / "old.jsonl")
     with pytest.raises(mg.InputError, match=r"nowhere.*cannot be written: No such file"):
         rest_to_rest().solve(log=tmp_path / "nowhere" / "run.jsonl")

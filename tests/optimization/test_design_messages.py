@@ -146,11 +146,11 @@ def test_design_variables_linear_limits_and_reports(motion):
         motion, [ends, Variable("motor.torque.values.1", (-50, 50)), Variable("motor.torque.values.3", (-50, 50))],
         mg.Integral(lambda f: f**2, mg.measures.Effort("motor")),
         [Limit(mg.AtEnd(POSITION), 1.0, 1.0, "arrives"),
-         Linear({"ends": 1.0, "motor.torque.values.1": 1.0}, upper=15.0, name="both")],
+         Linear({"ends": 1.0, "motor.torque.values.1": 1.0}, upper=8.0, name="both")],
     )  # fmt: skip
     best = problem.solve(tolerance=1e-10)
     assert best.success, best
-    assert best.values["ends"] + best.values["motor.torque.values.1"] <= 15.0 + 1e-9
+    assert best.values["ends"] + best.values["motor.torque.values.1"] <= 8.0 + 1e-9
     assert (
         best.model.value("motor.torque.values.0") == -best.model.value("motor.torque.values.4") == best.values["ends"]
     )
@@ -162,11 +162,11 @@ def test_design_variables_linear_limits_and_reports(motion):
         motion,
         problem.variables,
         problem.minimize,
-        [problem.constraints[0], Linear({"ends": 1.0, "motor.torque.values.1": 1.0}, upper=15.001)],
+        [problem.constraints[0], Linear({"ends": 1.0, "motor.torque.values.1": 1.0}, upper=8.001)],
     )
     both = next(side for side in best.constraints if side.name == "both")
-    looser_best = looser.solve(tolerance=1e-10) if both.active else best
-    assert looser_best.value - best.value == pytest.approx(-0.001 * both.multiplier, abs=1e-5)
+    assert both.active
+    assert looser.solve(tolerance=1e-10).value - best.value == pytest.approx(-0.001 * both.multiplier, rel=1e-3)
 
 
 def test_pictures_have_their_panels(motion):

@@ -29,7 +29,7 @@ def test_values_at_instants_are_those_of_single_instants(swing, method):
     alone = [mg.gradient(swing, mg.AtTime(x, function, ANGLE, RATE), WRT, method=method) for x in t]
     assert together.values == pytest.approx(np.concatenate([g.values for g in alone]), rel=1e-13)
     assert together.array == pytest.approx(np.concatenate([g.array for g in alone]), rel=1e-11, abs=1e-13)
-    assert np.abs(together.array[1:]).min() > 1e-4
+    assert np.abs(together.array[2:]).min() > 1e-4  # those of the first instant are derivatives of the start
     every = mg.gradient(swing, mg.objectives.AtTimes(None, ANGLE), WRT, method=method)
     assert every.values == pytest.approx(swing.q[:, 0])
     assert every.array == pytest.approx(mg.motion_sensitivities(swing, WRT).q[:, 0], abs=1e-12)
@@ -68,5 +68,5 @@ def test_both_are_certified_and_refuse_what_is_not_there(swing):
     with pytest.raises(mg.InputError, match="not within the motion"):
         mg.gradient(swing, mg.objectives.AtTimes([0.5, 1.0], ANGLE), WRT)
     guided = mg.kinematic_motion(swing.model, [0.0, 0.5, 1.0], {"pin": [0.0, 0.2, 0.5]})
-    with pytest.raises(mg.InputError, match="reports no instant t = 0.3 s"):
+    with pytest.raises(mg.InputError, match=r"reports no instant t = 0\.3 s"):
         mg.gradient(guided, mg.objectives.AtTimes([0.3], mg.measures.PointPosition("bob.com")), ["bob.com.z"])

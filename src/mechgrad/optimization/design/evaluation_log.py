@@ -67,8 +67,8 @@ class EvaluationLog:
         self._one_at_a_time = threading.Lock()
         if fresh and self.path.is_file() and self.path.stat().st_size:
             raise InputError(
-                f"log {str(path)!r} is there already, and is not written over. Continue it by resume={str(path)!r}, give "
-                "another path, or delete it."
+                f"log {str(path)!r} is there already, and is not written over. Continue it by resume={str(path)!r}, "
+                "give another path, or delete it."
             )
         try:
             if fresh:

@@ -238,7 +238,7 @@ class Measured:
 
 def _nearest(times: FloatArray, t: FloatArray) -> Array:
     """Which sample belongs to each instant."""
-    return np.abs(np.asarray(t)[:, None] - times).argmin(axis=1)
+    return np.asarray(np.abs(np.asarray(t)[:, None] - times).argmin(axis=1))
 
 
 def as_goal(given: Any) -> Goal:

@@ -69,7 +69,7 @@ class Optimum:
     >>> best.status, best.model.name, best.motion.q.shape
     ('converged', 'pendulum', (101, 1))
     >>> best
-    Optimum: converged; objective 0.02... -> ... after ... evaluations. Next: print(best), .values, .model, ...
+    Optimum: converged; objective 0.04 -> 0.0390... after 2 evaluations. Next: print(best), .values, .model, ...
     """
 
     problem: DesignProblem
@@ -241,8 +241,10 @@ def _sides(
     near = ACTIVE * np.maximum(np.abs(scale), np.abs(values))
     active = (values - low <= near) | (high - values <= near)
     return tuple(
-        Side(str(name), *(float(number) for number in numbers), bool(reached))
-        for name, *numbers, reached in zip(names, values, low, high, multipliers, active, strict=True)
+        Side(str(name), float(value), float(lower), float(upper), float(multiplier), bool(reached))
+        for name, value, lower, upper, multiplier, reached in zip(
+            names, values, low, high, multipliers, active, strict=True
+        )
     )
 
 
