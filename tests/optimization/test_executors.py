@@ -8,6 +8,7 @@ import pickle
 import signal
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 
+import distributed
 import numpy as np
 import pytest
 from support.two_wells import ANGLE, deadly, miss, thrown, two_wells
@@ -171,7 +172,6 @@ def test_functions_that_cannot_be_sent_are_named(monkeypatch):
 
 
 def test_lambdas_are_sent_by_cloudpickle():
-    pytest.importorskip("cloudpickle")
     here = two_wells(minimize=mg.AtEnd(lambda q: miss(q), ANGLE)).solve(executor="serial")
     check_same(two_wells(minimize=mg.AtEnd(lambda q: miss(q), ANGLE)).solve(executor=Inline()), here)
 
@@ -237,7 +237,6 @@ def test_a_design_that_ends_every_process_is_a_bad_point_with_a_reason():
 
 @pytest.mark.slow
 def test_a_cluster_goes_on_when_a_worker_is_killed():
-    distributed = pytest.importorskip("distributed")
     serial = two_wells().multistart(9, executor="serial")
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
