@@ -178,7 +178,9 @@ SECONDS = 1.0
 
 
 def seeds(folder: Path) -> dict[str, str]:
-    found = {"every kind": EVERY_KIND, "problem": PROBLEM, "design": DESIGN} | {f"recipe, {way}": text for way, text in WAYS.items()}
+    found = {"every kind": EVERY_KIND, "problem": PROBLEM, "design": DESIGN} | {
+        f"recipe, {way}": text for way, text in WAYS.items()
+    }
     for model in (double_pendulum(), five_bar()):
         save_model(model, folder / "seed.toml")
         found[model.name] = (folder / "seed.toml").read_text(encoding="utf-8")

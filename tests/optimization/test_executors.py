@@ -150,7 +150,11 @@ def test_processes_that_never_answer_are_an_error(monkeypatch):
 def test_failures_elsewhere_read_as_those_here(tmp_path):
     """A start without a value, in one of several scenarios; and an exception of a user's function."""
     bad = two_wells({"a": thrown(0.5), "b": thrown()}, mg.AtEnd(Expression("log(-1 - x ** 2)", ["x"]), ANGLE))
-    told = [str(pytest.raises(InputError, bad.solve, executor=e).value) for e in ("serial", Inline())]
+    told = []
+    for executor in ("serial", Inline()):
+        with pytest.raises(InputError) as caught:
+            bad.solve(executor=executor)
+        told.append(str(caught.value))
     assert told[0] == told[1]
     wrong = two_wells(minimize=mg.AtEnd(mistaken, ANGLE))
     for executor in ("serial", Inline()):

@@ -46,7 +46,7 @@ def test_both_optima_are_found_and_every_start_is_in_one(found):
 def test_the_first_start_is_the_problems_own_and_the_others_are_spread(found):
     assert found.starts[0].start == {VELOCITY: 1.0}
     x = np.array([s.start[VELOCITY] for s in found.starts[1:]])
-    assert sorted(np.floor((x + 4.0)).astype(int)) == list(range(8))  # 8 Sobol points: one in each eighth
+    assert sorted(np.floor(x + 4.0).astype(int)) == list(range(8))  # 8 Sobol points: one in each eighth
     alone = two_wells().solve()
     assert found.starts[0].optimum.values == alone.values
 

@@ -1,4 +1,4 @@
-"""A design problem with two known optima, whose functions other processes can import: a pendulum thrown to +-0.2 rad."""
+"""A design problem with two known optima: a pendulum thrown to +-0.2 rad; other processes can import its functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import mechgrad as mg
 
 ANGLE = mg.measures.JointCoordinate("pin")
-PARENT = os.getpid()
 TARGET = 0.2
 
 

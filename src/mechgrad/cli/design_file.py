@@ -1,4 +1,4 @@
-"""Files of design problems: what may change, in which motions, what is wanted, what must hold. Data, from which no code runs.
+"""Files of design problems: what may change, in which motions, what is wanted, what must hold. No code runs from them.
 
 model = "crane.toml"                  # a recipe as in files of `mechgrad gradient`: one scenario,
 duration = 5.0
@@ -13,7 +13,7 @@ model = "loaded.toml"
 "S1.stiffness" = [10.0, 200.0]
 "boom.com.x" = { bounds = [0.5, 2.0], value = 1.0, scale = 0.5, scenarios = ["loaded"] }
 
-[minimize.travel]                     # objectives (`objective_entries`), added up with their factors; scenarios as above
+[minimize.travel]                     # objectives (`objective_entries`), added up; scenarios as above
 measure = "PointPosition"
 of = ["hook"]
 function = "(x[0] - 2.0) ** 2"
@@ -102,7 +102,7 @@ class DesignFile:
     options: Mapping[str, Any]
 
     def solve(self, **changes: Any) -> mg.design.Optimum | mg.design.Multistart:
-        """The answer, or those of many starts; what is not None here replaces what the file says. Errors name the file."""
+        """The answer, or those of many starts; what is not None replaces what the file says. Errors name the file."""
         options = {**self.options, **{key: x for key, x in changes.items() if x is not None}}
         try:
             if "multistart" in options:

@@ -8,7 +8,9 @@ from mechgrad.optimization.design.goals import LeastSquares, Measured, WorstCase
 from mechgrad.optimization.design.identification import Identification
 from mechgrad.optimization.design.multistart import Basin, Multistart, Started
 from mechgrad.optimization.design.optimum import Optimum, Side
+from mechgrad.optimization.design.pareto import Front, FrontPoint, pareto
 from mechgrad.optimization.design.requirements import Limit, Linear
+from mechgrad.optimization.design.robust import Deviation, MeanDeviation, deviation, scattered
 from mechgrad.optimization.design.scenario import Scenario
 from mechgrad.optimization.design.search import NoInfluenceWarning
 from mechgrad.optimization.design.variable import Variable
@@ -16,14 +18,18 @@ from mechgrad.optimization.design.variable import Variable
 __all__ = [
     "Basin",
     "DesignProblem",
+    "Deviation",
     "Evaluation",
     "Evaluator",
     "ExecutorWarning",
+    "Front",
+    "FrontPoint",
     "Identification",
     "LeastSquares",
     "Limit",
     "Linear",
     "LogWarning",
+    "MeanDeviation",
     "Measured",
     "Multistart",
     "NoInfluenceWarning",
@@ -34,4 +40,7 @@ __all__ = [
     "Variable",
     "WorkError",
     "WorstCase",
+    "deviation",
+    "pareto",
+    "scattered",
 ]

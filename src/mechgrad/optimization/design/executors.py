@@ -136,9 +136,7 @@ def _submitted(pool: ThreadPoolExecutor, call: Callable[..., Answer], *arguments
     try:
         return pool.submit(call, *arguments)
     except RuntimeError as error:
-        raise WorkError(
-            f"the executor takes no work ({error}); give one that stays open."
-        ) from error
+        raise WorkError(f"the executor takes no work ({error}); give one that stays open.") from error
 
 
 @final
