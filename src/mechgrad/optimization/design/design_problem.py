@@ -25,7 +25,7 @@ from mechgrad.optimization.design.scenario import as_scenarios, with_linked
 from mechgrad.optimization.design.search import Search
 from mechgrad.optimization.design.variable import as_variables
 from mechgrad.optimization.solvers.progress import Progress
-from mechgrad.typing import ArrayLike
+from mechgrad.typing import ArrayLike, FloatArray
 
 
 @final
@@ -124,13 +124,18 @@ class DesignProblem:
         """
         return self.evaluator().at(self.space.point(at), with_gradient=True, first=True)
 
-    def program(self, evaluator: Evaluator) -> DesignProgram:
-        """The nonlinear program around an evaluator; evaluates the start, where every error is raised."""
+    def program(self, evaluator: Evaluator, scaled_at: FloatArray | None = None) -> DesignProgram:
+        """The nonlinear program around an evaluator; evaluates the start, where every error is raised.
+
+        scaled_at : where scales of functions are taken, for a start where slopes vanish
+        """
         first = evaluator.at(self.space.start, with_gradient=True, first=True)
         of_goal, of_limits = self._asked()
         self.goal.check_counts(evaluator.counts[: len(of_goal)])
         parts = tuple(len(x) for x in of_limits)
-        return DesignProgram(evaluator, self.goal, self._limits, self._linear, len(of_goal), parts, first)
+        scales = None if scaled_at is None else evaluator.at(scaled_at, with_gradient=True)
+        usual = None if scales is None or scales.failure else scales
+        return DesignProgram(evaluator, self.goal, self._limits, self._linear, len(of_goal), parts, first, usual)
 
     def solve(
         self,

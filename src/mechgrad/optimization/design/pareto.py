@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from mechgrad.errors import InputError, MechgradError
-from mechgrad.optimization.design.executors import ExecutorGiven
+from mechgrad.optimization.design.executors import ExecutorGiven, Workers
 from mechgrad.optimization.design.optimum import Optimum
 from mechgrad.optimization.design.requirements import Limit
+from mechgrad.optimization.design.search import Search
 from mechgrad.sensitivities.objectives import Objective, as_objective
 from mechgrad.typing import FloatArray
 
@@ -132,10 +133,17 @@ def pareto(
     where = scenario or names[0]
     other = replace(problem, minimize={where: second})
 
-    def solve(asked: DesignProblem) -> Optimum:
-        return asked.solve(solver, max_iterations=max_iterations, tolerance=tolerance, executor=executor)
+    search = Search(solver, max_iterations, tolerance)
+    with Workers(executor, len(names)) as workers:
 
-    found, failed = _walk(problem, other, Limits(second, where), count, solve)
+        def solve(asked: DesignProblem) -> Optimum:
+            """From an optimum of its neighbour, where slopes may vanish: scales are those at the problem's own start."""
+            evaluator = asked.evaluator(answers=workers.answers)
+            best = search.run(asked, evaluator, warn=False, scaled_at=problem.space.start)
+            evaluator.forget()
+            return best
+
+        found, failed = _walk(problem, other, Limits(second, where), count, solve)
     points, dominated = _sorted(found)
     return Front(points, dominated, tuple(failed))
 

@@ -13,6 +13,7 @@ from mechgrad.optimization.design.evaluation import Evaluator
 from mechgrad.optimization.design.optimum import Optimum
 from mechgrad.optimization.solvers import available_solvers, solve
 from mechgrad.optimization.solvers.progress import Progress
+from mechgrad.typing import FloatArray
 
 if TYPE_CHECKING:
     from mechgrad.optimization.design.design_problem import DesignProblem
@@ -36,9 +37,11 @@ class Search:
     progress: Progress | bool | None = None
     options: Mapping[str, Any] | None = None
 
-    def run(self, problem: DesignProblem, evaluator: Evaluator, *, warn: bool = True) -> Optimum:
-        """The optimum from the start of a problem."""
-        program = problem.program(evaluator)
+    def run(
+        self, problem: DesignProblem, evaluator: Evaluator, *, warn: bool = True, scaled_at: FloatArray | None = None
+    ) -> Optimum:
+        """The optimum from the start of a problem; `scaled_at` as in `DesignProblem.program`."""
+        program = problem.program(evaluator, scaled_at)
         idle = without_influence(problem.space.names, program.first, problem.space.scale) if warn else []
         if idle:
             warnings.warn(
