@@ -1,5 +1,5 @@
-"""Values and gradients of design problems: every kind of scenario against differences, scenarios with variables of their
-own, one motion for a value and its gradient, work as data."""
+"""Values and gradients of design problems: every kind of scenario against differences, variables of some scenarios, one
+motion for a value and its gradient, work as data."""
 
 from __future__ import annotations
 

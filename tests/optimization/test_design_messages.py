@@ -137,6 +137,10 @@ def test_units_of_the_objective_do_not_matter():
     second = large.solve()
     assert len(second.history) == len(first.history)
     assert second.x == pytest.approx(first.x, rel=1e-6)
+    nanometres = [Limit(1e9 * mg.AtEnd(POSITION), 1e9, 1e9), problem.constraints[1]]
+    third = mg.DesignProblem(problem.scenarios[0], large.variables, problem.minimize, nanometres).solve()
+    assert len(third.history) == len(first.history)
+    assert third.x == pytest.approx(first.x, rel=1e-6)
 
 
 def test_design_variables_linear_limits_and_reports(motion):
@@ -198,6 +202,11 @@ def test_what_data_cannot_tell_apart_is_named():
     known = one.identification()
     assert known.undetermined == ()
     assert known.noise == pytest.approx(0.01, rel=0.4)
+    k, m = one.values["S.stiffness"], 2.0
+    w = np.sqrt(k / m)  # dx/dk = -t sin(w t) / (2 m w)
+    assert known.standard_errors[0] == pytest.approx(
+        known.noise / np.linalg.norm(t * np.sin(w * t) / (2 * m * w)), rel=1e-6
+    )
     assert known.contains({"S.stiffness": 2.0 * 2.2**2})
     assert "95 % interval" in str(known)
     with pytest.raises(mg.InputError, match="only least squares identify"):
