@@ -45,12 +45,18 @@ def scenarios() -> dict[str, tuple[object, mg.objectives.Objective, list[str]]]:
             ["S.stiffness", "start.position.pin", "start.velocity.pin"],
         ),
         "guided": (turn, mg.objectives.AtTimes(None, lambda x: x[:, :2], P), lengths),
+        "until it passes": (
+            mg.simulate(held(), assembled, 2.0, step=0.01, stop={"pin": 0.45}),
+            mg.objectives.EndTime() + mg.AtEnd(Velocity("pin")), ["S.stiffness", "start.velocity.pin"],
+        ),
         "at rest": (rest, mg.AtEnd(Position("pin")), ["S.stiffness", "bob.mass"]),
         "assembled": (guess, mg.AtEnd(lambda x: x[:, :2], P), [*lengths, "start.position.A"]),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("which", ["from rest", "from an assembled state", "guided", "at rest", "assembled"])
+@pytest.mark.parametrize(
+    "which", ["from rest", "from an assembled state", "until it passes", "guided", "at rest", "assembled"]
+)
 def test_gradients_against_differences_of_everything_made_anew(which):
     source, objective, names = scenarios()[which]
     problem = mg.DesignProblem(source, names, mg.design.LeastSquares(objective))

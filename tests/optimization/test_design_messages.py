@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import numpy as np
 import pytest
+from rich.console import Console
 from support.design_cases import driven, rest_to_rest, slider
 
 import mechgrad as mg
+from mechgrad.optimization.design.progress_table import HEADINGS, shown
 
 Variable, Limit, Linear = mg.design.Variable, mg.design.Limit, mg.design.Linear
 POSITION = mg.measures.JointCoordinate("x")
@@ -179,6 +183,22 @@ def test_pictures_have_their_panels(motion):
     assert titles[0] == "objective (converged)"
     assert titles[1:] == ["variables between their bounds", "limited values (filled: active)", "position"]
     assert len(figure.axes[3].lines) == 2
+
+
+def test_progress_is_a_table_on_a_terminal_and_lines_elsewhere(motion, capsys):
+    seen = []
+    rest_to_rest(motion).solve(progress=seen.append)
+    rest_to_rest(motion).solve(progress=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + len(seen)
+    assert "infeasible" in lines[0]
+    screen = Console(file=StringIO(), force_terminal=True, width=100)
+    with shown(True, 10, None, screen) as report:
+        for record in seen:
+            report(record)
+    text = screen.file.getvalue()
+    for word in (*HEADINGS, f"{seen[-1].objective:.6e}"):
+        assert word in text
 
 
 def test_what_data_cannot_tell_apart_is_named():

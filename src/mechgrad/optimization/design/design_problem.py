@@ -18,6 +18,7 @@ from mechgrad.optimization.design.evaluation import Evaluation, Evaluator
 from mechgrad.optimization.design.evaluation_log import EvaluationLog, read_log
 from mechgrad.optimization.design.goals import Asked, Goal, as_goal
 from mechgrad.optimization.design.optimum import Optimum
+from mechgrad.optimization.design.progress_table import shown
 from mechgrad.optimization.design.requirements import Limit, Linear, sides
 from mechgrad.optimization.design.scenario import as_scenarios, with_linked
 from mechgrad.optimization.design.variable import as_variables
@@ -141,7 +142,8 @@ class DesignProblem:
             "auto": with bounds alone "least-squares" for `LeastSquares` and "l-bfgs-b" for all else; with constraints
             or a worst case "slsqp" up to 100 variables, beyond that "ipopt" if it is there, else "trust-constr".
         tolerance : what slopes may remain, in units in which those at the start are one
-        progress : True prints a line per iteration; a function is called with each, and ends the search by False
+        progress : True shows a table that grows (lines where there is no terminal); a function is called with each
+            iteration, and ends the search by False
         log : a file to which every evaluation goes as it is made, in JSON lines
         resume : the log of a run of the same problem that ended; what it has is not computed again, and the search
             takes the same way. New evaluations are appended to it, or go to `log`
@@ -159,11 +161,12 @@ class DesignProblem:
                 NoInfluenceWarning,
                 stacklevel=2,
             )
-        found = solve(
-            program.program(), program.start, self._chosen(program) if solver == "auto" else solver,
-            max_iterations=max_iterations, tolerance=tolerance, time_limit=time_limit, progress=progress,
-            options=options,
-        )  # fmt: skip
+        with shown(progress, max_iterations, time_limit) as report:
+            found = solve(
+                program.program(), program.start, self._chosen(program) if solver == "auto" else solver,
+                max_iterations=max_iterations, tolerance=tolerance, time_limit=time_limit, progress=report,
+                options=options,
+            )  # fmt: skip
         return Optimum.of(self, program, found)
 
     def _chosen(self, program: DesignProgram) -> str:
