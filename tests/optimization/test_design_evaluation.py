@@ -127,6 +127,23 @@ def test_questions_are_data():
     assert here.values != answer(question, {"S.stiffness": 21.0}).values
 
 
+def test_how_many_values_must_not_depend_on_the_design(tmp_path):
+    """A motion that ends where it passes an angle reports fewer instants when it is faster."""
+    motion = mg.simulate(held(), mg.state(held(), [0.2], [0.7]), 2.0, step=0.01, stop={"pin": 0.45})
+    every = mg.design.LeastSquares(mg.objectives.AtTimes(None, Position("pin")))
+    evaluator = mg.DesignProblem(motion, ["start.velocity.pin"], every).evaluator()
+    evaluator.at(np.array([0.7]), with_gradient=True, first=True)
+    for with_gradient in (False, True):
+        faster = evaluator.at(np.array([1.4 + with_gradient]), with_gradient=with_gradient)
+        assert "how many must not depend on the design" in faster.failure
+    mg.io.save_trajectory(mg.simulate(held(), {"pin": 0.3}, 0.2, step=0.01), tmp_path / "saved")
+    saved = mg.io.load_trajectory(tmp_path / "saved")
+    assert mg.DesignProblem(saved, ["S.stiffness"], mg.AtEnd(Position("pin"))).evaluate().gradient.shape == (1, 1)
+    batch = mg.simulate(pendulum(1.0), mg.state(pendulum(1.0), np.zeros((3, 1))), 0.1, scheme="rk4", step=0.01)
+    with pytest.raises(mg.InputError, match="a batch of 3 starts is no single motion"):
+        mg.design.Scenario(batch)
+
+
 def test_goals_of_single_scenarios_and_points_by_name():
     problem = rest_to_rest()
     assert problem.evaluate({"motor.torque.values.0": 2.0}).x[0] == 2.0
