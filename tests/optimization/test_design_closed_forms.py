@@ -148,4 +148,5 @@ def test_weights_of_scenarios_and_many_values():
 
     best = mg.DesignProblem(scenarios, ["start.velocity.x"], Total(missed)).solve()
     assert best.values["start.velocity.x"] == pytest.approx(1.5, abs=1e-8)
-    assert best.sensitivity(["block.mass"]) == pytest.approx({"block.mass": 0.0}, abs=1e-12)
+    # 3 (x0 + v - 1)^2 + (x0 + v - 3)^2: another start of both costs nothing, as 3 - 3 say
+    assert best.sensitivity(["start.position.x"]) == pytest.approx({"start.position.x": 0.0}, abs=1e-7)

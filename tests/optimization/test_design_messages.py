@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import numpy as np
 import pytest
+from rich.console import Console
 from support.design_cases import driven, rest_to_rest, slider
 
 import mechgrad as mg
+from mechgrad.optimization.design.progress_table import HEADINGS, shown
 
 Variable, Limit, Linear = mg.design.Variable, mg.design.Limit, mg.design.Linear
 POSITION = mg.measures.JointCoordinate("x")
@@ -137,6 +141,10 @@ def test_units_of_the_objective_do_not_matter():
     second = large.solve()
     assert len(second.history) == len(first.history)
     assert second.x == pytest.approx(first.x, rel=1e-6)
+    nanometres = [Limit(1e9 * mg.AtEnd(POSITION), 1e9, 1e9), problem.constraints[1]]
+    third = mg.DesignProblem(problem.scenarios[0], large.variables, problem.minimize, nanometres).solve()
+    assert len(third.history) == len(first.history)
+    assert third.x == pytest.approx(first.x, rel=1e-6)
 
 
 def test_design_variables_linear_limits_and_reports(motion):
@@ -177,6 +185,22 @@ def test_pictures_have_their_panels(motion):
     assert len(figure.axes[3].lines) == 2
 
 
+def test_progress_is_a_table_on_a_terminal_and_lines_elsewhere(motion, capsys):
+    seen = []
+    rest_to_rest(motion).solve(progress=seen.append)
+    rest_to_rest(motion).solve(progress=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + len(seen)
+    assert "infeasible" in lines[0]
+    screen = Console(file=StringIO(), force_terminal=True, width=100)
+    with shown(True, 10, None, screen) as report:
+        for record in seen:
+            report(record)
+    text = screen.file.getvalue()
+    for word in (*HEADINGS, f"{seen[-1].objective:.6e}"):
+        assert word in text
+
+
 def test_what_data_cannot_tell_apart_is_named():
     """A mass on a spring: its swing tells k / m and nothing else."""
     spring = mg.forces.JointSpring("S", "x", stiffness=8.0)
@@ -198,6 +222,11 @@ def test_what_data_cannot_tell_apart_is_named():
     known = one.identification()
     assert known.undetermined == ()
     assert known.noise == pytest.approx(0.01, rel=0.4)
+    k, m = one.values["S.stiffness"], 2.0
+    w = np.sqrt(k / m)  # dx/dk = -t sin(w t) / (2 m w)
+    assert known.standard_errors[0] == pytest.approx(
+        known.noise / np.linalg.norm(t * np.sin(w * t) / (2 * m * w)), rel=1e-6
+    )
     assert known.contains({"S.stiffness": 2.0 * 2.2**2})
     assert "95 % interval" in str(known)
     with pytest.raises(mg.InputError, match="only least squares identify"):

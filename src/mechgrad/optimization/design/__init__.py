@@ -14,6 +14,7 @@ from mechgrad.optimization.design.robust import Deviation, MeanDeviation, deviat
 from mechgrad.optimization.design.scenario import Scenario
 from mechgrad.optimization.design.search import NoInfluenceWarning
 from mechgrad.optimization.design.variable import Variable
+from mechgrad.optimization.design.warm_start import knots_from
 
 __all__ = [
     "Basin",
@@ -41,6 +42,7 @@ __all__ = [
     "WorkError",
     "WorstCase",
     "deviation",
+    "knots_from",
     "pareto",
     "scattered",
 ]

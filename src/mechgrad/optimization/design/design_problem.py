@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
@@ -102,18 +101,6 @@ class DesignProblem:
         asked = [*of_goal, *(a for x in of_limits for a in x)]
         return Evaluator(self.space, self.scenarios, asked, log, known, answers)
 
-    def starting_at(self, at: ArrayLike | Mapping[str, float]) -> DesignProblem:
-        """The same problem from another start; variables that a mapping does not name start where they did.
-
-        >>> swing = mg.simulate(model, {"pin": 0.5}, 1.0, step=0.01)
-        >>> problem = mg.DesignProblem(swing, ["bob.com.z"], mg.AtEnd(mg.measures.JointCoordinate("pin")))
-        >>> problem.starting_at({"bob.com.z": -1.2}).space.start
-        array([-1.2])
-        """
-        other = copy(self)
-        object.__setattr__(other, "space", replace(self.space, start=self.space.point(at)))
-        return other
-
     def evaluate(self, at: ArrayLike | Mapping[str, float] | None = None) -> Evaluation:
         """Values and gradients of all functions, at the start or at other values of the variables.
 
@@ -124,12 +111,18 @@ class DesignProblem:
         """
         return self.evaluator().at(self.space.point(at), with_gradient=True, first=True)
 
-    def program(self, evaluator: Evaluator, scaled_at: FloatArray | None = None) -> DesignProgram:
+    def program(
+        self,
+        evaluator: Evaluator,
+        start: ArrayLike | Mapping[str, float] | None = None,
+        *,
+        scaled_at: FloatArray | None = None,
+    ) -> DesignProgram:
         """The nonlinear program around an evaluator; evaluates the start, where every error is raised.
 
         scaled_at : where scales of functions are taken, for a start where slopes vanish
         """
-        first = evaluator.at(self.space.start, with_gradient=True, first=True)
+        first = evaluator.at(self.space.point(start), with_gradient=True, first=True)
         of_goal, of_limits = self._asked()
         self.goal.check_counts(evaluator.counts[: len(of_goal)])
         parts = tuple(len(x) for x in of_limits)
@@ -141,6 +134,7 @@ class DesignProblem:
         self,
         solver: str = "auto",
         *,
+        start: ArrayLike | Mapping[str, float] | None = None,
         max_iterations: int = 300,
         tolerance: float = 1e-8,
         time_limit: float | None = None,
@@ -157,8 +151,10 @@ class DesignProblem:
         solver : "auto", "slsqp", "ipopt", "trust-constr", "l-bfgs-b", "least-squares" or "mma"
             "auto": with bounds alone "least-squares" for `LeastSquares` and "l-bfgs-b" for all else; with constraints
             or a worst case "slsqp" up to 100 variables, beyond that "ipopt" if it is there, else "trust-constr".
+        start : where to start, (n,) or by names of variables; those that are left out start as they are
         tolerance : what slopes may remain, in units in which those at the start are one
-        progress : True prints a line per iteration; a function is called with each, and ends the search by False
+        progress : True shows a table that grows (lines where there is no terminal); a function is called with each
+            iteration, and ends the search by False
         log : a file to which every evaluation goes as it is made, in JSON lines
         resume : the log of a run of the same problem that ended; what it has is not computed again, and the search
             takes the same way. New evaluations are appended to it, or go to `log`
@@ -170,8 +166,8 @@ class DesignProblem:
         with Workers(executor, len(self.scenarios)) as workers:
             evaluator = self.evaluator(written, known, workers.answers)
             if known:
-                self._continue(evaluator)
-            return search.run(self, evaluator)
+                self._continue(evaluator, self.space.point(start))
+            return search.run(self, evaluator, start)
 
     def multistart(
         self,
@@ -236,12 +232,12 @@ class DesignProblem:
             return known, EvaluationLog(log, header)
         return known, None if resume is None else EvaluationLog(resume, header, fresh=False)
 
-    def _continue(self, evaluator: Evaluator) -> None:
+    def _continue(self, evaluator: Evaluator, start: FloatArray) -> None:
         """Raise where a log has other values at the start than this problem, which are computed once more."""
         afresh = self.evaluator()
-        here = afresh.at(self.space.start, first=True).values
-        evaluator.counts = afresh.counts
-        there = evaluator.at(self.space.start, first=True)
+        here = afresh.at(start, first=True).values
+        evaluator.expect(afresh.counts)
+        there = evaluator.at(start, first=True)
         if not there.replayed:
             raise InputError("resume: the log has no evaluation at this start; its problem started elsewhere.")
         size = float(np.abs(here).max(initial=0.0))

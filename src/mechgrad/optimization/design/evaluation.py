@@ -28,11 +28,15 @@ MOTIONS_KEPT = 4  # points whose motions wait for a gradient to be asked for
 
 
 class Question(NamedTuple):
-    """What is asked of one scenario: how it is made, its objectives, and what they are differentiated by."""
+    """What is asked of one scenario: how it is made, its objectives, and what they are differentiated by.
+
+    counts : how many values each objective has, if that is known
+    """
 
     repeat: Repeat
     objectives: tuple[Objective, ...]
     wrt: tuple[str, ...]
+    counts: tuple[int, ...] = ()
 
 
 class Answer(NamedTuple):
@@ -55,17 +59,19 @@ def answer(
         return Answer(np.zeros(0), (), np.zeros((0, len(question.wrt))), None)
     if motion is None:
         motion = question.repeat.with_values(values).made()
-    found = case_of(motion).values(question.objectives)
-    for objective, numbers in zip(question.objectives, found, strict=True):
-        if not np.isfinite(numbers).all():
-            raise InputError(_where_not_finite(objective, motion))
-    counts = tuple(len(x) for x in found)
-    slopes = None
-    if with_gradient:
-        slopes = np.zeros((sum(counts), 0))
-        if question.wrt:
-            slopes = gradient(motion, question.objectives, question.wrt).array
-    return Answer(np.concatenate(found).real.astype(float), counts, slopes, motion)
+    slopes, counts = None, question.counts
+    if with_gradient and question.wrt and counts:
+        found = gradient(motion, question.objectives, question.wrt)
+        numbers, slopes = found.values, found.array
+    else:
+        each = case_of(motion).values(question.objectives)
+        numbers, counts = np.concatenate(each), tuple(len(x) for x in each)
+    if not np.isfinite(numbers).all():
+        raise InputError(_where_not_finite(question.objectives, motion))
+    if with_gradient and slopes is None:
+        wanted = question.wrt
+        slopes = gradient(motion, question.objectives, wanted).array if wanted else np.zeros((sum(counts), 0))
+    return Answer(numbers.real.astype(float), counts, slopes, motion)
 
 
 Answers: TypeAlias = Callable[
@@ -91,16 +97,16 @@ def in_turn(
     return found
 
 
-def _where_not_finite(objective: Objective, motion: Any) -> str:
+def _where_not_finite(objectives: Sequence[Objective], motion: Any) -> str:
     """Which measure is no number, and when."""
-    at = case_of(motion).samples((objective,))
-    for _, term in objective.terms():
+    at = case_of(motion).samples(objectives)
+    for term in (term for objective in objectives for _, term in objective.terms()):
         for measure in term.measures:
             y = np.asarray(measure.values(at)).reshape(len(at.states.t), -1)
             bad = np.flatnonzero(~np.isfinite(y).all(axis=1))
             if len(bad):
                 return f"{measure!r} is {y[bad[0]].tolist()} at t = {at.states.t[bad[0]]:.6g} s."
-    return f"the objective {objective!r} is not finite, although its measures are."
+    return f"an objective is not finite, although its measures are: {list(objectives)!r}."
 
 
 def failure_of(error: BaseException) -> str:
@@ -219,12 +225,14 @@ class Evaluator:
         """Values and gradients of all scenarios in the order of `asked`."""
         left = [iter(found.counts) for found in answers]
         counts = tuple(next(left[a.scenario]) for a in self.asked)
-        if self.counts and counts != self.counts:
+        if any(len(found.values) != sum(found.counts) for found in answers) or (self.counts and counts != self.counts):
             raise InputError(
-                f"the objectives have {sum(counts)} values here, and had {sum(self.counts)} at the start: how many "
-                "must not depend on the design. Ask for instants, t of AtTimes, that every motion has."
+                f"the objectives have {sum(len(x.values) for x in answers)} values here, and had {sum(self.counts)} at "
+                "the start: how many must not depend on the design. Ask for instants (t of AtTimes) that every motion "
+                "has."
             )
-        self.counts = counts
+        if not self.counts:
+            self.expect(counts)
         starts = [0] * len(answers)
         values, slopes = [], []
         for a, count in zip(self.asked, counts, strict=True):
@@ -244,6 +252,13 @@ class Evaluator:
         self._motions[key] = motions
         while len(self._motions) > MOTIONS_KEPT:
             self._motions.pop(next(iter(self._motions)))
+
+    def expect(self, counts: tuple[int, ...]) -> None:
+        """How many values each of `asked` has, if that is known before anything is computed."""
+        self.counts = counts
+        for i, question in enumerate(self.questions if counts else ()):
+            own = tuple(count for count, a in zip(counts, self.asked, strict=True) if a.scenario == i)
+            self.questions[i] = question._replace(counts=own)
 
     def forget(self) -> None:
         """Let go of all motions; they are made again where they are asked for."""

@@ -192,11 +192,10 @@ def multistart(
     with Workers("serial" if here else executor, len(problem.scenarios)) as workers:
 
         def led(number: int, x: FloatArray) -> Started | None:
-            begun = problem.starting_at(x)
-            evaluator = begun.evaluator(log, known, workers.answers)
-            evaluator.counts = counts
+            evaluator = problem.evaluator(log, known, workers.answers)
+            evaluator.expect(counts)
             try:
-                best = search.run(begun, evaluator, warn=number == 1)
+                best = search.run(problem, evaluator, x, warn=number == 1)
             except KeyboardInterrupt:
                 return None
             except WorkError:

@@ -136,10 +136,10 @@ def pareto(
     search = Search(solver, max_iterations, tolerance)
     with Workers(executor, len(names)) as workers:
 
-        def solve(asked: DesignProblem) -> Optimum:
+        def solve(asked: DesignProblem, start: FloatArray) -> Optimum:
             """From an optimum of its neighbour, where slopes may vanish: scales are those at the problem's own start."""
             evaluator = asked.evaluator(answers=workers.answers)
-            best = search.run(asked, evaluator, warn=False, scaled_at=problem.space.start)
+            best = search.run(asked, evaluator, start, warn=False, scaled_at=problem.space.start)
             evaluator.forget()
             return best
 
@@ -162,22 +162,26 @@ class Limits:
 
 
 def _walk(
-    problem: DesignProblem, other: DesignProblem, limits: Limits, count: int, solve: Callable[[DesignProblem], Optimum]
+    problem: DesignProblem,
+    other: DesignProblem,
+    limits: Limits,
+    count: int,
+    solve: Callable[[DesignProblem, FloatArray], Optimum],
 ) -> tuple[list[FrontPoint], list[tuple[float, str]]]:
     """From the optimum of the first objective to that of the second."""
-    first = solve(problem)
+    first = solve(problem, problem.space.start)
     if not first.success:
         raise InputError(f"pareto: the first objective alone has no optimum: {first.reason}.")
-    last = solve(other.starting_at(first.values))
+    last = solve(other, first.x)
     if not last.success:
         raise InputError(f"pareto: the second objective alone has no optimum: {last.reason}.")
     high, low = _value(other, first.x), _value(other, last.x)
-    found, failed, x = [FrontPoint(first.value, high, first, 0.0)], [], first.values
+    found, failed, x = [FrontPoint(first.value, high, first, 0.0)], [], first.x
     if high - low <= SAME * max(abs(high), abs(low)):
         return found, failed
     for eps in np.linspace(high, low, count)[1:-1].tolist():
         try:
-            best = solve(limits.at(problem, eps).starting_at(x))
+            best = solve(limits.at(problem, eps), x)
         except MechgradError as error:
             failed.append((eps, str(error)))
             continue
@@ -188,14 +192,14 @@ def _walk(
             continue
         side = next(s for s in best.constraints if s.name == NAME)
         found.append(FrontPoint(best.value, side.value, best, -side.multiplier))
-        x = best.values
+        x = best.x
     found.append(FrontPoint(_value(problem, last.x), low, last, np.nan))
     return found, failed
 
 
 def _value(problem: DesignProblem, x: FloatArray) -> float:
     """The objective of a problem at a point."""
-    program = problem.starting_at(x).program(problem.evaluator())
+    program = problem.program(problem.evaluator(), x)
     F = program.first.values[: program.goal_size]
     return float(F[0]) if len(F) == 1 else program.value(program.first.values)
 

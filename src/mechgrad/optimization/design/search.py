@@ -11,9 +11,10 @@ from mechgrad.errors import MechgradWarning
 from mechgrad.optimization.design.design_program import DesignProgram, without_influence
 from mechgrad.optimization.design.evaluation import Evaluator
 from mechgrad.optimization.design.optimum import Optimum
+from mechgrad.optimization.design.progress_table import shown
 from mechgrad.optimization.solvers import available_solvers, solve
 from mechgrad.optimization.solvers.progress import Progress
-from mechgrad.typing import FloatArray
+from mechgrad.typing import ArrayLike, FloatArray
 
 if TYPE_CHECKING:
     from mechgrad.optimization.design.design_problem import DesignProblem
@@ -38,10 +39,16 @@ class Search:
     options: Mapping[str, Any] | None = None
 
     def run(
-        self, problem: DesignProblem, evaluator: Evaluator, *, warn: bool = True, scaled_at: FloatArray | None = None
+        self,
+        problem: DesignProblem,
+        evaluator: Evaluator,
+        start: ArrayLike | Mapping[str, float] | None = None,
+        *,
+        warn: bool = True,
+        scaled_at: FloatArray | None = None,
     ) -> Optimum:
-        """The optimum from the start of a problem; `scaled_at` as in `DesignProblem.program`."""
-        program = problem.program(evaluator, scaled_at)
+        """The optimum that a start leads to; `start` and `scaled_at` as in `DesignProblem.program`."""
+        program = problem.program(evaluator, start, scaled_at=scaled_at)
         idle = without_influence(problem.space.names, program.first, problem.space.scale) if warn else []
         if idle:
             warnings.warn(
@@ -50,11 +57,12 @@ class Search:
                 NoInfluenceWarning,
                 stacklevel=3,
             )
-        found = solve(
-            program.program(), program.start, _chosen(program) if self.solver == "auto" else self.solver,
-            max_iterations=self.max_iterations, tolerance=self.tolerance, time_limit=self.time_limit,
-            progress=self.progress, options=self.options,
-        )  # fmt: skip
+        with shown(self.progress, self.max_iterations, self.time_limit) as report:
+            found = solve(
+                program.program(), program.start, _chosen(program) if self.solver == "auto" else self.solver,
+                max_iterations=self.max_iterations, tolerance=self.tolerance, time_limit=self.time_limit,
+                progress=report, options=self.options,
+            )  # fmt: skip
         return Optimum.of(problem, program, found)
 
 

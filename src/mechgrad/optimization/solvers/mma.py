@@ -50,7 +50,7 @@ class Mma:
             f = tried.objective(x)
             if gradient.size:
                 gradient[:] = tried.gradient(x)
-                if np.array_equal(monitor.values(x)[0], f):
+                if tried.has_value(x):
                     monitor.iterate(count, x)
                     count += 1
             return f
