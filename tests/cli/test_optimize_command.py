@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -257,3 +258,13 @@ def test_functions_come_from_the_command_line(tmp_path):
     result = run(tmp_path, text, "--functions", str(tmp_path / "mine.py"), "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["objective"] < 1e-12
+
+
+def test_the_file_in_the_docs_is_read(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "many_designs.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```toml\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    (tmp_path / "problem.toml").write_text(text, encoding="utf-8")
+    found = read_design(tmp_path / "problem.toml")
+    assert found.problem.space.names == ("S1.free_length", "S2.free_length")
+    assert found.options["multistart"] == 9
+    assert found.options["log"] == tmp_path / "run.jsonl"
