@@ -232,8 +232,9 @@ def _ends(
                 for future in [x for x in futures if x.done() and x not in told]:
                     told.add(future)
                     found = None if future.cancelled() else future.result()
-                    heard = report is None or found is None or workers.ended.is_set()
-                    if not heard and report(found) is False:
+                    if found is None or report is None or workers.ended.is_set():
+                        continue
+                    if report(found) is False:
                         stop()
             except KeyboardInterrupt:
                 if workers.ended.is_set():

@@ -137,7 +137,7 @@ def pareto(
     with Workers(executor, len(names)) as workers:
 
         def solve(asked: DesignProblem, start: FloatArray) -> Optimum:
-            """From an optimum of its neighbour, where slopes may vanish: scales are those at the problem's own start."""
+            """From an optimum nearby, where slopes may vanish: scales are those at the problem's own start."""
             evaluator = asked.evaluator(answers=workers.answers)
             best = search.run(asked, evaluator, start, warn=False, scaled_at=problem.space.start)
             evaluator.forget()
@@ -176,7 +176,8 @@ def _walk(
     if not last.success:
         raise InputError(f"pareto: the second objective alone has no optimum: {last.reason}.")
     high, low = _value(other, first.x), _value(other, last.x)
-    found, failed, x = [FrontPoint(first.value, high, first, 0.0)], [], first.x
+    found, x = [FrontPoint(first.value, high, first, 0.0)], first.x
+    failed: list[tuple[float, str]] = []
     if high - low <= SAME * max(abs(high), abs(low)):
         return found, failed
     for eps in np.linspace(high, low, count)[1:-1].tolist():
@@ -208,7 +209,8 @@ def _sorted(found: Sequence[FrontPoint]) -> tuple[tuple[FrontPoint, ...], tuple[
     """Those that no other dominates, by rising second objective, and the rest; of equal ones the first stays."""
     F = np.array([(p.first, p.second) for p in found])
     near = SAME * np.maximum(np.ptp(F, axis=0), np.finfo(float).tiny)
-    good, bad = [], []
+    good: list[FrontPoint] = []
+    bad: list[FrontPoint] = []
     for k, p in enumerate(found):
         equal_or_better = (F[k] + near >= F).all(axis=1)
         better = (F[k] - near > F).any(axis=1)

@@ -6,6 +6,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from mechgrad.errors import MechgradWarning
 
@@ -41,7 +42,8 @@ def without_remarks() -> Iterator[None]:
 
 def _ignore_others() -> None:
     """Ignore everything but our warnings, for which the filters that were there come first."""
-    ours = [f for f in warnings.filters if issubclass(MechgradWarning, f[2]) or issubclass(f[2], MechgradWarning)]
+    given: list[tuple[Any, Any, Any, Any, int]] = list(warnings.filters)
+    ours = [f for f in given if issubclass(MechgradWarning, f[2]) or issubclass(f[2], MechgradWarning)]
     warnings.simplefilter("ignore")
     warnings.simplefilter("default", MechgradWarning)
     for action, message, category, module, line in reversed(ours):
