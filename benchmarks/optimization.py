@@ -8,7 +8,7 @@
 - identification: five numbers of the five-bar from 60 positions of P2; `LeastSquares` beside `least_squares` of scipy
   with finite differences, both to their own end.
 - many starts: searches from eight starts (6 s of motion), in two threads and on two workers of Dask, beside one after
-  the other; the workers are warm. Gradients use all cores by themselves (`threads=`), which is what "one after the other" has.
+  the other; the workers are warm. Gradients use all cores by themselves (`threads=`), also one after the other.
 - overhead: an evaluation whose motion and gradient are known already, so that all that is left is the problem around
   them, beside a simulation.
 
