@@ -150,3 +150,21 @@ def test_weights_of_scenarios_and_many_values():
     assert best.values["start.velocity.x"] == pytest.approx(1.5, abs=1e-8)
     # 3 (x0 + v - 1)^2 + (x0 + v - 3)^2: another start of both costs nothing, as 3 - 3 say
     assert best.sensitivity(["start.position.x"]) == pytest.approx({"start.position.x": 0.0}, abs=1e-7)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """A hundred records of one swing, by elliptic functions, with noise of their own: each 95 % interval holds the true
+    number in 95 of 100 or so (below 90 with a chance of one in a hundred), the noise being estimated."""
+    t, rng = np.linspace(0.1, 2.0, 20), np.random.default_rng(7)
+    exact, true = swing(1.3, 0.7, t), {"bob.com.z": -1.3, "start.position.pin": 0.7}
+    start = mg.simulate(pendulum(1.25), {"pin": 0.65}, 2.0, step=0.02)
+    inside = dict.fromkeys(true, 0)
+    for _ in range(100):
+        data = mg.design.Measured(Position("pin"), t, exact + 2e-3 * rng.normal(size=20))
+        bounds = {"bob.com.z": (-2.0, -0.8), "start.position.pin": (0.3, 1.0)}
+        best = mg.DesignProblem(start, bounds, mg.design.LeastSquares(data)).solve(tolerance=1e-6)
+        assert best.success
+        known = best.identification()
+        for name, (low, high) in zip(known.names, known.intervals, strict=True):
+            inside[name] += low <= true[name] <= high
+    assert all(90 <= count <= 99 for count in inside.values()), inside
