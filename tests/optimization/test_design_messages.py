@@ -178,6 +178,17 @@ def test_design_variables_linear_limits_and_reports(motion):
     assert looser.solve(tolerance=1e-10).value - best.value == pytest.approx(-0.001 * both.multiplier, rel=1e-3)
 
 
+@pytest.mark.parametrize("solver", ["auto", "ipopt", "trust-constr"])
+def test_limits_that_contradict_each_other_are_named(motion, solver):
+    """At 1 m and at 2 m at once: no design, and the answer says which limits are not met."""
+    ends = [Limit(mg.AtEnd(POSITION), x, x, f"at {x:g} m") for x in (1.0, 2.0)]
+    best = mg.DesignProblem(motion, {"start.velocity.x": (-5.0, 5.0)}, END, ends).solve(solver, max_iterations=200)
+    assert not best.success
+    assert best.status in ("infeasible", "failed", "iteration limit")
+    assert "violated: at 1 m" in str(best) or "violated: at 2 m" in str(best)
+    assert best.result.infeasibility > 1e-3
+
+
 def test_pictures_have_their_panels(motion):
     figure = rest_to_rest(motion).solve().plot({"position": POSITION})
     titles = [ax.get_title() for ax in figure.axes if ax.get_title()]

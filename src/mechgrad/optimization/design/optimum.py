@@ -231,6 +231,7 @@ class Optimum:
             *_table("variable", self.variables),
             *(_table("constraint", self.constraints) if self.constraints else ()),
         ]
+        lines += [f"violated: {violation}" for violation in self.result.worst]
         if self.failures:
             last = self.failures[-1]
             lines.append(f"{len(self.failures)} designs failed on the way; number {last.number}: {last.failure}")
