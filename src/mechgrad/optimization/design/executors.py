@@ -27,7 +27,6 @@ from mechgrad.optimization.design.parcels import Parcel, Reply, answered, packed
 ExecutorGiven: TypeAlias = Executor | str | None
 NAMED: Final = ("serial", "threads", "processes")
 TRIES: Final = 2  # in pools that work is shared in; after that a process of its own decides
-EARLY: Final = 512  # answers that wait for their slopes to be asked for
 LISTEN: Final = 0.2  # s between two looks at whether the run is to end
 GUARD: Final = (
     "processes end before they answer. A script that starts processes keeps its own calls below "
@@ -146,9 +145,6 @@ class _Sent:
 
     A pool that breaks, since one of its processes was killed, is replaced by processes of this machine. Work that was
     lost is sent again; where that ends a pool once more, a process of its own decides whether it was the reason.
-
-    Slopes are asked for together with values, since most points need both and another worker would have to make the
-    motion again; they wait here until they are asked for.
     """
 
     def __init__(self, executor: Executor | None, ended: threading.Event) -> None:
@@ -156,7 +152,6 @@ class _Sent:
         self._own: ProcessPoolExecutor | None = None
         self._pool = executor if executor is not None else self._fresh()
         self._parcels: dict[int, tuple[Question, Parcel]] = {}
-        self._early: dict[Any, Answer] = {}
         self._heard, self._renewals = 0, 0
 
     def _fresh(self) -> ProcessPoolExecutor:
@@ -172,26 +167,10 @@ class _Sent:
         self, questions: Sequence[Question], values: Sequence[Mapping[str, float]], with_gradient: bool,
         motions: Sequence[Any],
     ) -> list[Answer | MechgradError]:  # fmt: skip
-        """One job for each scenario, if it was not answered before."""
-        jobs = [(self._parcel(q), dict(x), True) for q, x in zip(questions, values, strict=True)]
-        early = [self._early.pop((job[0].key, *job[1].items()), None) for job in jobs]
-        sent = [self._submit(job) if found is None else None for job, found in zip(jobs, early, strict=True)]
-        found: list[Answer | MechgradError] = []
-        for job, known, first in zip(jobs, early, sent, strict=True):
-            if first is None:
-                assert known is not None
-                found.append(known)
-                continue
-            said = unpacked(self._reply(job, *first))
-            if isinstance(said, MechgradError) and not with_gradient:  # there may be values where there are no slopes
-                job = (*job[:2], False)
-                said = unpacked(self._reply(job, *self._submit(job)))
-            elif isinstance(said, Answer) and not with_gradient:
-                self._early[(job[0].key, *job[1].items())] = said
-                while len(self._early) > EARLY:
-                    self._early.pop(next(iter(list(self._early))), None)
-            found.append(said)
-        return found
+        """One job for each scenario."""
+        jobs = [(self._parcel(q), dict(x), with_gradient) for q, x in zip(questions, values, strict=True)]
+        sent = [self._submit(job) for job in jobs]
+        return [unpacked(self._reply(job, *first)) for job, first in zip(jobs, sent, strict=True)]
 
     def _parcel(self, question: Question) -> Parcel:
         known = self._parcels.get(id(question))
