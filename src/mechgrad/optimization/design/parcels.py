@@ -126,7 +126,7 @@ def _keep(kept: dict[Any, Any], key: Any, thing: Any, most: int) -> None:
     kept.pop(key, None)
     kept[key] = thing
     while len(kept) > most:
-        kept.pop(next(iter(kept)), None)
+        kept.pop(next(iter(list(kept))), None)
 
 
 def _sendable(error: Exception) -> Exception | tuple[str, str]:
