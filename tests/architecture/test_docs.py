@@ -22,7 +22,8 @@ def snippets(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_snippets_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snippets_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)  # some write files
     # what a page registers is not to be found by other tests
     solvers = importlib.import_module("mechgrad.optimization.solvers.solve")
     monkeypatch.setattr(solvers, "_ADAPTERS", dict(solvers._ADAPTERS))

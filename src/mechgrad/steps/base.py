@@ -3,7 +3,7 @@
 A folder of `steps/` is one kind of step, with the same files in each:
 
     step.py       the march: a `Task` becomes a `Record`
-    record.py     its steps once more, linearised piece by piece (`Steps`)
+    pieces.py     its steps once more, linearised piece by piece (`Steps`)
     tangent.py    changes on their way through the pieces, forwards (`Tangent`)
     adjoint.py    what objectives feel, on its way back (`Adjoint`)
 

@@ -160,7 +160,7 @@ def _linear_row(ints, lanes, mu, k, w0, w1, w2, y, gradient, scalar):
 
 
 @inlined
-def _add_foot(by_marker, marker, attachments, o, bend, w0, w1, w2, y, scalar):
+def _add_attachment(by_marker, marker, attachments, o, bend, w0, w1, w2, y, scalar):
     """Covectors of one attachment; bend is the part of by_x that curvature makes."""
     g, k = get3(attachments, o + F_G, scalar), marker * MARKER_COVECTORS
     add3(by_marker, k + BY_X, add(scale(w0, g), bend), scalar)
@@ -182,8 +182,8 @@ def _point_row(ints, work, block, k, w0, w1, w2, y, gradient, scalar):
     total = add(total, scale(y, sub(get3(xu, 3 * a, scalar), get3(xu, 3 * b, scalar))))
     add3(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_DIRECTION, total, scalar)
     straight = zero3(scalar)
-    _add_foot(by_marker, a, attachments, o, straight, w0, w1, w2, y, scalar)
-    _add_foot(by_marker, b, attachments, o + ATTACHMENT, straight, w0, w1, w2, y, scalar)
+    _add_attachment(by_marker, a, attachments, o, straight, w0, w1, w2, y, scalar)
+    _add_attachment(by_marker, b, attachments, o + ATTACHMENT, straight, w0, w1, w2, y, scalar)
 
 
 @inlined
@@ -213,12 +213,12 @@ def _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar):
     )  # fmt: skip
     t0, t1, t2, t3 = third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar)
     count = attachments_of_kind(kind)
-    _add_foot(by_marker, a, attachments, o, add(h0, scale(w2, t0)), w0, w1, w2, y, scalar)
-    _add_foot(by_marker, b, attachments, o + ATTACHMENT, add(h1, scale(w2, t1)), w0, w1, w2, y, scalar)
+    _add_attachment(by_marker, a, attachments, o, add(h0, scale(w2, t0)), w0, w1, w2, y, scalar)
+    _add_attachment(by_marker, b, attachments, o + ATTACHMENT, add(h1, scale(w2, t1)), w0, w1, w2, y, scalar)
     if count > 2:
-        _add_foot(by_marker, c, attachments, o + 2 * ATTACHMENT, add(h2, scale(w2, t2)), w0, w1, w2, y, scalar)
+        _add_attachment(by_marker, c, attachments, o + 2 * ATTACHMENT, add(h2, scale(w2, t2)), w0, w1, w2, y, scalar)
     if count > 3:
-        _add_foot(by_marker, d, attachments, o + 3 * ATTACHMENT, add(h3, scale(w2, t3)), w0, w1, w2, y, scalar)
+        _add_attachment(by_marker, d, attachments, o + 3 * ATTACHMENT, add(h3, scale(w2, t3)), w0, w1, w2, y, scalar)
     if kind == CIRCLE:  # - radius sqrt(1 - k^2), k = x2 . x3
         u, e = c * MOTION, d * MOTION
         lean = dot(x2, x3)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.functions import ZERO, constant_part
 from mechgrad.model.primitives.attached import VECTOR, Attached, Where, check_same_body
 from mechgrad.model.primitives.fields import function
+from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import ANGLE, Row
-
-if TYPE_CHECKING:
-    from mechgrad.model.model import Model
 
 
 @final
@@ -46,7 +44,7 @@ class AngleBetween(Constraint):
     axis: str = field(metadata=VECTOR)
     angle: Any = field(default=ZERO, metadata=function("constraint", "rad"))
 
-    def check_model(self, model: Model) -> None:
+    def check_model(self, model: NamedParts) -> None:
         """Raise unless all vectors are known, and the axis sits on the body of vector_a."""
         Attached.check_model(self, model)
         check_same_body(model, self, ("vector_a", "axis"))

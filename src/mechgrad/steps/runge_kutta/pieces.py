@@ -14,9 +14,8 @@ import numpy as np
 
 from mechgrad.dynamics.states import StateGradients, States
 from mechgrad.errors import InputError
-from mechgrad.model.joints.base import BALL
 from mechgrad.model.mechanism import N_ALL
-from mechgrad.model.tree import KIND, Q_AT, V_AT
+from mechgrad.model.primitives.frames import quaternion_product
 from mechgrad.steps.acceleration_slopes import Mechanics, StateAccelerations
 from mechgrad.steps.base import ParameterColumns, Steps
 from mechgrad.steps.chunk_pool import ChunkPool
@@ -162,15 +161,13 @@ class RungeKuttaSteps(Steps):
         return None if choices is None else choices.at(np.arange(first, first + count))
 
     def rates_of(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Rates of the coordinates, Euler parameters included."""
+        """Rates of the coordinates; those of Euler parameters are e' = (0, w) e / 2."""
         out = np.empty_like(q)
         layout = self.model.layout
         out[:, layout.plain_q] = v[:, layout.plain_v]
-        atoms = self.system.T.atoms_i
-        for k, j in atoms[atoms[:, KIND] == BALL][:, [Q_AT, V_AT]]:
-            e, w = q[:, k : k + 4], v[:, j : j + 3]
-            out[:, k] = -0.5 * np.sum(w * e[:, 1:], axis=1)
-            out[:, k + 1 : k + 4] = 0.5 * (e[:, :1] * w + np.cross(w, e[:, 1:]))
+        for e, w in zip(layout.ball_q, layout.ball_v, strict=True):
+            pure = np.pad(v[:, w], ((0, 0), (1, 0)))  # (0, w)
+            out[:, e] = 0.5 * quaternion_product(pure, q[:, e])
         return out
 
     def slope_of(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
