@@ -1,5 +1,5 @@
-"""Inverse dynamics of closed mechanisms and its derivatives against motions that drivers prescribe: the multipliers of the
-drivers, as `simulate` and `gradient` find them, are the torques reversed.
+"""Inverse dynamics of closed mechanisms and its derivatives against motions that drivers prescribe: the multipliers of
+the drivers, as `simulate` and `gradient` find them, are the torques reversed.
 
 Drivers leave no freedom, so parameters of the model change no independent coordinate; and a coefficient of a driver's
 function c0 + c1 t + c2 t^2 changes nothing but z, z' and z'' by what stands beside it.
