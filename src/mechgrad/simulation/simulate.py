@@ -63,10 +63,10 @@ def simulate(
         scheme "rk4"). Euler parameters may have any length but zero; those of the motion, its start included, have
         length one.
     duration : float [s]
-    formulation : ALI3P, Index1, Penalty, MatrixR, SemiRecursive, FullyRecursive, or a name of these
+    formulation : ALI3P, Index1, Penalty, MatrixR, SemiRecursive, FullyRecursive, or a name of these, as printed
         Left out: for trees FullyRecursive (SemiRecursive with implicit schemes), for loops ALI3P with implicit schemes
         and Index1 with explicit ones.
-    scheme : DOP853, RK4, Trapezoidal, Newmark, HHT, GeneralizedAlpha, or a name of these
+    scheme : DOP853, RK4, Trapezoidal, Newmark, HHT, GeneralizedAlpha, or a name of these, as printed
         Left out: DOP853 (order 8 with error control) without a step; with one RK4 for trees, Trapezoidal for loops.
     step : float [s]
         Fixed step; the first trial step of DOP853. Implicit schemes without a step control their error.
