@@ -9,8 +9,9 @@ from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.functions import ZERO, constant_part
 from mechgrad.model.primitives.attached import VECTOR, Attached, Where, check_same_body
 from mechgrad.model.primitives.fields import function
+from mechgrad.model.primitives.measured_rows import angle_row
 from mechgrad.model.primitives.named_parts import NamedParts
-from mechgrad.model.primitives.rows import ANGLE, Row
+from mechgrad.model.primitives.rows import Row
 
 
 @final
@@ -51,5 +52,4 @@ class AngleBetween(Constraint):
 
     def rows(self, where: Where) -> tuple[Row, ...]:
         constant, angle = constant_part(self.angle)
-        places = (where(self.vector_a), where(self.vector_b), where(self.axis))
-        return (Row(ANGLE, places, constant, function=angle, label="angle"),)
+        return (angle_row(where, self.vector_a, self.vector_b, self.axis, constant=constant, function=angle),)

@@ -8,8 +8,9 @@ from typing import ClassVar, final
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_same_body
 from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.primitives.measured_rows import height_row
 from mechgrad.model.primitives.named_parts import NamedParts
-from mechgrad.model.primitives.rows import PLANE, Row
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Number
 
 
@@ -48,5 +49,4 @@ class PointInPlane(Constraint):
         check_same_body(model, self, ("plane_point", "normal"))
 
     def rows(self, where: Where) -> tuple[Row, ...]:
-        places = (where(self.normal), where(self.point), where(self.plane_point))
-        return (Row(PLANE, places, self.distance, label="height"),)
+        return (height_row(where, self.point, self.plane_point, self.normal, constant=self.distance),)
