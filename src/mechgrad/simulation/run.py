@@ -27,6 +27,7 @@ from mechgrad.steps.methods import method_of
 from mechgrad.steps.record import Record
 from mechgrad.steps.runge_kutta.step import held_steps
 from mechgrad.steps.task import Task
+from mechgrad.steps.turns import beside
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ def march(recipe: Recipe, *, progress: bool = False, same_steps: Record | None =
         None if same_steps is None else same_steps.divisions,
     )  # fmt: skip
     try:
-        return Trajectory.of(method_of(form, scheme, recipe.step is None).march(task), recipe)
+        with beside():
+            record = method_of(form, scheme, recipe.step is None).march(task)
+        return Trajectory.of(record, recipe)
     except MarchEnded as ended:
         failure = _failed(ended, recipe)
     raise failure

@@ -1,8 +1,8 @@
 """The same call for many things, in threads: motions that know nothing of each other.
 
 One thing is done by one thread from beginning to end, so that results are those of one call after the other, to the
-last bit. Kernels release the interpreter's lock; what is Python takes turns. Failures are kept: one does not lose the
-others.
+last bit. Kernels release the interpreter's lock; what is Python takes turns (`steps.turns`). Failures are kept: one
+does not lose the others.
 
 Signals reach the main thread. It waits for the others in short intervals, and what a handler raises there (Ctrl-C) ends
 the work of all: marches within a tenth of a second (`kernels.interrupt`), gradients between two pieces of a motion.
@@ -14,11 +14,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from threading import Event
+from threading import Event, Lock
 from typing import Generic, TypeVar, final
 
 from mechgrad.kernels.interrupt import Ended, ended_by, go_on
 from mechgrad.kinematics.batch import check_threads
+from mechgrad.steps.turns import taking_turns
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -83,8 +84,10 @@ def side_by_side(
 def _in_threads(one: Callable[[int], None], count: int, workers: int, end: Event) -> None:
     """one(k) for all k, each in a thread of its own as far as there are any."""
 
+    turns = Lock()
+
     def heard(k: int) -> None:
-        with ended_by(end):
+        with ended_by(end), taking_turns(turns):
             one(k)
 
     pool = ThreadPoolExecutor(workers, "mechgrad")
