@@ -19,7 +19,7 @@ from typing import Generic, TypeVar, final
 
 from mechgrad.kernels.interrupt import Ended, ended_by, go_on
 from mechgrad.kinematics.batch import check_threads
-from mechgrad.steps.turns import taking_turns
+from mechgrad.steps.turns import beside, taking_turns
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -94,9 +94,10 @@ def _in_threads(one: Callable[[int], None], count: int, workers: int, end: Event
     # what holds here (np.errstate) holds there, too
     waiting = {pool.submit(copy_context().run, heard, k) for k in range(count)}
     try:
-        while waiting:
-            go_on()  # where this is a thread of someone else's batch
-            waiting = wait(waiting, timeout=LOOK).not_done
+        with beside():  # where this is a thread of someone else's batch, which may end, too
+            while waiting:
+                go_on()
+                waiting = wait(waiting, timeout=LOOK).not_done
     except BaseException:
         end.set()
         raise
