@@ -75,7 +75,8 @@ print("ready", flush=True)
 try:
     mg.recipes.simulate_all([recipe, long, long, recipe], threads=2)
 except KeyboardInterrupt as error:
-    print([None if x is None else (x.ended, bool(0.0 < x.t[-1] < 300.0)) for x in error.trajectories], error.__notes__[-1])
+    found = [None if x is None else (x.ended, bool(0.0 < x.t[-1] < 300.0)) for x in error.trajectories]
+    print(found, error.__notes__[-1])
 """
 
 
