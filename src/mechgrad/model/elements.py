@@ -30,7 +30,7 @@ from mechgrad.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.functions import Function
-    from mechgrad.model.joints.base import Joint
+    from mechgrad.model.joints import Joint
     from mechgrad.model.model import Model
 
 MARKER_POINT, MARKER_DIRECTION = 0, 1
@@ -48,7 +48,7 @@ class Elements:
     row_names : how messages call the rows, e.g. "B: point x"
     user : the forces that Python functions compute; laws_i counts them
     functions, function_owners : the functions of functions_i, and the names of the elements that they belong to
-    made_of : parts of the model, by group, that all of this follows from;   closures : the rows of its cut joints
+    made_of : parts of the model, by group, that all of this follows from
     """
 
     markers_i: IntArray
@@ -69,7 +69,6 @@ class Elements:
     functions: tuple[Function, ...]
     function_owners: tuple[str, ...]
     made_of: dict[str, tuple[Any, ...]]
-    closures: tuple[tuple[Joint, tuple[Row, ...]], ...]
 
     def serve(self, model: Model) -> bool:
         """Whether a model that differs by numbers has the same tables: in masses and inertias, say."""
@@ -107,13 +106,11 @@ def compile_elements(model: Model, tree: Tree, independent: Sequence[Row] = ()) 
     if near is not None and not independent and near.serve(model):
         return near
     where = places(model)
-    known = {} if near is None else {id(joint): rows for joint, rows in near.closures}
-    closures = tuple((joint, known.get(id(joint)) or joint.closure()) for joint in model.cut_joints)
-    constraints: list[Named] = [(joint.name, row) for joint, rows in closures for row in rows]
+    constraints: list[Named] = [(joint.name, row) for joint in model.cut_joints for row in _closure(model, joint)]
     constraints += [(item.name, row) for item in model.constraints for row in item.rows(where)]
     holonomic = [pair for pair in constraints if pair[1].kind < FIRST_RATE_KIND]
     rates = [pair for pair in constraints if pair[1].kind >= FIRST_RATE_KIND]
-    tables = _Tables(model, tree, closures, {} if near is None else near.known_pieces())
+    tables = _Tables(model, tree, {} if near is None else near.known_pieces())
     for name, row in (*holonomic, *rates):
         tables.add_row(name, row)
     for force in model.forces:
@@ -125,13 +122,21 @@ def compile_elements(model: Model, tree: Tree, independent: Sequence[Row] = ()) 
     return tables.finished(len(holonomic), len(constraints), n_rows)
 
 
+def _closure(model: Model, joint: Joint) -> Sequence[Row]:
+    """The closure rows of a cut joint; copies of a model that have this very joint share them."""
+    known: dict[str, tuple[Joint, Sequence[Row]]] = model.shared("closures", lambda _: {})
+    if joint.name not in known:
+        known[joint.name] = joint, joint.closure()
+    first, rows = known[joint.name]
+    return rows if first is joint else joint.closure()
+
+
 @dataclass(eq=False)
 class _Tables:
     """Tables that grow line by line."""
 
     model: Model
     tree: Tree
-    closures: tuple[tuple[Joint, tuple[Row, ...]], ...] = ()
     known_pieces: dict[int, Array] = field(default_factory=dict)
     markers: dict[int, int] = field(default_factory=dict)
     # kept alive, since markers are known by the identity of their place
@@ -207,7 +212,6 @@ class _Tables:
             functions=tuple(self.functions),
             function_owners=tuple(self.function_owners),
             made_of={group: getattr(self.model, group) for group in (*MADE_OF, "bodies")},
-            closures=self.closures,
             **{name: _read_only(np.ascontiguousarray(x, dtype)) for name, x in numbers.items()},
         )
 
