@@ -6,6 +6,8 @@ The five-bar, 5 s in steps of 1 ms, ALI3-P with the trapezoidal rule. Candidates
 ratios of the least times of all rounds. "over simulation" is the time of `mg.gradient` beside that of `mg.simulate`,
 which comes before it: 1 means that simulation and gradient together take twice as long as the simulation. A simulation
 is a thread by nature; gradients use all cores unless told otherwise, and are measured with one thread as well.
+Manoeuvres: the gradients of sixteen motions in one call on two threads, beside one call after the other with
+threads=1; bit by bit the same, which is checked first.
 Growth: the adjoint gradient by the knots of two splines that drive both degrees of freedom, 32 and 1000 of them.
 Exudyn computes the same sensitivities by central differences (`exudyn.processing.ComputeSensitivities`), 33
 simulations for 16 parameters; ours is simulation and gradient together. Before any clock starts, gradients are
@@ -40,6 +42,7 @@ exudyn_twins.exu.config.suppressWarnings = True
 from exudyn.processing import ComputeSensitivities  # noqa: E402
 
 STEP, DURATION = 1e-3, 5.0
+MANOEUVRES = 16
 LARGEST_DENSE = 128  # links: beyond, dense matrices take minutes
 R20 = np.array([0.5, -2.0, 0.0])
 FIVE = ["S1.free_length", "S2.free_length", "A1.mass", "A1.com.x", "L_A1"]
@@ -50,6 +53,7 @@ TARGETS = {
     "adjoint_over_simulation": ("at most", 2.0),
     "adjoint_growth_32_to_1000": ("at most", 1.3),
     "ratio_vs_exudyn_fd_16": ("at least", 10.0),
+    "manoeuvres16_threads_speedup_2": ("at least", 1.7),
 }
 
 
@@ -140,6 +144,46 @@ def growth(report: Report, rounds: int) -> None:
     report.note("adjoint_growth_32_to_1000", ratio)
     rows = [[name, digits(1e3 * float(np.min(t)))] for name, t in times.items()]
     report.table("adjoint gradient by knots of splines", ["parameters", "ms"], rows)
+
+
+def manoeuvre_motions() -> list[mg.Trajectory]:
+    """Sixteen motions of the five-bar, 1 s each: other starts, and motors that follow other splines."""
+    knots, rng = np.linspace(0.0, 1.0, 9), np.random.default_rng(16)
+    wave = mg.functions.Spline(tuple(knots), tuple(0.0 * knots))
+    motors = [mg.forces.Motor(f"m{k}", hinge, wave) for k, hinge in ((1, "A"), (2, "1"))]
+    model, recipes = rebuilt(motors), []
+    for _ in range(MANOEUVRES):
+        torques = {f"m{k}.torque.values.{i}": x for k in (1, 2) for i, x in enumerate(rng.normal(size=len(knots)))}
+        own, q = model.with_values(torques), five_bar_start()
+        at = {"A": q[0] + 0.1 * rng.normal(), "1": q[1] + 0.1 * rng.normal()}
+        start = mg.assemble(own, at, dict(zip(at, 0.3 * rng.normal(size=2), strict=True)), guess=q)
+        recipes.append(mg.simulate(own, start, duration=1.0, step=STEP).recipe)
+    return mg.recipes.simulate_all(recipes)
+
+
+def manoeuvres(report: Report, rounds: int) -> None:
+    """Gradients of many motions in one call, in two threads, beside one after the other."""
+    motions = manoeuvre_motions()
+    calls = {}
+    for method in ("adjoint", "direct"):
+
+        def together(threads: int, method: str = method) -> mg.results.BatchGradient:
+            return mg.gradient(motions, goals(), FIVE, method=method, threads=threads)
+
+        def one_by_one(method: str = method) -> list[mg.Gradient]:
+            return [mg.gradient(motion, goals(), FIVE, method=method, threads=1) for motion in motions]
+
+        for both, alone in zip(together(2), one_by_one(), strict=True):
+            if not (np.array_equal(both.array, alone.array) and np.array_equal(both.values, alone.values)):
+                raise SystemExit(f"{method}: gradients in threads differ from those one by one")
+        calls |= {f"{method}, one by one": one_by_one, f"{method}, two threads": lambda f=together: f(2)}
+    times = interleave(calls, rounds)
+    best = {name: float(np.min(t)) for name, t in times.items()}
+    for method, key in (("adjoint", "manoeuvres16"), ("direct", "manoeuvres16_direct")):
+        report.note(f"{key}_threads_speedup_2", best[f"{method}, one by one"] / best[f"{method}, two threads"])
+        report.note(f"{key}_one_by_one_ms", 1e3 * best[f"{method}, one by one"])
+    rows = [[name, digits(1e3 * t)] for name, t in best.items()]
+    report.table("gradients of 16 manoeuvres of 1000 steps, 3 objectives, 5 parameters", ["", "ms"], rows)
 
 
 def sixteen() -> dict[str, tuple[str, float]]:
@@ -260,6 +304,7 @@ def main() -> None:
     report.figures["machine"] = machine()
     over_simulation(report, rounds)
     growth(report, rounds)
+    manoeuvres(report, rounds)
     beside_exudyn(report, rounds)
     recursive_growth(report, quick)
     for key, (bound, target) in TARGETS.items():

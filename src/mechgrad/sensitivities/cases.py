@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import TypeAlias
 
 import numpy as np
@@ -37,6 +37,22 @@ from mechgrad.typing import Array, FloatArray
 
 Subject: TypeAlias = Trajectory | SavedMotion | GuidedMotion | Equilibrium | State
 """What `gradient` takes."""
+
+
+@singledispatch
+def motions_of(subject: Subject) -> Sequence[Subject]:
+    """What is differentiated one by one: the rows of a batch of starts, or the subject itself."""
+    return (subject,)
+
+
+@motions_of.register(Trajectory)
+def _(motion: Trajectory) -> Sequence[Subject]:
+    return motion.rows()
+
+
+@motions_of.register(SavedMotion)
+def _(motion: SavedMotion) -> Sequence[Subject]:
+    return motion.repeated().rows() if motion.q.ndim == 3 else (motion,)
 
 
 INTEGRAL_INSTANTS = 4  # in each step of order eight: integrals over them have an order of six
@@ -121,7 +137,9 @@ class MotionCase(OfSteps):
     def parameters(self, wrt: str | Sequence[str]) -> Parameters:
         motion = self.motion
         if motion.q.ndim != 2:
-            raise InputError("gradient takes the motion of one start; take one row of the batch at a time.")
+            raise InputError(
+                "these are motions of many starts; ask gradient([motion], ...) for all, or for one of motion.rows()."
+            )
         if motion.ended not in ("duration", "stop"):
             raise InputError(
                 f"the motion ended because of: {motion.ended}. Where it ends depends on parameters; simulate a fixed "

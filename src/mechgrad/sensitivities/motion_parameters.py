@@ -42,6 +42,7 @@ from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
 ROWS = ("values", "rates", "seconds")
+SMALL = 100  # velocities of a model that remembers what it is with an imaginary step: a megabyte or two in all
 REMEMBERED = 64  # changed models: the start, loops and equations of motion ask for the same ones
 
 
@@ -77,7 +78,7 @@ class Parameters:
         self.in_model = [k for k, slot in enumerate(self._slots) if slot is not None]
         self.acting = [k for k in range(len(self.names)) if not self.is_start(k)]
         self.of_start = [k for k in range(len(self.names)) if self.is_start(k)]
-        self._moved: dict[int, Model] = {}
+        self._moved: dict[str, Model] = {}
         self._records: dict[int, Mechanism] = {}
         self._unforced: dict[int, Mechanism] = {}
         self._users: list[UserLaws] = []  # kept here: records hold addresses only
@@ -198,13 +199,16 @@ class Parameters:
         return self.forces if role == MOTION else self.start.forces or self.forces
 
     def moved(self, k: int) -> Model:
-        """The model with an imaginary step along parameter k, a number of the model; remembered for a few of them."""
-        if k in self._moved:
-            return self._moved[k]
-        model = self.model.stepped({self.names[k]: self.model.value(self.names[k]) + 1j * STEP})
+        """The model with an imaginary step along parameter k, a number of the model; remembered for a few of them, by
+        small models for all motions that they make."""
+        name, small = self.names[k], self.model.n_v <= SMALL
+        known: dict[str, Model] = self.model.cached("moved", lambda _: {}) if small else self._moved
+        if name in known:
+            return known[name]
+        model = self.model.stepped({name: self.model.value(name) + 1j * STEP})
         model.cached("row report", lambda _: row_report(self.model))  # the same rows act
-        if len(self._moved) < REMEMBERED:
-            self._moved[k] = model
+        if len(known) < REMEMBERED:
+            known[name] = model
         return model
 
     def moved_forces(self, k: int, role: str = MOTION, step: complex = 1j * STEP) -> Forces:
@@ -265,6 +269,13 @@ class Parameters:
         """Whether parameter k is a number of a force element: it moves no point and closes no loop."""
         slot = self._slots[k]
         return slot is not None and slot.group == "forces"
+
+    def moves_nothing(self, k: int) -> bool:
+        """Whether parameter k is a mass, an inertia or a number of a force element, or drives such alone: it moves no
+        marker and closes no loop."""
+        weights = ("bodies", "mass"), ("bodies", "inertia")
+        still = (slot.group == "forces" or (slot.group, slot.field) in weights for slot in self._targets(k))
+        return self._slots[k] is not None and all(still)
 
     def places(self, k: int) -> bool:
         """Whether parameter k can move joints, points or vectors, or is a number of a constraint."""

@@ -25,6 +25,7 @@ from mechgrad.steps.chunk_pool import ChunkPool
 from mechgrad.steps.record import Record
 from mechgrad.steps.schemes import Scheme
 from mechgrad.steps.task import Task
+from mechgrad.steps.turns import beside
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
 
@@ -109,7 +110,7 @@ class Steps(ABC):
     def direct(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> StateSlopes:
         """Derivatives of all reported states, from those of the start (np, n_v)."""
         tangent = self.tangent(parameters, dq, dv)
-        with self.pool as pool:
+        with beside(), self.pool as pool:
             for piece in pool.ahead(lambda x: self.linearised(x, parameters), self.pieces(len(parameters))):
                 tangent.through(piece)
         return tangent.finished()
@@ -117,7 +118,7 @@ class Steps(ABC):
     def adjoint(self, g: StateGradients, sink: WeightSink) -> tuple[FloatArray, FloatArray]:
         """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `sink`."""
         adjoint = self.adjoint_of(g, sink)
-        with self.pool as pool:
+        with beside(), self.pool as pool:
             for piece in pool.ahead(self.linearised, reversed(self.pieces(g.q.shape[1]))):
                 for weights in adjoint.through(piece):
                     pool.later(sink, weights)

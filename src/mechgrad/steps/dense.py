@@ -124,18 +124,9 @@ def read(record: Record, method: StepMethod, times: FloatArray, moving: Array | 
 def read_batch(record: Record, method: StepMethod, times: FloatArray) -> States:
     """Many marches at once, (batch, S, .) each."""
     each = every_step(record, method)
-    found = [read(_one_of(each, k), method, times).states for k in range(len(record.q))]
+    found = [read(each.one_of_batch(k), method, times).states for k in range(len(record.q))]
     q, v, a, lam = (np.stack([s[i] for s in found]) for i in range(4))
     return States(q, v, a, lam, times)
-
-
-def _one_of(record: Record, k: int) -> Record:
-    """One march of a batch, every step of which was reported."""
-    task = replace(record.task, q=record.task.q[k : k + 1], v=record.task.v[k : k + 1], single=True)
-    return replace(
-        record, task=task, q=record.q[k], v=record.v[k], a=record.a[k], multipliers=record.multipliers[k],
-        norms=record.norms[k],
-    )  # fmt: skip
 
 
 def every_step(record: Record, method: StepMethod) -> Record:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -93,6 +93,12 @@ class Record:
     def states(self, which: slice = slice(None)) -> States:
         """Some of the reported states."""
         return States(self.q, self.v, self.a, self.multipliers, self.t).rows(which)
+
+    def one_of_batch(self, k: int) -> Record:
+        """March k of a batch, as a record of its own: fixed explicit steps remember nothing besides their states."""
+        task = replace(self.task, q=self.task.q[k : k + 1], v=self.task.v[k : k + 1], single=True)
+        rows = {name: getattr(self, name)[k] for name in ("q", "v", "a", "multipliers", "norms")}
+        return replace(self, task=task, **rows)
 
 
 def recorded(task: Task, t: Array, q: Array, v: Array, *, ended: str, **more: Any) -> Record:
