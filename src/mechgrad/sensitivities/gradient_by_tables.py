@@ -53,8 +53,8 @@ class TableGradient:
     """ds/d(tables) of a mechanism, for some objectives, summed up over sweeps; several threads may add to it."""
 
     def __init__(self, system: System, count: int, parameters: TableParameters) -> None:
-        self.count, self.T, self.bare = count, system.T, unforced(system.T)
-        self.tables = {name: np.zeros((count, *getattr(system.T, name).shape)) for name in TABLES}
+        self.count, self.T, self.bare = count, system.recursive, unforced(system.recursive)
+        self.tables = {name: np.zeros((count, *getattr(self.T, name).shape)) for name in TABLES}
         self.parameters = parameters
         # numbers of users' laws stand in no table: residuals are weighed with each of them
         self._untabled = {k: parameters.user_record(k) for k in parameters.acting if parameters.by_user(k)}

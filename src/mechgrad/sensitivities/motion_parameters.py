@@ -234,7 +234,7 @@ class Parameters:
         return mechanism_of(
             model, rows=system.rows, independent=named_rows(model, system.independent), tau=forces.tau,
             loads=(loads.indices, loads.rows(slice(0, 1))), users=addresses, dtype=complex,
-            reference=system.reference,
+            reference=system.reference, pairs=False,
         )  # fmt: skip
 
     def user_record(self, k: int) -> Mechanism:
@@ -243,8 +243,8 @@ class Parameters:
         self._users.append(laws)
         T = mechanism_of(
             self.model, rows=system.rows, independent=named_rows(self.model, system.independent), tau=system.tau,
-            loads=(system.T.loads_i, system.T.loads_f), users=laws.addresses, dtype=complex,
-            reference=system.reference,
+            loads=(system.recursive.loads_i, system.recursive.loads_f), users=laws.addresses, dtype=complex,
+            reference=system.reference, pairs=False,
         )  # fmt: skip
         return T
 
@@ -285,7 +285,7 @@ class Parameters:
     def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
         """Values of splines, by function: positions of the parameters, where its pieces begin among the numbers of the
         mechanism, the function, and which of its values they are."""
-        elements, T = elements_of(self.model), self.motion.system.T
+        elements, T = elements_of(self.model), self.motion.system.recursive
         places: dict[tuple[str, int, str], tuple[list[int], list[int]]] = {}
         for k, slot in enumerate(self._slots):
             if slot is not None and slot.group in ("forces", "constraints") and slot.field.endswith(".values"):

@@ -157,10 +157,10 @@ def _solve(mechanism, work, pull, mu, scalar):
 @inlined
 def any_pull(x):
     """Whether anything is felt."""
+    felt = False
     for j in range(x.size):
-        if x[j] != 0.0:
-            return True
-    return False
+        felt = felt or x[j] != 0.0
+    return felt
 
 
 @inner
