@@ -17,6 +17,7 @@ import numpy as np
 from mechgrad.dynamics.states import StateGradients, States, as_complex, slopes
 from mechgrad.errors import InputError
 from mechgrad.inverse.forward import forward_dynamics
+from mechgrad.mechanics.energies import weightless_tree
 from mechgrad.model.columns import STEP
 from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.record import Record
@@ -47,7 +48,7 @@ class RecursiveSteps(HeldSteps):
             raise InputError("recursive sensitivities are for open trees.")
         super().__init__(record)
         self.T = as_complex(record.system.recursive)
-        self.weightless = self.model.open_tree().with_values({f"gravity.{axis}": 0.0 for axis in "xyz"})
+        self.weightless = weightless_tree(self.model)
 
     def stages_at_once(self, columns: int) -> int:
         fits = CHUNK_BYTES // (8 * (PER_STAGE + 2 * columns) * max(self.n, 1))
