@@ -40,8 +40,8 @@ def make_room(n, count):
 
 @inlined
 def is_found(change, before, size, terms):
-    """Whether an iteration is done whose last pass changed its column by `change`, and the pass before by `before`. A NaN
-    never is.
+    """Whether an iteration is done whose last pass changed its column by `change`, and the pass before by `before`.
+    With a NaN it never is.
 
     size: of the column;   terms: of what it is a difference of
     """
