@@ -1,4 +1,4 @@
-"""Trees differentiated without a matrix, backwards and forwards: explicit steps, error control, fixed-point iteration."""
+"""Trees differentiated without a matrix, both ways: explicit steps, error control, fixed-point iteration."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def forced_tree():
 
 def compared(motion, goals, wrt, rtol):
     """Adjoint and direct against complex steps through the whole simulation, and that each goal feels something."""
-    found = {method: mg.gradient(motion, goals, wrt, method=method).array for method in ("adjoint", "direct", "complex")}
+    found = {
+        method: mg.gradient(motion, goals, wrt, method=method).array for method in ("adjoint", "direct", "complex")
+    }
     size = np.abs(found["complex"]).max(axis=1)
     assert np.all(size > 1e-6)
     for method in ("adjoint", "direct"):
@@ -62,14 +64,17 @@ def test_pulls_of_accelerations_beside_matrices(case):
     a, lam, _, _ = system.accelerations(q, v, t)
     states, pulls = States(q, v, a, lam, t), rng.normal(size=(2, N, n))
     pulls[1, 2] = 0.0
-    dense, found = StateAccelerations(Mechanics.of(system, INDEX_1), states), pulled_back(system, INDEX_1, states, pulls)
+    dense, found = (
+        StateAccelerations(Mechanics.of(system, INDEX_1), states),
+        pulled_back(system, INDEX_1, states, pulls),
+    )
     lines = pulls.swapaxes(0, 1)
     for got, expected in (
         (found.q, lines @ dense.by_q), (found.v, lines @ dense.by_v), (found.weights.mu, dense.weights(pulls).mu)
     ):  # fmt: skip
         assert np.abs(expected).max() > 1.0
         np.testing.assert_allclose(got, expected, atol=1e-12 * np.abs(expected).max())
-        assert not got[2, 1].any() or got.shape[0] == 2
+    assert not found.q[2, 1].any()
 
 
 @pytest.mark.parametrize(
@@ -93,7 +98,13 @@ def test_trees_under_loads(how):
         mg.AtTime(T0 + 0.0131, M.PointAcceleration("b8.com")),
         mg.AtEnd(M.PotentialEnergy()),
     ]
-    wrt = [*[p.path for p in model.parameters()][::12], "b3.mass", "b5.mass", "start.position.j4", "start.velocity.j8.wx"]
+    wrt = [
+        *[p.path for p in model.parameters()][::12],
+        "b3.mass",
+        "b5.mass",
+        "start.position.j4",
+        "start.velocity.j8.wx",
+    ]
     wrt += ["start.position.j8.wy", f"tau.{model.v_names[3]}", "push.force.x", "push.point.y", "b3.mass"]
     compared(motion, goals, wrt, 1e-10)
 
@@ -141,5 +152,6 @@ def test_no_matrix_of_the_whole_mechanism(scheme):
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert np.abs(g.array).max() > 0.0 and g.shape == (2, n + 2)
+    assert np.abs(g.array).max() > 0.0
+    assert g.shape == (2, n + 2)
     assert most < 0.5 * 8 * n * n
