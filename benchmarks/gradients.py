@@ -11,7 +11,8 @@ threads=1; bit by bit the same, which is checked first.
 Growth: the adjoint gradient by the knots of two splines that drive both degrees of freedom, 32 and 1000 of them.
 Exudyn computes the same sensitivities by central differences (`exudyn.processing.ComputeSensitivities`), 33
 simulations for 16 parameters; ours is simulation and gradient together. Before any clock starts, gradients are
-compared: with the converged values, and with Exudyn's. The last line is one JSON object.
+compared: with the converged values, and with Exudyn's. Chains: exponents are fitted from 16 links on; "public" is the
+worst of several objectives through `mg.gradient`. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ TARGETS = {
     "adjoint_growth_32_to_1000": ("at most", 1.3),
     "ratio_vs_exudyn_fd_16": ("at least", 10.0),
     "manoeuvres16_threads_speedup_2": ("at least", 1.7),
+    "recursive_exponent_public": ("at most", 1.1),
+    "recursive_adjoint_exponent_in_parameters": ("at most", 0.1),
 }
 
 
@@ -296,6 +299,46 @@ def recursive_growth(report: Report, quick: bool) -> None:
     )
 
 
+ENERGY = mg.AtEnd(mg.measures.KineticEnergy())
+OF_TREES = {
+    "kinetic energy": ENERGY,
+    "potential energy": mg.AtEnd(mg.measures.PotentialEnergy()),
+    "their sum": ENERGY + mg.AtEnd(mg.measures.PotentialEnergy()),
+    "kinetic energy over time": mg.Integral(mg.measures.KineticEnergy()),
+    "centre of mass": mg.AtEnd(mg.measures.CentreOfMass()),
+    "momentum": mg.AtEnd(mg.measures.Momentum()),
+    "acceleration of a joint": mg.AtEnd(mg.measures.JointAcceleration("joint1")),
+}
+
+
+def public_growth(report: Report, quick: bool) -> None:
+    """Adjoint gradients of chains through `mg.gradient`: cost by links, for every objective, and by parameters."""
+    step, rounds = 1e-3, 2 if quick else 5
+    sizes = (16, 64, 256) if quick else (4, 8, 16, 32, 64, 128, 256, 512)
+
+    def clock(n: int, p: int, goal: mg.objectives.Objective, steps: int = 32) -> float:
+        motion = mg.simulate(chain(n), np.full(n, 0.1), duration=steps * step, step=step, scheme="rk4")
+        of_bodies = [f"link{k}.{number}" for number in ("mass", "com.x") for k in range(1, n + 1)]
+        calls = {"": lambda: mg.gradient(motion, goal, of_bodies[:p], method="adjoint")}
+        assert calls[""]().array.any()
+        return float(np.min(interleave(calls, rounds)[""])) / steps
+
+    times = {name: [clock(n, 4, goal) for n in sizes] for name, goal in OF_TREES.items()}
+    rows = [[str(n), *(digits(1e6 * t[k]) for t in times.values())] for k, n in enumerate(sizes)]
+    report.table("adjoint gradient of a chain by 4 parameters, us per RK4 step", ["links", *times], rows)
+    large = [k for k, n in enumerate(sizes) if n >= 16]
+    found = {name: exponent([sizes[k] for k in large], [t[k] for k in large]) for name, t in times.items()}
+    worst = max(found, key=lambda name: found[name])
+    report.note("recursive_exponent_public", found[worst])
+    report.note("recursive_exponent_public_kinetic", found["kinetic energy"])
+    report.say(f"exponents from 16 links on: {', '.join(f'{name} {e:.2f}' for name, e in found.items())}")
+    counts = (1, 4, 16, 64, 256)
+    by_count = [clock(128, p, ENERGY, 128) for p in counts]
+    rows = [[str(p), digits(1e6 * t)] for p, t in zip(counts, by_count, strict=True)]
+    report.table("adjoint gradient of a chain of 128 links, us per RK4 step", ["parameters", "us"], rows)
+    report.note("recursive_adjoint_exponent_in_parameters", exponent(counts, by_count))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer rounds and sizes")
@@ -307,6 +350,7 @@ def main() -> None:
     manoeuvres(report, rounds)
     beside_exudyn(report, rounds)
     recursive_growth(report, quick)
+    public_growth(report, quick)
     for key, (bound, target) in TARGETS.items():
         got = report.figures[key]
         met = got <= target if bound == "at most" else got >= target

@@ -53,7 +53,8 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("gradients, adjoint", lambda x: _gradient("ali3p", "trapezoidal", "adjoint"), False),
     ("gradients, Matrix R", lambda x: _both("matrix-r", "trapezoidal"), False),
     ("gradients, explicit", lambda x: (_both("index1", "rk4"), _both("matrix-r", "rk4")), False),
-    ("gradients, recursive", lambda x: mg.motion_sensitivities(_open(x.real, "fully-recursive", "rk4"), _WRT), False),
+    ("gradients, recursive", lambda x: _tree_gradients(x.real, "rk4"), False),
+    ("gradients by fixed point", lambda x: _tree_gradients(x.real, "trapezoidal"), False),
     ("geometric stiffness", lambda x: mg.kinematics.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
 )
 
@@ -79,6 +80,13 @@ def _both(formulation: str, scheme: str) -> object:
 def _open(x: Array, formulation: str, scheme: str = "trapezoidal") -> mg.Trajectory:
     """A moment of a tree."""
     return mg.simulate(_MODEL, np.atleast_2d(x)[0], duration=0.02, formulation=formulation, scheme=scheme, step=0.01)
+
+
+def _tree_gradients(x: Array, scheme: str) -> object:
+    """Both kinds of derivatives of a moment of a tree."""
+    motion = _open(x, "fully-recursive", scheme)
+    goal = mg.AtEnd(mg.measures.JointAcceleration("joint1"))
+    return [mg.gradient(motion, goal, _WRT, method=method) for method in ("direct", "adjoint")]
 
 
 @dataclass(frozen=True, slots=True)

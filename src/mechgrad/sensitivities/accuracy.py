@@ -42,7 +42,7 @@ def accuracy_note(motion: Trajectory) -> str:
     recipe, expected = motion.recipe, expected_accuracy(motion)
     if expected is None:
         text = f"Exact for the steps as taken, of {recipe.step:g} s" if recipe.step else "Exact for the steps as taken"
-        if switching(motion.system.T):
+        if switching(motion.system.recursive):
             return (
                 f"{text}; contacts switch within steps, which leaves an error of the order of the step: halve it to "
                 "see how much, or take DOP853, whose steps end at switches."

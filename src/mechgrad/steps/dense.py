@@ -16,7 +16,7 @@ import numpy as np
 
 from mechgrad.dynamics.states import StateGradients, States
 from mechgrad.dynamics.system import INDEX_1
-from mechgrad.steps.acceleration_slopes import Mechanics, StateAccelerations
+from mechgrad.steps.acceleration_slopes import pulled_back
 from mechgrad.steps.base import StepMethod
 from mechgrad.steps.hermite import EndPartials, Ends, between, end_partials
 from mechgrad.steps.record import Record
@@ -63,10 +63,10 @@ class Reading:
         weights: list[Weights] = []
         if np.any(ga) or np.any(glam):
             there = States(*(x[~known] for x in self.states))
-            found = StateAccelerations(Mechanics.of(record.system, acceleration_numbers(record.task)), there)
-            pull = np.concatenate([ga, glam], axis=2)
-            gq, gv = gq + pull @ found.by_q, gv + pull @ found.by_v
-            weights.append(found.weights(np.ascontiguousarray(pull.swapaxes(0, 1))))
+            pulls = np.ascontiguousarray(np.concatenate([ga, glam], axis=2).swapaxes(0, 1))
+            found = pulled_back(record.system, acceleration_numbers(record.task), there, pulls)
+            gq, gv = gq + found.q, gv + found.v
+            weights.append(found.weights)
         partials = end_partials(record.model.layout, ends_of(record, self.first), self.h, self.share, self.degree)
         into = (total.q, total.v, total.a) * 2
         for k, (out, pull) in enumerate(zip(into, self._by_ends(partials, gq, gv), strict=True)):

@@ -100,6 +100,7 @@ class IndependentSteps(ImplicitSteps):
             )
         super().__init__(record)
         self.pool = ChunkPool(1)
+        self.T = record.system.T
         self.T_complex = as_complex(self.T)
         self.choices: Choices = choices
         self.n, self.m, self.rank = self.model.n_v, self.system.n_constraints, self.choices.rank

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from mechgrad.dynamics.formulations import Formulation
-from mechgrad.errors import InputError
 from mechgrad.steps.base import StepMethod
 from mechgrad.steps.newmark.pieces import NewmarkSteps, states_after
-from mechgrad.steps.newmark.step import FixedPointRun, controlled, controlled_at, fixed
+from mechgrad.steps.newmark.step import controlled, controlled_at, fixed
 from mechgrad.steps.rank import reported
 from mechgrad.steps.record import Record
 from mechgrad.steps.schemes import Scheme
-from mechgrad.steps.task import Task
 
 
 def _serves(formulation: Formulation, scheme: Scheme, controlled: bool) -> bool:
@@ -26,12 +24,6 @@ def _as_reported(record: Record, per_step: int) -> int:
     return len(record.t) - 1
 
 
-def _fixed_point(task: Task) -> Record:
-    if task.step is None:
-        raise InputError(f"{task.formulation.name} has no step control with implicit schemes; give a step.")
-    return fixed(task, FixedPointRun)
-
-
 METHODS = (
     StepMethod(
         "implicit steps", lambda f, s, free: _serves(f, s, free) and not free, fixed, NewmarkSteps, states_after,
@@ -40,9 +32,5 @@ METHODS = (
     StepMethod(
         "implicit steps with error control", lambda f, s, free: _serves(f, s, free) and free, controlled, NewmarkSteps,
         reported, _as_reported, notices_rank=True, smooth_reports=False, reported_at=controlled_at,
-    ),
-    StepMethod(
-        "fixed-point iteration", lambda f, s, free: s.implicit and f.fixed_point, _fixed_point, NewmarkSteps,
-        states_after, _every_step, notices_rank=True, smooth_reports=False,
     ),
 )  # fmt: skip

@@ -86,7 +86,7 @@ class ImplicitSteps(Steps):
             )
         self.record, self.system, self.model, self.settings = record, record.system, record.model, record.settings
         self.memory, self.solved, self.projected = record.memory, record.solved, record.projected
-        self.every, self.h, self.T = record.steps_per_output, record.step_length, record.system.T
+        self.every, self.h = record.steps_per_output, record.step_length
 
     @abstractmethod
     def march_from(self, output: int) -> March:
@@ -178,6 +178,7 @@ class NewmarkSteps(ImplicitSteps):
 
     def __init__(self, record: Record, threads: int = 1) -> None:
         super().__init__(record)
+        self.T = record.system.T
         self.unforced, self.unforced_complex = unforced(self.T), as_complex(unforced(self.T))
         self.n, self.m = self.model.n_v, self.system.n_constraints
         self.w0, self.w1, self.w2 = row_weights(self.settings, self.m, self.system.n_holonomic)
@@ -198,10 +199,8 @@ class NewmarkSteps(ImplicitSteps):
         return int(np.clip(fits, 8, np.clip(share, FEWEST_STEPS, MOST_STEPS)))
 
     def march_from(self, output: int) -> March:
-        kernel = _marches.march_fixed_point if self.record.formulation.fixed_point else _marches.march
-
         def march(ranks: Array, h: float, t: float, every: int, arrays: list[Array]) -> Any:
-            return kernel(self.T, self.settings, ranks, h, t, every, Samples(*arrays))
+            return _marches.march(self.T, self.settings, ranks, h, t, every, Samples(*arrays))
 
         return march
 

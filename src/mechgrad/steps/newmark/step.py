@@ -159,15 +159,6 @@ class Run:
         return stopped_between(marched, k, nodes, h, DEGREE)
 
 
-class FixedPointRun(Run):
-    """Steps by fixed-point iteration on the accelerations of an open tree."""
-
-    def march(
-        self, choosing: Choosing | None, ranks: Array, h: float, t: float, every: int, arrays: list[Array]
-    ) -> Any:
-        return _kernels.march_fixed_point(self.task.system.T, self.settings, ranks, h, t, every, Samples(*arrays))
-
-
 def fixed(task: Task, kind: type[Run] = Run) -> Record:
     """Steps of one length."""
     outputs, every, h = task.steps()

@@ -43,8 +43,8 @@ def _add_weighted_transposed(Gamma, w2, m, n, X, first, out):
 
 
 @inlined
-def _pass_on_back(settings, room, pulls, adjoint, i):
-    """The transpose of `_pass_on`: what objectives feel of q, v, a after the step, and, so far, of a and x before."""
+def pass_on_back(settings, room, pulls, adjoint, i):
+    """The transpose of `pass_on`: what objectives feel of q, v, a after the step, and, so far, of a and x before."""
     alpha_m, alpha_f, q, v, a = settings.alpha_m, settings.alpha_f, room.q, room.v, room.a
     yq, yv, ya, yx, GQ, GV, GA = adjoint.q, adjoint.v, adjoint.a, adjoint.x, pulls.q, pulls.v, pulls.a
     for j in range(q.shape[0]):
@@ -114,8 +114,8 @@ def _newton_back(atoms_i, numbers, blocks, i, room, by_lam, weights):
 
 
 @spliced
-def _scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint):
-    """The transpose of `_scheme_changes`."""
+def scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint):
+    """The transpose of `scheme_changes`."""
     beta, gamma, alpha_m, alpha_f, h = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f, numbers.h
     yq, yv, ya, yx, q, v, a, d = adjoint.q, adjoint.v, adjoint.a, adjoint.x, room.q, room.v, room.a, room.d
     copy_columns(q, d)
@@ -137,13 +137,13 @@ def _adjoint_steps(atoms_i, settings, numbers, blocks, room, pulls, adjoint, wei
     for i in range(blocks.d.shape[0] - 1, -1, -1):
         if not both_factors(atoms_i, numbers, blocks, i, room, rank):
             return i
-        _pass_on_back(settings, room, pulls, adjoint, i)
+        pass_on_back(settings, room, pulls, adjoint, i)
         if blocks.total.size > 0 and blocks.projected[i]:
             if settings.project_accelerations:
                 _project_accelerations_back(numbers, blocks, i, room, weights)
             _project_velocities_back(numbers, blocks, i, room, weights)
         _newton_back(atoms_i, numbers, blocks, i, room, pulls.lam, weights)
-        _scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint)
+        scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint)
     return -1
 
 

@@ -57,7 +57,7 @@ def _add_weighted(Gamma, w2, m, n, X, out, first, factor):
 
 
 @spliced
-def _scheme_changes(atoms_i, settings, numbers, blocks, i, room, change):
+def scheme_changes(atoms_i, settings, numbers, blocks, i, room, change):
     """What the state before leaves behind: dq0, dv0, da0 into the columns of q, v, a."""
     beta, gamma, alpha_m, alpha_f, h = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f, numbers.h
     dq, dv, da, dx, q, v, a, d = change.q, change.v, change.a, change.x, room.q, room.v, room.a, room.d
@@ -133,7 +133,7 @@ def _project_acceleration_changes(numbers, blocks, i, room, terms):
 
 
 @inlined
-def _pass_on(settings, room, change, after, i):
+def pass_on(settings, room, change, after, i):
     """Changes of state and memory after a step, in place and into line i of `after`."""
     alpha_m, alpha_f, q, v, a = settings.alpha_m, settings.alpha_f, room.q, room.v, room.a
     dq, dv, da, dx, DQ, DV, DA = change.q, change.v, change.a, change.x, after.q, after.v, after.a
@@ -152,13 +152,13 @@ def _tangent_steps(atoms_i, settings, numbers, blocks, room, terms, change, afte
     for i in range(blocks.d.shape[0]):
         if not both_factors(atoms_i, numbers, blocks, i, room, rank):
             return i
-        _scheme_changes(atoms_i, settings, numbers, blocks, i, room, change)
+        scheme_changes(atoms_i, settings, numbers, blocks, i, room, change)
         _newton_changes(atoms_i, numbers, blocks, i, room, terms, after.lam)
         if blocks.total.size > 0 and blocks.projected[i]:
             _project_velocity_changes(numbers, blocks, i, room, terms)
             if settings.project_accelerations:
                 _project_acceleration_changes(numbers, blocks, i, room, terms)
-        _pass_on(settings, room, change, after, i)
+        pass_on(settings, room, change, after, i)
     return -1
 
 
