@@ -13,7 +13,7 @@ Where is it?        state, assemble, equilibrium -> State; mobility; kinematics.
 What acts?          inverse_dynamics, forward_dynamics, mass_matrix, joint_reactions, and .._derivatives; terms.*
 How does it move?   simulate -> Trajectory; recipes.*  many of them; kinematic_motion; formulations.*, schemes.*
 What if?            gradient -> Gradient of objectives.* (Integral, AtEnd, AtTime, Tracking) of measures.*
-What is best?       motion.MotionProblem and all that belongs to it
+What is best?       DesignProblem of numbers, with design.* (WorstCase, LeastSquares, Limit, ..); motion.MotionProblem
 Is it right?        certify, certify_model, Gradient.certify -> Certificate
 What went wrong?    MechgradError and its kinds, StepFailed (with the motion so far); errors.*, results.* for type hints
 
@@ -23,8 +23,7 @@ Every name has a docstring with its equation, units and an example: help(mg.simu
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mechgrad import constraints as constraints
 from mechgrad import drawing as drawing
@@ -87,8 +86,10 @@ from mechgrad.simulation.simulate import simulate
 from mechgrad.simulation.trajectory import StepFailed, Trajectory
 
 if TYPE_CHECKING:
+    from mechgrad import design as design
     from mechgrad import gallery as gallery
     from mechgrad import motion as motion
+    from mechgrad.optimization.design import DesignProblem
 
 __version__ = "0.2.0"
 
@@ -106,6 +107,8 @@ __all__ = [  # noqa: RUF022
     "simulate", "kinematic_motion", "Trajectory",
     # what if?
     "gradient", "motion_sensitivities", "Gradient", "Integral", "AtEnd", "AtTime", "Tracking",
+    # what is best?
+    "DesignProblem",
     # is it right?
     "certify", "certify_model", "Certificate",
     # what went wrong?
@@ -114,14 +117,16 @@ __all__ = [  # noqa: RUF022
 ]  # fmt: skip
 
 _NAMESPACES = (
-    "constraints", "drawing", "errors", "forces", "formulations", "functions", "gallery", "kinematics", "measures",
-    "motion", "objectives", "recipes", "results", "schemes", "terms",
+    "constraints", "design", "drawing", "errors", "forces", "formulations", "functions", "gallery", "kinematics",
+    "measures", "motion", "objectives", "recipes", "results", "schemes", "terms",
 )  # fmt: skip
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Namespaces that are imported when they are asked for: they bring solvers and mechanisms with them."""
-    if name in ("gallery", "motion"):
+def __getattr__(name: str) -> Any:
+    """What is imported when it is asked for: it brings solvers and mechanisms with it."""
+    if name == "DesignProblem":
+        return importlib.import_module("mechgrad.design").DesignProblem
+    if name in ("design", "gallery", "motion"):
         return importlib.import_module(f"mechgrad.{name}")
     raise AttributeError(f"module 'mechgrad' has no attribute {name!r}{_moved(name)}")
 

@@ -6,9 +6,13 @@ True
 """
 
 from mechgrad.sensitivities.objectives import AtEnd, AtTime, EndTime, Integral, Objective, Term, smooth_abs
+from mechgrad.sensitivities.several_instants import AtTimes, SmoothMaximum
 from mechgrad.sensitivities.tracking import Samples, Tracking
 
-__all__ = ["AtEnd", "AtTime", "EndTime", "Integral", "Objective", "Samples", "Term", "Tracking", "smooth_abs"]
+__all__ = [
+    "AtEnd", "AtTime", "AtTimes", "EndTime", "Integral", "Objective", "Samples", "SmoothMaximum", "Term", "Tracking",
+    "smooth_abs",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "mechgrad"
 SPACES = (
     "mechgrad", *(f"mechgrad.{name}" for name in (
         "constraints", "forces", "functions", "measures", "formulations", "schemes", "drawing", "terms", "results",
-        "motion", "gallery", "kinematics", "objectives",
+        "motion", "design", "gallery", "kinematics", "objectives",
     )),
 )  # fmt: skip
 

@@ -267,7 +267,8 @@ def test_missing_library(monkeypatch):
     monkeypatch.setenv("MECHGRAD_IPOPT", "/nowhere/libipopt.so")
     ipopt_library.load.cache_clear()
     try:
-        assert available_solvers() == ("trust-constr", "slsqp")
+        always = {"trust-constr", "slsqp", "l-bfgs-b", "least-squares"}
+        assert always <= set(available_solvers()) <= always | {"mma"}
         with pytest.raises(SolverUnavailableError, match=r"nowhere.*mechgrad\[ipopt\].*trust-constr, slsqp"):
             solve(hs071(), HS071_START)
     finally:

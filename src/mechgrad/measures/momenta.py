@@ -27,6 +27,7 @@ from mechgrad.measures.base import Gradients, Measure, StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.measures.probing import ProbedCase
 from mechgrad.mechanics.energies import weightless_tree
+from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
@@ -104,7 +105,7 @@ class CentreOfMass(Measure):
 
     uses: ClassVar[str] = "q"
 
-    def check_model(self, model: Model, what: str) -> None:
+    def check_model(self, model: NamedParts, what: str) -> None:
         _total_mass(model)
 
     def values(self, at: StateSamples) -> Array:
@@ -132,7 +133,7 @@ class CentreOfMass(Measure):
         return Gradients(by_q, p=by_p)
 
 
-def _total_mass(model: Model) -> float:
+def _total_mass(model: NamedParts) -> float:
     """Complex where numbers of the model are."""
     total = sum((body.mass for body in model.bodies), 0.0)
     if not np.real(total) > 0.0:

@@ -53,7 +53,9 @@ class GuidedSubject:
 
 def repeated_guided(motion: GuidedMotion, parameters: Parameters, values: Array) -> GuidedMotion:
     """The motion with other values of its parameters, complex ones too."""
-    return kinematic_motion(parameters.changed(values)[0], motion.t, motion.at, guess=motion.q[0])
+    return kinematic_motion(
+        parameters.changed(values)[0], motion.t, motion.at, guess=motion.q[0], tolerance=motion.tolerance
+    )
 
 
 def check_measure(measure: Measure) -> None:

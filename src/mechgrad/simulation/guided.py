@@ -44,6 +44,7 @@ class GuidedMotion(Motion):
     q, v, a : (nt, n_q), (nt, n_v), (nt, n_v)
     record : what was driven besides the constraints of the model, and how the motion was found
     at : how what was held moves, as it was given
+    tolerance : largest miss of a row that was accepted, for lengths up to a metre
 
     >>> turning = kinematic_motion(pendulum, [0.0, 1.0], {"pin": mg.functions.Polynomial((0, 2))})
     >>> turning.markers(["bob.com"]).velocity[0, 0]
@@ -54,6 +55,7 @@ class GuidedMotion(Motion):
 
     record: GuidedRecord
     at: Mapping[Any, Any]
+    tolerance: float = 1e-12
 
     @property
     def held(self) -> tuple[str, ...]:
@@ -163,7 +165,7 @@ def kinematic_motion(
     if t.ndim != 1 or not len(t) or not np.isfinite(t).all() or (np.diff(t) <= 0.0).any():
         raise InputError(f"t has shape {t.shape}; give increasing, finite instants, at least one.")
     found = march(model, t, at, guess, tolerance)
-    return GuidedMotion(model, t, found.q, found.v, found.a, found, dict(at or {}))
+    return GuidedMotion(model, t, found.q, found.v, found.a, found, dict(at or {}), tolerance)
 
 
 class GuidedForces(NamedTuple):

@@ -19,8 +19,10 @@ class Named(Protocol):
 
 
 class NamedBody(Named, Protocol):
-    """A body, and its centre of mass in body axes [m]."""
+    """A body, its mass [kg], and its centre of mass in body axes [m]."""
 
+    @property
+    def mass(self) -> Any: ...
     @property
     def com(self) -> Any: ...
 

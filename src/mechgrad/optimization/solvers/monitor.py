@@ -112,6 +112,16 @@ class Monitor:
         assert self.hessian_structure is not None
         return self._call("hessian", self.hessian_function, x, self.hessian_structure[0].shape, x, sigma, lam)
 
+    def residuals(self, x: FloatArray) -> FloatArray:
+        """r of an objective r . r / 2, shape (k,)."""
+        assert self.program.residuals is not None
+        return self._call("residuals", self.program.residuals, x, None, x)
+
+    def residual_jacobian(self, x: FloatArray) -> FloatArray:
+        """r_x, shape (k, n)."""
+        assert self.program.residual_jacobian is not None
+        return self._call("residual_jacobian", self.program.residual_jacobian, x, None, x)
+
     def values(self, x: FloatArray) -> tuple[float, FloatArray]:
         """f and c at x, from the last call if that was for the same x."""
         f, c = self._last.get("objective"), self._last.get("constraints")
@@ -194,16 +204,16 @@ class Monitor:
     # -- within -------------------------------------------------------------------------------------------------
 
     def _call(
-        self, name: str, function: Callable[..., Any], x: FloatArray, shape: tuple[int, ...], *arguments: Any
+        self, name: str, function: Callable[..., Any], x: FloatArray, shape: tuple[int, ...] | None, *arguments: Any
     ) -> FloatArray:
         if self.stopped is not None:
             raise StopSolverError(self.reason)
         self._check_interrupt()
-        self.counts[name] += 1
+        self.counts[name] = self.counts.get(name, 0) + 1
         begin = time.perf_counter()
         try:
             value = np.asarray(function(*arguments), dtype=float)
-            if value.shape != shape:
+            if shape is not None and value.shape != shape:
                 wanted = "a number" if shape == () else f"an array of shape {shape}"
                 raise InputError(f"program: `{name}` returned an array of shape {value.shape}; {wanted} is needed.")
         except KeyboardInterrupt:
@@ -252,6 +262,8 @@ class Monitor:
         variables, constraints = self.program.variable_names or (), self.program.constraint_names or ()
         if name == "objective":
             what = "the objective"
+        elif name in ("residuals", "residual_jacobian"):
+            what = "a residual" if name == "residuals" else "the derivative of a residual"
         elif name == "gradient":
             what = f"the derivative of the objective by {variables[bad[0]]}"
         elif name == "constraints":

@@ -39,6 +39,8 @@ class NonlinearProgram:
         (x, sigma, lam) -> values of the lower triangle (row >= col) of sigma f_xx + sum lam_i c_i,xx.
     gauss_newton, gauss_newton_structure : callable, (rows, cols), optional
         A positive semidefinite stand-in for the Hessian; without a structure of its own it uses `hessian_structure`.
+    residuals, residual_jacobian : callable, optional
+        x -> (k,) r and x -> (k, n) r_x of an objective f = r . r / 2, for solvers that take Gauss-Newton steps.
     lb, ub, cl, cu : arrays, optional
         Bounds; infinite where there is none (the default), cl = cu for an equality. A number serves all entries.
     variable_names, constraint_names : sequences of str, optional
@@ -62,6 +64,8 @@ class NonlinearProgram:
     hessian_structure: Any = None
     gauss_newton: HessianFunction | None = None
     gauss_newton_structure: Any = None
+    residuals: Callable[[FloatArray], ArrayLike] | None = None
+    residual_jacobian: Callable[[FloatArray], ArrayLike] | None = None
     lb: Any = -np.inf
     ub: Any = np.inf
     cl: Any = -np.inf
@@ -84,6 +88,8 @@ class NonlinearProgram:
                 f"program: {self.m} constraints need the functions `constraints` and `jacobian` and a "
                 "`jacobian_structure` (rows, cols)."
             )
+        if (self.residuals is None) != (self.residual_jacobian is None):
+            raise InputError("program: `residuals` and `residual_jacobian` belong together; give both or neither.")
         put(self, "variable_names", _names(self.variable_names, self.n, "x", "variable_names"))
         put(self, "constraint_names", _names(self.constraint_names, self.m, "c", "constraint_names"))
         for low, high, size, names in (

@@ -85,9 +85,21 @@ def scaled(program: NonlinearProgram) -> ScaledProgram:
         assert program.jacobian is not None
         return asfloat(asfloat(program.jacobian(x * s_x)) * jacobian_factor)
 
+    root = np.sqrt(s_f)
+
+    def residuals(x: FloatArray) -> FloatArray:
+        assert program.residuals is not None
+        return asfloat(asfloat(program.residuals(x * s_x)) / root)
+
+    def residual_jacobian(x: FloatArray) -> FloatArray:
+        assert program.residual_jacobian is not None
+        return asfloat(asfloat(program.residual_jacobian(x * s_x)) * (s_x / root))
+
     return ScaledProgram(
         replace(
             program,
+            residuals=residuals if program.residuals else None,
+            residual_jacobian=residual_jacobian if program.residual_jacobian else None,
             objective=objective,
             gradient=gradient,
             constraints=constraints if program.m else None,

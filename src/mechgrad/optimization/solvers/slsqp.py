@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from scipy.optimize import Bounds, lsq_linear, minimize
+from scipy.optimize import Bounds, minimize
 
+from mechgrad.optimization.solvers.active_multipliers import active_multipliers, dense_jacobian
 from mechgrad.optimization.solvers.adapter import Outcome, Task
-from mechgrad.optimization.solvers.monitor import HessianKind, Monitor
+from mechgrad.optimization.solvers.bad_points import BadPoints
+from mechgrad.optimization.solvers.monitor import HessianKind
 from mechgrad.optimization.solvers.program import NonlinearProgram
-from mechgrad.optimization.solvers.result import Multipliers, Status
+from mechgrad.optimization.solvers.result import Status
 from mechgrad.typing import FloatArray
 
 
@@ -35,6 +37,7 @@ class Slsqp:
     def run(self, task: Task) -> Outcome:
         """Solve."""
         monitor, program = task.monitor, task.monitor.program
+        tried = BadPoints(monitor)
         equal = np.flatnonzero(program.cl == program.cu)
         low = np.flatnonzero(np.isfinite(program.cl) & (program.cl < program.cu))
         high = np.flatnonzero(np.isfinite(program.cu) & (program.cl < program.cu))
@@ -43,16 +46,16 @@ class Slsqp:
             constraints.append(
                 {
                     "type": "eq",
-                    "fun": lambda x: monitor.values(x)[1][equal] - program.cl[equal],
-                    "jac": lambda x: _jacobian(monitor, x)[equal],
+                    "fun": lambda x: tried.constraints(x)[equal] - program.cl[equal],
+                    "jac": lambda x: dense_jacobian(monitor, x)[equal],
                 }
             )
         if len(low) or len(high):
             constraints.append(
                 {
                     "type": "ineq",
-                    "fun": lambda x: _margins(program, monitor.values(x)[1], low, high),
-                    "jac": lambda x: _margin_slopes(_jacobian(monitor, x), low, high),
+                    "fun": lambda x: _margins(program, tried.constraints(x), low, high),
+                    "jac": lambda x: _margin_slopes(dense_jacobian(monitor, x), low, high),
                 }
             )
         start = np.clip(task.x0, program.lb, program.ub)
@@ -62,24 +65,26 @@ class Slsqp:
         def callback(x: FloatArray) -> None:
             nonlocal count
             count += 1
-            monitor.iterate(count, x)
+            if tried.has_value(x):  # it may be the first trial of a line search, not yet an iterate
+                monitor.iterate(count, x)
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # clipped values in a line search; the outcome is judged afterwards
             result = minimize(
-                monitor.objective,
+                tried.objective,
                 start,
-                jac=monitor.gradient,
+                jac=tried.gradient,
                 method="SLSQP",
                 bounds=Bounds(program.lb, program.ub),
                 constraints=constraints,
                 callback=callback,
                 options={"ftol": task.tolerance**1.25, "maxiter": task.max_iterations, **task.options},
             )
+        tried.check_end()
         x = np.clip(np.asarray(result.x, dtype=float), program.lb, program.ub)
         violation = monitor.infeasibility(x, monitor.values(x)[1])
         status, reason = _status(result, violation, task)
-        return Outcome(x, _multipliers(monitor, x), status, reason, int(result.nit))
+        return Outcome(x, active_multipliers(monitor, x), status, reason, int(result.nit))
 
 
 def _margins(program: NonlinearProgram, c: FloatArray, low: Any, high: Any) -> FloatArray:
@@ -88,28 +93,6 @@ def _margins(program: NonlinearProgram, c: FloatArray, low: Any, high: Any) -> F
 
 def _margin_slopes(jacobian: FloatArray, low: Any, high: Any) -> FloatArray:
     return np.concatenate([jacobian[low], -jacobian[high]])
-
-
-def _jacobian(monitor: Monitor, x: FloatArray) -> FloatArray:
-    dense = np.zeros((monitor.program.m, monitor.program.n))
-    dense[monitor.program.jacobian_structure] = monitor.jacobian(x)
-    return dense
-
-
-def _multipliers(monitor: Monitor, x: FloatArray) -> Multipliers:
-    """Least squares of f_x + c_x^T lam + z over the active bounds, with the signs of their sides."""
-    p = monitor.program
-    c = monitor.values(x)[1]
-    slopes = np.concatenate([_jacobian(monitor, x), np.eye(p.n)])
-    values, low, high = np.concatenate([c, x]), np.concatenate([p.cl, p.lb]), np.concatenate([p.cu, p.ub])
-    near = 1e-6 * np.maximum(1.0, np.abs(values))
-    at_low, at_high = values - low <= near, high - values <= near
-    active = np.flatnonzero(at_low | at_high)
-    multipliers = np.zeros(p.m + p.n)
-    if len(active):
-        sides = (np.where(at_low[active], -np.inf, 0.0), np.where(at_high[active], np.inf, 0.0))
-        multipliers[active] = lsq_linear(slopes[active].T, -monitor.gradient(x), bounds=sides, tol=1e-12).x
-    return Multipliers(multipliers[: p.m], multipliers[p.m :])
 
 
 def _status(result: Any, violation: float, task: Task) -> tuple[Status, str]:

@@ -11,7 +11,10 @@ import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.optimization.solvers.adapter import Adapter, Outcome, SolverUnavailableError, Task
+from mechgrad.optimization.solvers.gauss_newton import GaussNewton
 from mechgrad.optimization.solvers.ipopt import Ipopt
+from mechgrad.optimization.solvers.lbfgsb import LBfgsB
+from mechgrad.optimization.solvers.mma import Mma
 from mechgrad.optimization.solvers.monitor import BadNumberError, HessianKind, Monitor, StopSolverError
 from mechgrad.optimization.solvers.program import NonlinearProgram
 from mechgrad.optimization.solvers.progress import Progress, print_progress
@@ -27,7 +30,9 @@ from mechgrad.optimization.solvers.slsqp import Slsqp
 from mechgrad.optimization.solvers.trust_constr import TrustConstr
 from mechgrad.typing import ArrayLike, FloatArray
 
-_ADAPTERS: dict[str, Adapter] = {adapter.name: adapter for adapter in (Ipopt(), TrustConstr(), Slsqp())}
+_ADAPTERS: dict[str, Adapter] = {
+    adapter.name: adapter for adapter in (Ipopt(), TrustConstr(), Slsqp(), LBfgsB(), GaussNewton(), Mma())
+}
 
 
 def register(adapter: Adapter) -> None:
@@ -63,7 +68,8 @@ def solve(
     program, x0
         What to minimise, and from where.
     solver : str
-        "ipopt" (needs the extra `ipopt`), "trust-constr" or "slsqp" (small, dense problems).
+        "ipopt" (needs the extra `ipopt`), "trust-constr", "slsqp" (small, dense problems), "mma" (inequalities only;
+        needs the extra `nlopt`); with bounds alone "l-bfgs-b", and "least-squares" if the program states residuals.
     hessian : str
         "exact", "gauss-newton" (if the program has one), "lbfgs" (from gradients), or "auto": exact if there is one.
     max_iterations, tolerance, time_limit

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.optimize import BFGS, Bounds, NonlinearConstraint, OptimizeResult, minimize
 
 from mechgrad.optimization.solvers.adapter import Outcome, Task
+from mechgrad.optimization.solvers.bad_points import BadPoints
 from mechgrad.optimization.solvers.monitor import HessianKind, Monitor
 from mechgrad.optimization.solvers.result import Multipliers, Status
 from mechgrad.typing import FloatArray
@@ -36,6 +37,7 @@ class TrustConstr:
         """Solve."""
         monitor, program = task.monitor, task.monitor.program
         n, m = program.n, program.m
+        tried = BadPoints(monitor)
         with_hessian = task.hessian != "lbfgs"
         no_weights = np.zeros(m)
         constraints = []
@@ -43,10 +45,10 @@ class TrustConstr:
             rows, cols = program.jacobian_structure
             constraints.append(
                 NonlinearConstraint(
-                    monitor.constraints,
+                    tried.constraints,
                     program.cl,
                     program.cu,
-                    jac=lambda x: sparse.csr_matrix((monitor.jacobian(x), (rows, cols)), shape=(m, n)),
+                    jac=lambda x: sparse.csr_matrix((tried.jacobian(x), (rows, cols)), shape=(m, n)),
                     hess=(lambda x, lam: _hessian(monitor, x, 0.0, lam)) if with_hessian else BFGS(),
                 )
             )
@@ -59,9 +61,9 @@ class TrustConstr:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # remarks about quasi-Newton updates; the outcome is judged afterwards
             result = minimize(
-                monitor.objective,
+                tried.objective,
                 start,
-                jac=monitor.gradient,
+                jac=tried.gradient,
                 hess=(lambda x: _hessian(monitor, x, 1.0, no_weights)) if with_hessian else BFGS(),
                 method="trust-constr",
                 bounds=Bounds(program.lb, program.ub) if bounded else None,
@@ -76,6 +78,7 @@ class TrustConstr:
                     **task.options,
                 },
             )
+        tried.check_end()
         lam = np.asarray(result.v[0], dtype=float) if m else np.zeros(0)
         z = np.asarray(result.v[-1], dtype=float) if bounded else np.zeros(n)
         violation = monitor.infeasibility(result.x, monitor.values(result.x)[1])

@@ -1,0 +1,240 @@
+"""The question: what may change, in which situations, what is wanted, what must hold."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from mechgrad.errors import InputError, MechgradWarning
+from mechgrad.measures.base import Measure
+from mechgrad.optimization.design.design_program import DesignProgram, without_influence
+from mechgrad.optimization.design.design_space import DesignSpace
+from mechgrad.optimization.design.evaluation import Evaluation, Evaluator
+from mechgrad.optimization.design.evaluation_log import EvaluationLog, read_log
+from mechgrad.optimization.design.goals import Asked, Goal, as_goal
+from mechgrad.optimization.design.optimum import Optimum
+from mechgrad.optimization.design.progress_table import shown
+from mechgrad.optimization.design.requirements import Limit, Linear, sides
+from mechgrad.optimization.design.scenario import as_scenarios, with_linked
+from mechgrad.optimization.design.variable import as_variables
+from mechgrad.optimization.solvers import available_solvers, solve
+from mechgrad.optimization.solvers.progress import Progress
+from mechgrad.typing import ArrayLike
+
+MANY = 100  # variables beyond which dense quadratic programs take longer than sparse steps
+
+
+class NoInfluenceWarning(MechgradWarning):
+    """A variable that changes nothing at the start."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DesignProblem:
+    """What is best: numbers of a mechanism, of its drives or of its start that make an objective small.
+
+        min over x of  f(F_1(x), ..)    subject to   bounds,  lower <= F_j(x) <= upper,  lower <= A x <= upper
+
+    F are values of objectives of scenarios; every gradient is exact, direct or adjoint by what is cheaper.
+
+    Parameters
+    ----------
+    scenarios : what `simulate`, `kinematic_motion`, `equilibrium` or `assemble` returned, a Recipe or a Scenario;
+        a list of these, or a mapping from names to them. Each is made anew at every design
+    variables : mapping from paths or patterns to bounds; or paths, `Variable`, `DesignVariable`, a list of them
+    minimize : an objective (weighted sum over the scenarios), `WorstCase`, `LeastSquares`
+    constraints : `Limit` and `Linear`
+
+    >>> swing = mg.simulate(model, {"pin": 0.0}, 1.0, step=0.01)
+    >>> miss = mg.AtEnd(lambda q: (q - 0.2) ** 2, mg.measures.JointCoordinate("pin"))
+    >>> problem = mg.DesignProblem(swing, {"start.velocity.pin": (-5.0, 5.0)}, miss)
+    >>> problem
+    DesignProblem of 1 variable, 1 scenario and 0 constraints. Next: print(problem), .evaluate(), .solve()
+    >>> best = problem.solve()
+    >>> best.success, bool(abs(best.motion.q[-1, 0] - 0.2) < 1e-4)
+    (True, True)
+    """
+
+    scenarios: Any
+    variables: Any
+    minimize: Any
+    constraints: Sequence[Limit | Linear] = ()
+    goal: Goal = field(init=False, repr=False)
+    space: DesignSpace = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        variables, linked = as_variables(self.variables)
+        scenarios = tuple(with_linked(s, linked) for s in as_scenarios(self.scenarios))
+        if isinstance(self.minimize, Measure) and all(s.repeat.noun == "state" for s in scenarios):
+            raise InputError(f"{self.minimize!r} is a measure; wrap it: mg.AtEnd({self.minimize!r}).")
+        put = object.__setattr__
+        put(self, "scenarios", scenarios)
+        put(self, "goal", as_goal(self.minimize))
+        put(self, "space", DesignSpace.of(variables, scenarios))
+        given = (self.constraints,) if isinstance(self.constraints, Limit | Linear) else tuple(self.constraints)
+        for item in given:
+            if not isinstance(item, Limit | Linear):
+                raise InputError(f"{item!r} is no constraint; give mg.design.Limit or mg.design.Linear.")
+        put(self, "constraints", given)
+        for item in self._linear:
+            item.row(self.space.names)
+        self._asked()
+
+    @property
+    def _limits(self) -> tuple[Limit, ...]:
+        return tuple(x for x in self.constraints if isinstance(x, Limit))
+
+    @property
+    def _linear(self) -> tuple[Linear, ...]:
+        return tuple(x for x in self.constraints if isinstance(x, Linear))
+
+    def _asked(self) -> tuple[tuple[Asked, ...], tuple[tuple[Asked, ...], ...]]:
+        """Objectives of the goal, and of each limit."""
+        return self.goal.asked(self.scenarios), tuple(
+            limit.asked(self.scenarios, k + 1) for k, limit in enumerate(self._limits)
+        )
+
+    def evaluator(self, log: EvaluationLog | None = None, known: Sequence[Evaluation] = ()) -> Evaluator:
+        """Values and gradients of all functions at any point."""
+        of_goal, of_limits = self._asked()
+        return Evaluator(self.space, self.scenarios, [*of_goal, *(a for x in of_limits for a in x)], log, known)
+
+    def evaluate(self, at: ArrayLike | Mapping[str, float] | None = None) -> Evaluation:
+        """Values and gradients of all functions, at the start or at other values of the variables.
+
+        >>> swing = mg.simulate(model, {"pin": 0.5}, 1.0, step=0.01)
+        >>> end = mg.AtEnd(mg.measures.JointCoordinate("pin"))
+        >>> mg.DesignProblem(swing, ["bob.com.z"], end).evaluate({"bob.com.z": -1.2}).gradient.shape
+        (1, 1)
+        """
+        return self.evaluator().at(self.space.point(at), with_gradient=True, first=True)
+
+    def program(self, evaluator: Evaluator) -> DesignProgram:
+        """The nonlinear program around an evaluator; evaluates the start, where every error is raised."""
+        first = evaluator.at(self.space.start, with_gradient=True, first=True)
+        of_goal, of_limits = self._asked()
+        self.goal.check_counts(evaluator.counts[: len(of_goal)])
+        parts = tuple(len(x) for x in of_limits)
+        return DesignProgram(evaluator, self.goal, self._limits, self._linear, len(of_goal), parts, first)
+
+    def solve(
+        self,
+        solver: str = "auto",
+        *,
+        max_iterations: int = 300,
+        tolerance: float = 1e-8,
+        time_limit: float | None = None,
+        progress: Progress | bool | None = None,
+        log: str | Path | None = None,
+        resume: str | Path | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Optimum:
+        """The best design found, with the reason why the search ended. Ctrl-C ends it with the best one so far.
+
+        Parameters
+        ----------
+        solver : "auto", "slsqp", "ipopt", "trust-constr", "l-bfgs-b", "least-squares" or "mma"
+            "auto": with bounds alone "least-squares" for `LeastSquares` and "l-bfgs-b" for all else; with constraints
+            or a worst case "slsqp" up to 100 variables, beyond that "ipopt" if it is there, else "trust-constr".
+        tolerance : what slopes may remain, in units in which those at the start are one
+        progress : True shows a table that grows (lines where there is no terminal); a function is called with each
+            iteration, and ends the search by False
+        log : a file to which every evaluation goes as it is made, in JSON lines
+        resume : the log of a run of the same problem that ended; what it has is not computed again, and the search
+            takes the same way. New evaluations are appended to it, or go to `log`
+        """
+        known, written = self._log(log, resume)
+        evaluator = self.evaluator(written, known)
+        if known:
+            self._continue(evaluator)
+        program = self.program(evaluator)
+        idle = without_influence(self.space.names, program.first, self.space.scale)
+        if idle:
+            warnings.warn(
+                f"{', '.join(map(repr, idle))}: no influence at the start, on the objective or on any limit, to first "
+                "order. Such variables stay where they are: leave them out, or start elsewhere.",
+                NoInfluenceWarning,
+                stacklevel=2,
+            )
+        with shown(progress, max_iterations, time_limit) as report:
+            found = solve(
+                program.program(), program.start, self._chosen(program) if solver == "auto" else solver,
+                max_iterations=max_iterations, tolerance=tolerance, time_limit=time_limit, progress=report,
+                options=options,
+            )  # fmt: skip
+        return Optimum.of(self, program, found)
+
+    def _chosen(self, program: DesignProgram) -> str:
+        if not program.constraint_names:
+            return "least-squares" if self.goal.squares else "l-bfgs-b"
+        if len(self.space.names) <= MANY:
+            return "slsqp"
+        return "ipopt" if "ipopt" in available_solvers() else "trust-constr"
+
+    # ---- the log
+
+    def header(self) -> dict[str, Any]:
+        """What a log of this problem says of it."""
+        of_goal, of_limits = self._asked()
+        return {
+            "mechgrad": "evaluations of a design problem, version 1",
+            "variables": list(self.space.names),
+            "functions": [a.name for x in (of_goal, *of_limits) for a in x],
+            "scenarios": [s.name for s in self.scenarios],
+        }
+
+    def _log(self, log: str | Path | None, resume: str | Path | None) -> tuple[list[Evaluation], EvaluationLog | None]:
+        header, known = self.header(), []
+        if resume is not None:
+            known = [Evaluation(k + 1, **line, replayed=True) for k, line in enumerate(read_log(resume, header))]
+        if log is not None and (resume is None or Path(log).resolve() != Path(resume).resolve()):
+            return known, EvaluationLog(log, header)
+        return known, None if resume is None else EvaluationLog(resume, header, fresh=False)
+
+    def _continue(self, evaluator: Evaluator) -> None:
+        """Raise where a log has other values at the start than this problem, which are computed once more."""
+        afresh = self.evaluator()
+        here = afresh.at(self.space.start, first=True).values
+        evaluator.counts = afresh.counts
+        there = evaluator.at(self.space.start, first=True)
+        if not there.replayed:
+            raise InputError("resume: the log has no evaluation at this start; its problem started elsewhere.")
+        size = float(np.abs(here).max(initial=0.0))
+        if here.shape != there.values.shape or not np.allclose(here, there.values, rtol=1e-6, atol=1e-9 * size):
+            raise InputError(
+                "resume: the log has other values at the start than this problem: a model, a motion or an objective is "
+                "another one. Solve without it."
+            )
+
+    def __repr__(self) -> str:
+        n, k, m = len(self.space.names), len(self.scenarios), len(self.constraints)
+        counts = (f"{x} {noun}{'' if x == 1 else 's'}" for x, noun in ((n, "variable"), (k, "scenario")))
+        return (
+            f"DesignProblem of {' , '.join(counts).replace(' ,', ',')} and {m} constraint{'' if m == 1 else 's'}. "
+            "Next: print(problem), .evaluate(), .solve()"
+        )
+
+    def __str__(self) -> str:
+        space = self.space
+        width = max(map(len, space.names))
+        lines = [f"{'variable':{width}}  {'start':>12}  {'lower':>12}  {'upper':>12}  {'scale':>12}"]
+        for k, name in enumerate(space.names):
+            numbers = (space.start[k], space.low[k], space.high[k], space.scale[k])
+            part = [s.name for s, paths in zip(self.scenarios, space.paths, strict=True) if paths[k]]
+            where = "" if len(part) == len(self.scenarios) else f"  in {', '.join(part)} alone"
+            lines.append(f"{name:{width}}  " + "  ".join(f"{x:12.6g}" for x in numbers) + where)
+        lines += [repr(s) for s in self.scenarios]
+        lines.append(f"minimize: {type(self.goal).__name__} of {len(self.goal.asked(self.scenarios))} objective(s)")
+        for item in self.constraints:
+            lines.append(f"hold: {item!r}" if isinstance(item, Limit) else f"hold: {_in_words(item)}")
+        return "\n".join(lines)
+
+
+def _in_words(item: Linear) -> str:
+    terms = " + ".join(f"{x:g} {name}" for name, x in item.factors.items())
+    return sides(terms, item.lower, item.upper)

@@ -1,0 +1,218 @@
+"""Values and gradients of all functions of a problem at one point: each motion made once, each failure with its reason.
+
+answer(question, values)     one scenario: a pure function of data, which may run anywhere
+Evaluator.at(x)              all scenarios: remembered, logged, and a reason in place of a value where there is none
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from mechgrad.errors import InputError, MechgradError
+from mechgrad.optimization.design.design_space import DesignSpace
+from mechgrad.optimization.design.evaluation_log import EvaluationLog
+from mechgrad.optimization.design.goals import Asked
+from mechgrad.optimization.design.scenario import Scenario
+from mechgrad.sensitivities.differentiable import case_of
+from mechgrad.sensitivities.gradient import gradient
+from mechgrad.sensitivities.objectives import Objective
+from mechgrad.simulation.repeats import Repeat
+from mechgrad.typing import FloatArray
+
+MOTIONS_KEPT = 4  # points whose motions wait for a gradient to be asked for
+
+
+class Question(NamedTuple):
+    """What is asked of one scenario: how it is made, its objectives, and what they are differentiated by."""
+
+    repeat: Repeat
+    objectives: tuple[Objective, ...]
+    wrt: tuple[str, ...]
+
+
+class Answer(NamedTuple):
+    """Values (k,), how many of them belong to each objective, gradient (k, np) if it was asked for, and the motion."""
+
+    values: FloatArray
+    counts: tuple[int, ...]
+    gradient: FloatArray | None
+    motion: Any
+
+
+def answer(
+    question: Question, values: Mapping[str, float], *, with_gradient: bool = True, motion: Any = None
+) -> Answer:
+    """One scenario with other numbers; `motion` in place of making it again.
+
+    The gradient is direct or adjoint by what is cheaper: as many sweeps as there are variables, or values.
+    """
+    if motion is None:
+        motion = question.repeat.with_values(values).made()
+    found = case_of(motion).values(question.objectives)
+    for objective, numbers in zip(question.objectives, found, strict=True):
+        if not np.isfinite(numbers).all():
+            raise InputError(_where_not_finite(objective, motion))
+    counts = tuple(len(x) for x in found)
+    slopes = None
+    if with_gradient:
+        slopes = np.zeros((sum(counts), 0))
+        if question.wrt:
+            slopes = gradient(motion, question.objectives, question.wrt).array
+    return Answer(np.concatenate(found).real.astype(float), counts, slopes, motion)
+
+
+def _where_not_finite(objective: Objective, motion: Any) -> str:
+    """Which measure is no number, and when."""
+    at = case_of(motion).samples((objective,))
+    for _, term in objective.terms():
+        for measure in term.measures:
+            y = np.asarray(measure.values(at)).reshape(len(at.states.t), -1)
+            bad = np.flatnonzero(~np.isfinite(y).all(axis=1))
+            if len(bad):
+                return f"{measure!r} is {y[bad[0]].tolist()} at t = {at.states.t[bad[0]]:.6g} s."
+    return f"the objective {objective!r} is not finite, although its measures are."
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What is known at one point.
+
+    Attributes
+    ----------
+    number : in the order in which points were asked for, from 1
+    x : (n,) the variables
+    values : (k,) of all functions; empty where there are none
+    gradient : (k, n) or None while nobody asked
+    seconds : what it took
+    failure : why there are no values; empty where there are
+    replayed : whether it came from the log of an earlier run
+    """
+
+    number: int
+    x: FloatArray
+    values: FloatArray
+    gradient: FloatArray | None
+    seconds: float
+    failure: str = ""
+    replayed: bool = False
+
+
+@final
+class Evaluator:
+    """All functions of a problem at any point, each point once.
+
+    space, scenarios, asked : what is evaluated
+    counts : how many values each of `asked` has; known after the first point
+    history : all points in their order
+    """
+
+    def __init__(
+        self,
+        space: DesignSpace,
+        scenarios: Sequence[Scenario],
+        asked: Sequence[Asked],
+        log: EvaluationLog | None = None,
+        known: Sequence[Evaluation] = (),
+    ) -> None:
+        self.space, self.scenarios, self.asked, self.log = space, tuple(scenarios), tuple(asked), log
+        self.counts: tuple[int, ...] = ()
+        self.questions = [self._question(i) for i in range(len(self.scenarios))]
+        self.simulations = 0
+        self._found: dict[bytes, Evaluation] = {}
+        self._known = {e.x.tobytes(): e for e in known}
+        self._motions: dict[bytes, list[Any]] = {}
+
+    @property
+    def history(self) -> tuple[Evaluation, ...]:
+        """Every point that was asked for."""
+        return tuple(self._found.values())
+
+    def _question(self, scenario: int) -> Question:
+        objectives = tuple(a.objective for a in self.asked if a.scenario == scenario)
+        return Question(self.scenarios[scenario].repeat, objectives, tuple(p for p in self.space.paths[scenario] if p))
+
+    def at(self, x: FloatArray, *, with_gradient: bool = False, first: bool = False) -> Evaluation:
+        """Values at a point, and derivatives if they are asked for.
+
+        first : errors are raised; later on, a point at which something cannot be computed is a bad one with a reason
+        """
+        key = np.ascontiguousarray(x, float).tobytes()
+        known = self._found.get(key)
+        if known is None and key in self._known:
+            known = replace(self._known[key], number=len(self._found) + 1, replayed=True)
+            self._found[key] = known
+        if known is not None and (known.failure or known.gradient is not None or not with_gradient):
+            return known
+        begin = time.perf_counter()
+        number = len(self._found) + 1 if known is None else known.number
+        try:
+            values, slopes = self._computed(np.array(x, float), key, with_gradient)
+            found = Evaluation(number, np.array(x, float), values, slopes, 0.0)
+        except MechgradError as error:
+            if first:
+                raise
+            found = Evaluation(number, np.array(x, float), np.zeros(0), None, 0.0, f"{type(error).__name__}: {error}")
+        found = replace(found, seconds=time.perf_counter() - begin + (0.0 if known is None else known.seconds))
+        self._found[key] = found
+        if self.log is not None:
+            self.log.append(found)
+        return found
+
+    def _computed(self, x: FloatArray, key: bytes, with_gradient: bool) -> tuple[FloatArray, FloatArray | None]:
+        motions = self._motions.get(key, [None] * len(self.scenarios))
+        answers = []
+        for i, question in enumerate(self.questions):
+            try:
+                found = answer(question, self.space.values(i, x), with_gradient=with_gradient, motion=motions[i])
+            except MechgradError as error:
+                if len(self.scenarios) > 1:
+                    error.add_note(f"in scenario {self.scenarios[i].name!r}")
+                raise
+            self.simulations += motions[i] is None
+            answers.append(found)
+        self._remember(key, [found.motion for found in answers])
+        return self._collected(answers, with_gradient)
+
+    def _collected(self, answers: Sequence[Answer], with_gradient: bool) -> tuple[FloatArray, FloatArray | None]:
+        """Values and gradients of all scenarios in the order of `asked`."""
+        left = [iter(found.counts) for found in answers]
+        counts = tuple(next(left[a.scenario]) for a in self.asked)
+        if self.counts and counts != self.counts:
+            raise InputError(
+                f"the objectives have {sum(counts)} values here, and had {sum(self.counts)} at the start: how many "
+                "must not depend on the design. Ask for instants, t of AtTimes, that every motion has."
+            )
+        self.counts = counts
+        starts = [0] * len(answers)
+        values, slopes = [], []
+        for a, count in zip(self.asked, counts, strict=True):
+            rows = slice(starts[a.scenario], starts[a.scenario] + count)
+            starts[a.scenario] += count
+            values.append(answers[a.scenario].values[rows])
+            if with_gradient:
+                found = answers[a.scenario].gradient
+                assert found is not None
+                wide = np.zeros((count, len(self.space.names)))
+                wide[:, [k for k, path in enumerate(self.space.paths[a.scenario]) if path]] = found[rows]
+                slopes.append(wide)
+        return np.concatenate(values), np.concatenate(slopes) if with_gradient else None
+
+    def _remember(self, key: bytes, motions: list[Any]) -> None:
+        self._motions.pop(key, None)
+        self._motions[key] = motions
+        while len(self._motions) > MOTIONS_KEPT:
+            self._motions.pop(next(iter(self._motions)))
+
+    def motions(self, x: FloatArray) -> tuple[Any, ...]:
+        """The motions of all scenarios at a point."""
+        key = np.ascontiguousarray(x, float).tobytes()
+        if key not in self._motions:
+            made = [q.repeat.with_values(self.space.values(i, x)).made() for i, q in enumerate(self.questions)]
+            self._remember(key, made)
+        return tuple(self._motions[key])

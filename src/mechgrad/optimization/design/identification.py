@@ -1,0 +1,123 @@
+"""What data say about numbers: covariance, confidence intervals, and combinations that cannot be told apart.
+
+J = dr/dx at the optimum      C = s^2 (J^T J)^-1      s = 1 where the noise is known, else s^2 = r . r / (m - n)
+J D = U S V^T                 D = diag(sizes of the variables): columns of V are relative changes, and those with
+                              S_k < cutoff S_1 change no residual
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from scipy.stats import norm, t
+
+from mechgrad.errors import InputError
+from mechgrad.typing import FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.optimization.design.optimum import Optimum
+
+CUTOFF = 1e-7  # of the largest singular value: below, derivatives that are exact to about ten digits tell nothing
+NAMED = 0.05  # of a unit vector: smaller parts of a combination are left out
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """How well data determine the variables, to first order.
+
+    Attributes
+    ----------
+    names : of the variables that are free; those at a bound are taken as known there: `held`
+    values, standard_errors : (n,); infinite for what takes part in a combination that cannot be told apart
+    covariance : (n, n) of what can be told apart
+    intervals : (n, 2) at the confidence
+    confidence : such as 0.95
+    noise : standard deviation of the residuals; 1 if every `Measured` says its own
+    singular_values : (n,) of residuals by relative changes of the variables, descending
+    undetermined : combinations of relative changes that change no residual, in words
+    """
+
+    names: tuple[str, ...]
+    values: FloatArray
+    standard_errors: FloatArray
+    covariance: FloatArray
+    intervals: FloatArray
+    confidence: float
+    noise: float
+    singular_values: FloatArray
+    undetermined: tuple[str, ...]
+    held: tuple[str, ...]
+
+    @property
+    def correlation(self) -> FloatArray:
+        """(n, n) of the errors; NaN for those without."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self.covariance / np.outer(self.standard_errors, self.standard_errors))
+
+    def contains(self, values: dict[str, float]) -> bool:
+        """Whether the intervals hold the given numbers."""
+        inside = (
+            low <= values[name] <= high for name, (low, high) in zip(self.names, self.intervals, strict=True)
+        )  # fmt: skip
+        return all(inside)
+
+    def __str__(self) -> str:
+        width = max(map(len, self.names))
+        head = f"{100 * self.confidence:g} % interval"
+        lines = [f"{'variable':{width}}  {'value':>13}  {'std. error':>11}  {head}"]
+        for name, x, error, (low, high) in zip(
+            self.names, self.values, self.standard_errors, self.intervals, strict=True
+        ):
+            lines.append(f"{name:{width}}  {x:13.7g}  {error:11.3g}  [{low:.6g}, {high:.6g}]")
+        lines += [f"the data do not tell: {words}" for words in self.undetermined]
+        lines += [f"{name} is at its bound, taken as known" for name in self.held]
+        return "\n".join(lines)
+
+
+def identified(best: Optimum, confidence: float) -> Identification:
+    """The identification behind an optimum of least squares."""
+    if not 0.0 < confidence < 1.0:
+        raise InputError(f"confidence is {confidence!r}; give a share such as 0.95.")
+    program = best.program
+    free = np.array([not side.active for side in best.variables])
+    names = tuple(side.name for side in best.variables if not side.active)
+    if not names:
+        raise InputError("every variable is at a bound; nothing is left to be identified.")
+    r, J = program.residuals(best.x), program.residual_jacobian(best.x)[:, free]
+    x = best.x[free]
+    freedom = len(r) - len(names)
+    known = bool(getattr(program.goal, "noise_known", False))
+    if freedom < 1 and not known:
+        raise InputError(
+            f"{len(r)} residuals and {len(names)} variables: noise can only be estimated from more data than "
+            "variables. Give sigma of Measured, or more data."
+        )
+    noise = 1.0 if known else float(np.sqrt(r @ r / freedom))
+    sizes = np.where(x != 0.0, np.abs(x), best.problem.space.scale[free])
+    _, s, Vt = np.linalg.svd(J * sizes, full_matrices=False)
+    s = np.concatenate([s, np.zeros(len(names) - len(s))])
+    if len(Vt) < len(names):
+        Vt = np.linalg.svd(J * sizes, full_matrices=True)[2]
+    lost = s <= CUTOFF * max(float(s[0]), np.finfo(float).tiny)
+    W = sizes[:, None] * Vt[~lost].T / s[~lost]
+    covariance = noise**2 * W @ W.T
+    errors = np.sqrt(np.diag(covariance))
+    errors[(np.abs(Vt[lost]) > NAMED).any(axis=0)] = np.inf
+    factor = float(norm.ppf(0.5 + confidence / 2) if known else t.ppf(0.5 + confidence / 2, freedom))
+    intervals = np.stack([x - factor * errors, x + factor * errors], axis=1)
+    held = tuple(side.name for side in best.variables if side.active)
+    words = tuple(_in_words(names, v) for v in Vt[lost])
+    return Identification(names, x, errors, covariance, intervals, confidence, noise, s, words, held)
+
+
+def _in_words(names: tuple[str, ...], v: FloatArray) -> str:
+    """A combination of relative changes, the largest first."""
+    order = [k for k in np.argsort(-np.abs(v)) if abs(v[k]) > NAMED]
+    v = v / v[order[0]]
+    if len(order) == 1:
+        return f"{names[order[0]]} (it has no influence on them)"
+    parts = " with ".join(f"{100 * v[k]:+.3g} % of {names[k]}" for k in order)
+    return f"{parts} (such changes cancel)"

@@ -1,0 +1,90 @@
+"""An optimum in pictures: convergence, variables between their bounds, limits, measures before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mechgrad.measures.base import Measure
+from mechgrad.sensitivities.differentiable import case_of
+from mechgrad.typing import FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.optimization.design.optimum import Optimum, Side
+
+MOST_BARS = 24
+
+
+def plot_optimum(best: Optimum, measures: Mapping[str, Measure] | Sequence[Measure] | Measure) -> Any:
+    """The figure."""
+    from matplotlib.figure import Figure
+
+    named = _named(measures)
+    panels = 2 + bool(best.constraints) + len(named)
+    figure = Figure(figsize=(4.2 * min(panels, 3), 3.4 * -(-panels // 3)), layout="constrained")
+    axes = [figure.add_subplot(-(-panels // 3), min(panels, 3), k + 1) for k in range(panels)]
+    _convergence(axes[0], best)
+    _between(axes[1], best.variables, "variables between their bounds")
+    if best.constraints:
+        _between(axes[2], best.constraints, "limited values (filled: active)")
+    before, after = best.start, best.motions
+    for ax, (label, measure) in zip(axes[panels - len(named) :], named.items(), strict=True):
+        for k, (name, motion) in enumerate(after.items()):
+            for other, style, when in ((before[name], ":", "before"), (motion, "-", "after")):
+                t, y = _history(other, measure)
+                text = f"{name}, {when}" if len(after) > 1 else when
+                ax.plot(t, y, style, color=f"C{k}", label=[text, *[None] * (y.shape[1] - 1)])
+        ax.set(title=label, xlabel="time [s]")
+        ax.legend(frameon=False, fontsize=8)
+        ax.grid(alpha=0.3)
+    return figure
+
+
+def _named(measures: Any) -> dict[str, Measure]:
+    if isinstance(measures, Mapping):
+        return dict(measures)
+    many = [measures] if isinstance(measures, Measure) else list(measures)
+    return {repr(measure): measure for measure in many}
+
+
+def _history(motion: Any, measure: Measure) -> tuple[FloatArray, FloatArray]:
+    at = case_of(motion).samples(())
+    y = np.asarray(measure.values(at)).reshape(len(at.states.t), -1)
+    return np.asarray(at.states.t), y
+
+
+def _convergence(ax: Any, best: Optimum) -> None:
+    records = best.result.history
+    iterations = [record.iteration for record in records]
+    values = np.array([record.objective for record in records])
+    ax.plot(iterations, values, "o-", ms=3, color="C0")
+    ax.set(title=f"objective ({best.status})", xlabel="iteration")
+    if len(values) and values.min() > 0.0 and values.max() > 100.0 * values.min():
+        ax.set_yscale("log")
+    ax.grid(alpha=0.3)
+    worst = np.array([record.infeasibility for record in records])
+    if worst.max(initial=0.0) > 0.0:
+        other = ax.twinx()
+        other.plot(iterations, worst, "s--", ms=3, color="C3")
+        other.set_ylabel("violation, scaled", color="C3")
+
+
+def _between(ax: Any, items: Sequence[Side], title: str) -> None:
+    """Where each value lies between its limits; one-sided ones by their distance, relative to its own size."""
+    shown = items[:MOST_BARS]
+    for k, x in enumerate(shown):
+        if np.isfinite(x.upper - x.lower) and x.upper > x.lower:
+            share = (x.value - x.lower) / (x.upper - x.lower)
+        else:
+            bound = x.upper if np.isfinite(x.upper) else x.lower
+            size = max(abs(bound), abs(x.value), 1e-300) if np.isfinite(bound) else 1.0
+            away = (bound - x.value) / size if np.isfinite(bound) else 0.5
+            share = 1.0 - min(away, 1.0) if np.isfinite(x.upper) or not np.isfinite(bound) else min(-away, 1.0)
+        ax.plot([0, 1], [k, k], color="0.85", lw=4, solid_capstyle="butt", zorder=1)
+        ax.plot(share, k, "o", color="C3" if x.active else "C0", mfc="C3" if x.active else "none", zorder=2)
+    more = f", {len(items) - len(shown)} more" if len(items) > len(shown) else ""
+    ax.set(title=title + more, xlim=(-0.05, 1.05), xticks=[0, 1], xticklabels=["lower", "upper"])
+    ax.set_yticks(range(len(shown)), [x.name for x in shown], fontsize=7)
+    ax.invert_yaxis()
