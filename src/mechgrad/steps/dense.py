@@ -2,9 +2,12 @@
 
 Marches of order eight report any instant themselves, from the steps that were taken (`StepMethod.reported_at`). All
 others are read by polynomials between two steps (`steps.hermite`); a step that was divided counts as one. Accelerations
-and multipliers between steps are those that the equations of motion ask for in (q, v, t); of implicit steps that
-control their error, whose outputs all lie between steps, those on the straight line between both ends: loops that are
-open by rounding, or yield, do not blur them.
+and multipliers between steps are those that the equations of motion ask for in (q, v, t).
+
+Of implicit steps that control their error all outputs lie between steps, and had better be as good as their ends:
+velocities have cubics of their own, through v and a at both ends, since the slope of what lies between positions keeps
+the error of one step divided by its length; accelerations and multipliers lie on straight lines, which loops that are
+open by a little, or yield, do not blur.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ class Reading:
     rows : (S,) the row of the record that an instant is, -1 where it lies between two
     first, h, share : (k,) of those between: the row before, the length of the step, the share of it;   degree : of the
         polynomials
-    straight : whether accelerations and multipliers between are those on a straight line, or of the equations of motion
+    own : whether velocities, accelerations and multipliers between are those of steps that control their error
     """
 
     record: Record
@@ -51,7 +54,7 @@ class Reading:
     h: FloatArray
     share: FloatArray
     degree: int
-    straight: bool = False
+    own: bool = False
 
     def pulled(self, g: StateGradients) -> tuple[StateGradients, list[Weights]]:
         """Gradients by the states here (S, no, .) become such by the rows of the record (nt, no, .); and the weights
@@ -65,11 +68,17 @@ class Reading:
             return total, []
         gq, gv, ga, glam = (x[~known] for x in g)
         weights: list[Weights] = []
-        if self.straight:
+        if self.own:
+            by_v0, by_a0, by_v1, by_a1 = (x[:, None, None] for x in velocity_weights(self.h, self.share))
             u = self.share[:, None, None]
-            for whole, part in ((total.a, ga), (total.lam, glam)):
-                np.add.at(whole, self.first, (1.0 - u) * part)
-                np.add.at(whole, self.first + 1, u * part)
+            for whole, before, after in (
+                (total.v, by_v0 * gv, by_v1 * gv),
+                (total.a, by_a0 * gv + (1.0 - u) * ga, by_a1 * gv + u * ga),
+                (total.lam, (1.0 - u) * glam, u * glam),
+            ):
+                np.add.at(whole, self.first, before)
+                np.add.at(whole, self.first + 1, after)
+            gv = np.zeros_like(gv)
         elif np.any(ga) or np.any(glam):
             there = States(*(x[~known] for x in self.states))
             found = StateAccelerations(Mechanics.of(record.system, acceleration_numbers(record.task)), there)
@@ -88,23 +97,21 @@ class Reading:
         found = StateSlopes(*(np.array(x[np.maximum(self.rows, 0)]) for x in slopes))
         if known.all():
             return found
-        assert self.straight
+        assert self.own
         u = self.share[:, None, None]
         for there, x in ((found.a, slopes.a), (found.lam, slopes.lam)):
             there[between] = (1.0 - u) * x[self.first] + u * x[self.first + 1]
         layout = self.record.model.layout
         partials = end_partials(layout, ends_of(self.record, self.first), self.h, self.share, self.degree)
         given = [x[self.first + (k >= 3)] for k, x in enumerate((slopes.q, slopes.v, slopes.a) * 2)]
-        for out, plain, balls in (
-            (found.q, partials.plain_q, partials.ball_q),
-            (found.v, partials.plain_v, partials.ball_v),
-        ):
-            total = np.zeros_like(given[0])
-            for k, x in enumerate(given):
-                total[:, :, layout.plain_v] += plain[k][:, None, None] * x[:, :, layout.plain_v]
-                for b, at in enumerate(layout.ball_v):
-                    total[:, :, at] += x[:, :, at] @ balls[k, :, b].swapaxes(1, 2)
-            out[between] = total
+        weights = velocity_weights(self.h, self.share)[:, :, None, None]
+        found.v[between] = sum(w * given[k] for w, k in zip(weights, (1, 2, 4, 5), strict=True))
+        total = np.zeros_like(given[0])
+        for k, x in enumerate(given):
+            total[:, :, layout.plain_v] += partials.plain_q[k][:, None, None] * x[:, :, layout.plain_v]
+            for b, at in enumerate(layout.ball_v):
+                total[:, :, at] += x[:, :, at] @ partials.ball_q[k, :, b].swapaxes(1, 2)
+        found.q[between] = total
         return found
 
     def _by_ends(self, partials: EndPartials, gq: FloatArray, gv: FloatArray) -> list[FloatArray]:
@@ -140,7 +147,7 @@ def read(record: Record, method: StepMethod, times: FloatArray, moving: Array | 
     if method.nodes is not None:
         found, at = read_nodes(nodes, times, moving)
         some = at.rows < 0
-        return Reading(nodes, found, at.rows, at.first[some], at.h[some], at.share[some], 3, straight=True)
+        return Reading(nodes, found, at.rows, at.first[some], at.h[some], at.share[some], 3, own=True)
     h, t0, last = nodes.step_length, float(nodes.t[0]), len(nodes.t) - 1
     nearest = np.clip(np.rint((times - t0) / h).astype(int), 0, last)
     there = np.abs(times - (t0 + h * nearest)) <= AT_STEP * h
@@ -236,12 +243,18 @@ class Where(NamedTuple):
     share: FloatArray
 
 
-def lines_between(
-    layout: Layout, pair: NodePair, h: FloatArray, share: FloatArray
-) -> tuple[Array, Array, Array, Array]:
-    """q, v, a and multipliers within steps: cubics, and straight lines; at the ends of steps what is there."""
+def velocity_weights(h: FloatArray, u: FloatArray) -> FloatArray:
+    """What the cubic through v and a at both ends of steps has of v0, a0, v1, a1, (4, S); u: shares of the steps."""
+    rest = 1.0 - u
+    return np.stack([rest * rest * (1.0 + 2.0 * u), h * u * rest * rest, u * u * (1.0 + 2.0 * rest), -h * u * u * rest])
+
+
+def within_steps(layout: Layout, pair: NodePair, h: FloatArray, share: FloatArray) -> tuple[Array, Array, Array, Array]:
+    """q, v, a and multipliers within steps that control their error; at the ends of steps what is there."""
     ends, u = pair.ends, share[:, None]
-    q, v = between(layout, ends, h, share, 3)
+    q, _ = between(layout, ends, h, share, 3)
+    weights = velocity_weights(h, share)[:, :, None]
+    v = weights[0] * ends.v0 + weights[1] * ends.a0 + weights[2] * ends.v1 + weights[3] * ends.a1
     a, lam = ends.a0 + u * (ends.a1 - ends.a0), pair.lam0 + u * (pair.lam1 - pair.lam0)
     for at, there in (
         (np.abs(share) <= AT_STEP, (ends.q0, ends.v0, ends.a0, pair.lam0)),
@@ -269,4 +282,4 @@ def read_nodes(nodes: Record, times: FloatArray, moving: Array | None = None) ->
     if moving is not None:
         rows[moving] = -1
     pair = NodePair(ends_of(nodes, first), nodes.multipliers[first], nodes.multipliers[first + 1])
-    return States(*lines_between(nodes.model.layout, pair, h, share), times), Where(rows, first, h, share)
+    return States(*within_steps(nodes.model.layout, pair, h, share), times), Where(rows, first, h, share)

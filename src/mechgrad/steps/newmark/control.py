@@ -17,7 +17,7 @@ import numpy as np
 from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE, TOO_SMALL
 from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
-from mechgrad.steps.dense import NodePair, lines_between, read_nodes
+from mechgrad.steps.dense import NodePair, read_nodes, within_steps
 from mechgrad.steps.failures import REASONS, ended, taken_again
 from mechgrad.steps.hermite import Ends
 from mechgrad.steps.newmark.kernels.controlled import controlled_workspace
@@ -107,7 +107,7 @@ class _Controlled:
             Ends(*(x[k] for k in (before, after) for x in (ends.q, ends.v, ends.a))), ends.lam[before], ends.lam[after]
         )
         h = path[owner, 1]
-        found = lines_between(self.task.model.layout, pair, h, (t - path[owner, 0]) / h)
+        found = within_steps(self.task.model.layout, pair, h, (t - path[owner, 0]) / h)
         for x, y in zip(self.states, found, strict=True):
             x[first:last] = y
 
