@@ -106,7 +106,8 @@ class Choosing:
         record = self.record
         noted, room = int(record.counts[NOTED]), len(record.log)
         if noted + changes > room:
-            log, times = np.zeros((2 * room, record.log.shape[1]), np.int64), np.zeros(2 * room)
+            more = max(2 * room, noted + changes)
+            log, times = np.zeros((more, record.log.shape[1]), np.int64), np.zeros(more)
             log[:noted], times[:noted] = record.log[:noted], record.times[:noted]
             self.record = record._replace(log=log, times=times)
 

@@ -34,6 +34,7 @@ from mechgrad.steps.newmark.kernels.step_length import (
     reject,
     report_ends,
     shorter,
+    waits,
     worst_error,
 )
 
@@ -136,9 +137,11 @@ def _march_controlled(mechanism, work, solver, choice, settings, states, ranks, 
         now.growth = GROW
         fresh = True
         before, after = after, before
-    if reason != DONE:
-        note_last(choice, before.q)
     keep(states, before)
+    if reason == DONE:
+        reason = waits(work, out, t_out.size)
+    else:
+        note_last(choice, before.q)
     return out, reason
 
 

@@ -31,6 +31,7 @@ from mechgrad.steps.newmark.kernels.step_length import (
     reject,
     report_ends,
     shorter,
+    waits,
     worst_error,
 )
 
@@ -167,6 +168,8 @@ def _march_controlled(mechanism, work, solver, settings, states, ranks, progress
         now.growth = GROW
         before, after = after, before
     keep(states, before)
+    if reason == DONE:
+        reason = waits(work, out, t_out.size)
     return out, reason
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.kernels.state_accelerations import DONE, INTERRUPTED, TOO_MANY, TOO_SMALL
-from mechgrad.kernels.interrupt import interrupted
+from mechgrad.kernels.interrupt import REST, interrupted
 from mechgrad.kernels.jit import inlined, inner, wrapper
 from mechgrad.kernels.right_hand_sides import put_row
 from mechgrad.steps.newmark.kernels.march_states import Samples, report
@@ -110,6 +110,16 @@ def may_go_on(work, limits, now):
     if now.h < SHORTEST * max(abs(now.t), limits.end - now.start):
         return TOO_SMALL
     return DONE
+
+
+@inlined
+def waits(work, done, count):
+    """DONE, or INTERRUPTED: a march that waits for the next call before all instants are done asks whether it is to
+    end, so that whoever wants it to need not strike between two calls."""
+    if done == count:
+        return DONE
+    work.countdown[REST] = 1
+    return INTERRUPTED if interrupted(work.listener, work.countdown) else DONE
 
 
 @inlined
