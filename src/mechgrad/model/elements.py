@@ -30,6 +30,7 @@ from mechgrad.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.functions import Function
+    from mechgrad.model.joints import Joint
     from mechgrad.model.model import Model
 
 MARKER_POINT, MARKER_DIRECTION = 0, 1
@@ -85,7 +86,7 @@ def compile_elements(model: Model, tree: Tree, independent: Sequence[Row] = ()) 
     if model.is_open:
         return _Tables(model, tree).finished(0, 0, 0)
     where = places(model)
-    constraints: list[Named] = [(joint.name, row) for joint in model.cut_joints for row in joint.closure()]
+    constraints: list[Named] = [(joint.name, row) for joint in model.cut_joints for row in _closure(model, joint)]
     constraints += [(item.name, row) for item in model.constraints for row in item.rows(where)]
     holonomic = [pair for pair in constraints if pair[1].kind < FIRST_RATE_KIND]
     rates = [pair for pair in constraints if pair[1].kind >= FIRST_RATE_KIND]
@@ -99,6 +100,15 @@ def compile_elements(model: Model, tree: Tree, independent: Sequence[Row] = ()) 
     for row in independent:
         tables.add_row("independent", row)
     return tables.finished(len(holonomic), len(constraints), n_rows)
+
+
+def _closure(model: Model, joint: Joint) -> Sequence[Row]:
+    """The closure rows of a cut joint; copies of a model that have this very joint share them."""
+    known: dict[str, tuple[Joint, Sequence[Row]]] = model.shared("closures", lambda _: {})
+    if joint.name not in known:
+        known[joint.name] = joint, joint.closure()
+    first, rows = known[joint.name]
+    return rows if first is joint else joint.closure()
 
 
 @dataclass(eq=False)

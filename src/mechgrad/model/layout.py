@@ -9,7 +9,7 @@ import numpy as np
 
 from mechgrad.errors import DuplicateNameError
 from mechgrad.model.joints import BALL, Joint
-from mechgrad.model.primitives.fields import Index
+from mechgrad.model.primitives.fields import Entry, Index
 from mechgrad.model.spanning import Spanning
 from mechgrad.typing import IntArray
 
@@ -42,6 +42,7 @@ class Layout:
     parents : 1-based parent joint of each joint, 0 = ground
     plain_q, plain_v : positions of the coordinates that add up (hinges and sliders)
     ball_q, ball_v : (n_balls, 4) and (n_balls, 3) positions of Euler parameters and of their angular velocities
+    slots, entries : where paths that were asked for lead, and the numbers of the nouns that were
     """
 
     names: dict[str, tuple[str, int]]
@@ -56,6 +57,7 @@ class Layout:
     ball_q: IntArray
     ball_v: IntArray
     slots: dict[str, Slot] = field(default_factory=dict)
+    entries: dict[tuple[str, int], dict[str, Entry]] = field(default_factory=dict)
     driven: dict[str, str] = field(default_factory=dict)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mechgrad.errors import DuplicateNameError, UnknownNameError, ValueRangeError, unknown_name
 from mechgrad.model.layout import Layout, Slot
-from mechgrad.model.primitives.fields import Index, as_vector, entries, entry, replaced, where
+from mechgrad.model.primitives.fields import Entry, Index, as_vector, entries, entry, replaced, where
 from mechgrad.model.variables import DesignVariable
 from mechgrad.typing import Array, Number
 
@@ -72,8 +72,8 @@ def matching(model: Model, pattern: str, paths: Iterable[str]) -> list[str]:
     known = list(paths)
     if pattern in known:
         return [pattern]
-    pattern = _literal(model, pattern)
-    return [path for path in known if fnmatchcase(path, pattern)]
+    means = re.compile(translate(_literal(model, pattern))).match
+    return [path for path in known if means(path)]
 
 
 def _literal(model: Model, pattern: str) -> str:
@@ -93,21 +93,21 @@ def _escaped(text: str) -> str:
 
 def list_parameters(model: Model, pattern: str = "*") -> list[Parameter]:
     """All parameters whose path matches a shell pattern: those of the collections in order, gravity, variables."""
-    driven = model._layout.driven
-    pattern = _literal(model, pattern)
+    layout, driven = model._layout, model._layout.driven
+    means = re.compile(translate(_literal(model, pattern))).match
     found: list[Parameter] = []
     for group in _NOUNS_WITH_NUMBERS:
-        for item in getattr(model, group):
-            for label, (name, index, spec) in entries(item).items():
+        for position, item in enumerate(getattr(model, group)):
+            for label, (name, index, spec) in _entries(layout, model._groups, group, position).items():
                 path = f"{item.name}.{label}"
-                if fnmatchcase(path, pattern):
+                if means(path):
                     number = entry(item, name, index)
                     found.append(Parameter(path, number, spec.unit, spec.kind, driven.get(path)))
     for path, slot in _GRAVITY.items():
-        if fnmatchcase(path, pattern):
+        if means(path):
             found.append(Parameter(path, model.gravity[slot.index].item(), slot.unit, slot.kind, driven.get(path)))
     for variable in model.variables:
-        if fnmatchcase(variable.name, pattern):
+        if means(variable.name):
             found.append(Parameter(variable.name, variable.value, _variable_unit(model, variable), "variable"))
     return found
 
@@ -201,10 +201,18 @@ def _find(layout: Layout, groups: Groups, path: str) -> Slot | None:
         if group == "variables":
             if label == "":
                 return Slot(name, label, group, position, "value", (), "variable", "")
-        elif label in (known := entries(groups[group][position])):
+        elif label in (known := _entries(layout, groups, group, position)):
             field, index, spec = known[label]
             return Slot(name, label, group, position, field, index, spec.kind, spec.unit)
     return None
+
+
+def _entries(layout: Layout, groups: Groups, group: str, position: int) -> dict[str, Entry]:
+    """Every number of one noun by its label; other numbers never change the labels."""
+    found = layout.entries.get((group, position))
+    if found is None:
+        found = layout.entries[group, position] = entries(groups[group][position])
+    return found
 
 
 def _splits(path: str) -> list[tuple[str, str]]:

@@ -11,19 +11,23 @@ does not depend on where they are taken.
 
 from __future__ import annotations
 
+import numpy as np
+
 from mechgrad.dynamics.kernels.lane_states import gather_states, make_lane_state, put_multipliers
 from mechgrad.dynamics.kernels.laws import apply_laws
 from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_coordinates, push_rows
 from mechgrad.inverse.kernels.tree_torques import project
-from mechgrad.inverse.kernels.wrenches import apply_loads, body_wrenches
+from mechgrad.inverse.kernels.wrenches import WRENCH, apply_loads, body_wrenches
 from mechgrad.kernels.dual_lanes import dual_of, dual_zero
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, wrapper
 from mechgrad.kernels.lanes import any_not_less, extract, get_sample, lane_zero, load, store, width
 from mechgrad.kernels.records import refer
+from mechgrad.kernels.vec3 import clear
 from mechgrad.model.columns import STEP
 
 PER_STEP = 1.0 / STEP
+COLUMN, MASSES, LAWS = range(3)  # of a direction: where its slopes go, and whether it changes masses, laws or tau
 
 
 @inlined
@@ -45,14 +49,29 @@ def _put_slopes(scratch, target, row, column, scalar):
 
 
 @inner
-def _residual_about_one_point(mechanism, atoms_f, numbers, work, scalar):
-    """work.r of the placed state, forces applied; atoms_f, numbers: tables of the mechanism, or others in their
-    place."""
-    body_wrenches(mechanism.atoms_i, atoms_f, work.frames, work.wrenches, scalar)
+def _residual_about_one_point(mechanism, work, scalar):
+    """work.r of the placed state, forces applied."""
+    body_wrenches(mechanism.atoms_i, mechanism.atoms_f, work.frames, work.wrenches, scalar)
     apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
     push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
     project(mechanism.atoms_i, work.twists, work.wrenches, work.r, scalar)
-    push_coordinates(mechanism.ints, numbers, work.y, work.r, runtime_int(0), scalar)
+    push_coordinates(mechanism.ints, mechanism.numbers, work.y, work.r, runtime_int(0), scalar)
+
+
+@inner
+def _changing_forces(mechanism, atoms_f, numbers, direction, t, work, scalar):
+    """work.r of what has slopes along a direction: inertia forces if it changes masses, laws and tau if it changes
+    these."""
+    if direction[MASSES]:
+        body_wrenches(mechanism.atoms_i, atoms_f, work.frames, work.wrenches, scalar)
+    else:
+        clear(work.wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
+    if direction[LAWS] and mechanism.n_laws:
+        apply_laws(mechanism.ints, numbers, work, t, scalar)
+        push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, mechanism.n_constraints, scalar)
+    project(mechanism.atoms_i, work.twists, work.wrenches, work.r, scalar)
+    if direction[LAWS]:
+        push_coordinates(mechanism.ints, numbers, work.y, work.r, mechanism.n_constraints, scalar)
 
 
 @kernel
@@ -72,7 +91,7 @@ def _slopes(mechanism, work, lanes, states, out, column):
             continue
         put_multipliers(lanes.lam, work.y, scalar)
         forces(mechanism, work, now, scalar)
-        _residual_about_one_point(mechanism, mechanism.atoms_f, mechanism.numbers, work, scalar)
+        _residual_about_one_point(mechanism, work, scalar)
         _put_slopes(work.r, out.r, row, column, scalar)
     return -1
 
@@ -85,12 +104,11 @@ def _lift(values, dual, zero, scalar):
 
 
 @kernel
-def _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, columns, r):
+def _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, directions, r):
     scalar, real = dual_zero(), lane_zero()
     mechanism, work, dual = refer(mechanism), refer(work), refer(dual)
     lanes, states = refer(lanes), refer(states)
     begin(mechanism, work, real)
-    _lift(work.loads, dual.loads, real, scalar)
     for row in range(0, states.q.shape[0], width(scalar)):
         now = gather_states(states, row, lanes, real)
         if any_not_less(place(mechanism, work, lanes.q, lanes.v, lanes.a, now, mechanism.n_rows, real), 1.0):
@@ -100,12 +118,9 @@ def _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, columns,
         _lift(work.attachments, dual.attachments, real, scalar)
         _lift(work.values, dual.values, real, scalar)
         _lift(work.rates, dual.rates, real, scalar)
-        _lift(lanes.lam, dual.y, real, scalar)
-        for k in range(columns.size):
-            if mechanism.n_laws:
-                apply_laws(mechanism.ints, numbers[k], dual, dual_of(now, real), scalar)
-            _residual_about_one_point(mechanism, atoms[k], numbers[k], dual, scalar)
-            _put_slopes(dual.r, r, row, columns[k], scalar)
+        for k in range(directions.shape[0]):
+            _changing_forces(mechanism, atoms[k], numbers[k], directions[k], dual_of(now, real), dual, scalar)
+            _put_slopes(dual.r, r, row, directions[k, COLUMN], scalar)
     return -1
 
 
@@ -118,9 +133,11 @@ def force_slopes(mechanism, atoms, numbers, columns, states, r):
     read-only; columns: of r (nt, n_v, .) where each goes; states: real. Returns the first sample of a block with a bad
     number, or -1.
     """
+    changes = [table.imag.reshape(len(columns), -1).any(axis=1) for table in (atoms, numbers)]
+    directions = np.stack([columns, *changes], axis=1).astype(np.int64)
     work, dual = make_work(mechanism, LANES), make_work(mechanism._replace(atoms_f=atoms[0]), LANES)
     lanes = make_lane_state(states, float)
-    return _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, columns, r)
+    return _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, directions, r)
 
 
 @wrapper

@@ -44,7 +44,7 @@ from mechgrad.steps.weights import WeightSink
 from mechgrad.typing import Array, FloatArray
 
 CHUNK_BYTES = 2**25  # of linearised equations kept at a time, by all threads together
-FEWEST_STEPS, MOST_STEPS = 256, 4096  # in a piece, as far as memory allows: threads share the work
+FEWEST_STEPS, MOST_STEPS = 256, 1024  # in a piece, as far as memory allows: threads share the work, caches hold it
 
 
 class Span(NamedTuple):
