@@ -65,6 +65,20 @@ def _judged(solver, choice, settings, states, before, after, limits, now, h):
     return worst_error(states, before, after, limits) * (limits.end - now.start) / h
 
 
+@spliced
+def _tried(mechanism, work, solver, choice, settings, states, before, after, h, now, facing, scalar):
+    """A step of length h: (reason, measure of the choice after it)."""
+    begin_trial(states, before, after)
+    reason, passes, _ = independent_step(
+        mechanism, work, solver, choice, settings, states, before, after, h, now.t + h, runtime_int(0), scalar
+    )
+    now.iterations += passes
+    size = choice.sizes[NOW]
+    if reason == DONE:
+        reason, size = checked(solver, choice, before, after, h, facing)
+    return reason, size
+
+
 @inner
 def _chosen_anew(mechanism, work, solver, choice, states, before, ranks, now, scalar):
     """After a change of choice. Returns the orientation of W."""
@@ -93,20 +107,11 @@ def _march_controlled(mechanism, work, solver, choice, settings, states, ranks, 
                 facing = _chosen_anew(mechanism, work, solver, choice, states, before, ranks, now, scalar)
         last = is_last(now, limits)
         h = limits.end - now.t if last else now.h
-        begin_trial(states, before, after)
-        reason, passes, _ = independent_step(
-            mechanism, work, solver, choice, settings, states, before, after, h, now.t + h, runtime_int(0), scalar
-        )
-        now.iterations += passes
-        size = choice.sizes[NOW]
-        if reason == DONE:
-            reason, size = checked(solver, choice, before, after, h, facing)
+        reason, size = _tried(mechanism, work, solver, choice, settings, states, before, after, h, now, facing, scalar)
         if reason in (NOT_CONVERGED, SINGULAR, DEAD_POINT):
             note_last(choice, before.q)
             # the best choice may carry the step where that of some time ago did not
-            if not tried and choose_again(
-                mechanism, work, solver, choice, before.q, before.v, now.t, np.inf, scalar
-            ):  # fmt: skip
+            if not tried and choose_again(mechanism, work, solver, choice, before.q, before.v, now.t, np.inf, scalar):
                 facing = _chosen_anew(mechanism, work, solver, choice, states, before, ranks, now, scalar)
             else:
                 reject(now, h * SHRINK)
@@ -129,9 +134,7 @@ def _march_controlled(mechanism, work, solver, choice, settings, states, ranks, 
         while out < t_out.size and t_out[out] <= end:
             report_ends(states, before, after, now, out, wanted.ends)
             out += 1
-        accept(states, now, path, end, h)
-        for k in range(mechanism.n_v - choice.counts[RANK]):
-            states.a_older[k] = states.free_before.second[k]
+        accept(states, now, path, end, h, states.free_before.second[: mechanism.n_v - choice.counts[RANK]])
         if not last:
             now.h = next_length(now, h, error, 0.0, False)
         now.growth = GROW

@@ -21,7 +21,7 @@ from mechgrad.steps.matrix_r.kernels.step import (
     orientation,
     place_chosen,
 )
-from mechgrad.steps.newmark.kernels.march_states import NOT_HELD, Pace, guess, guess_as_before, make_workspace, report
+from mechgrad.steps.newmark.kernels.march_states import NOT_HELD, Pace, first_guess, make_workspace, pace_of, report
 
 LEAP = 0.5  # beside the largest velocity: what accelerations may leave unexplained near a dead point
 
@@ -82,7 +82,7 @@ def _march_independent(mechanism, work, solver, choice, settings, states, ranks,
     # known: steps since the coordinates were chosen
     factored, step, known = runtime_int(0), runtime_int(0), runtime_int(0)
     facing = begin_choice(mechanism, work, solver, choice, before.q, before.v, pace.t0, scalar)
-    held, h, end = pace.held, pace.h, pace.t0
+    end = pace.t0
     begin_listening(work.countdown, mechanism.n_v + mechanism.n_constraints)
     for out in range(1, samples.q.shape[0]):
         count = 0
@@ -92,22 +92,17 @@ def _march_independent(mechanism, work, solver, choice, settings, states, ranks,
                 return out, INTERRUPTED, t
             changed = look(mechanism, work, solver, choice, before.q, before.v, t, scalar)
             step += 1
-            if held.size:
-                t, h, factored = held[step - 1, 0], held[step - 1, 1], 0
-                end = t + h
-            else:
-                end = pace.t0 + step * h
+            t, end, h = pace_of(pace, step, end)
             tried = False
+            if pace.held.size:
+                factored = 0
             while True:
                 if changed:
                     facing = renewed(mechanism, work, solver, choice, states, before, t, scalar)
                     known, factored = 0, 0
                     forget_ranks(ranks)
                 known += 1
-                if held.size:
-                    guess_as_before(before, after.x)
-                else:
-                    guess(states, after.x, known)
+                first_guess(pace, states, before, after.x, known)
                 reason, passes, factored = independent_step(
                     mechanism, work, solver, choice, settings, states, before, after, h, end, factored, scalar
                 )

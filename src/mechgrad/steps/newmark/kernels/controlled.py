@@ -160,9 +160,7 @@ def _march_controlled(mechanism, work, solver, settings, states, ranks, progress
         while out < t_out.size and t_out[out] <= end:
             report_ends(states, before, after, now, out, wanted.ends)
             out += 1
-        accept(states, now, path, end, h)
-        for j in range(before.a.size):
-            states.a_older[j] = before.a[j]
+        accept(states, now, path, end, h, before.a)
         if not last:
             now.h = next_length(now, h, error, turn, held)
         now.growth = GROW

@@ -14,7 +14,7 @@ from mechgrad.kernels.records import refer
 from mechgrad.model.joints.base import BALL, REVOLUTE
 from mechgrad.model.tree import KIND, V_AT
 from mechgrad.steps.newmark.kernels.fixed_point import fixed_point_step
-from mechgrad.steps.newmark.kernels.march_states import NOT_HELD, Pace, guess, guess_as_before, make_workspace, report
+from mechgrad.steps.newmark.kernels.march_states import NOT_HELD, Pace, first_guess, make_workspace, pace_of, report
 from mechgrad.steps.newmark.kernels.step import implicit_step
 
 SHARP = math.log(8.0)  # a fall of s in one step that only folds have
@@ -83,7 +83,7 @@ def _march(mechanism, work, solver, settings, states, ranks, pace, newton, fixed
     scalar = mechanism.atoms_f[0, 0] * 0.0
     begin(mechanism, work, scalar)
     before, after = states.before, states.after
-    held, h, now, end = pace.held, pace.h, pace.t0, pace.t0
+    even, end = pace.held.size == 0, pace.t0
     factored, step = runtime_int(0), runtime_int(0)
     begin_listening(work.countdown, mechanism.n_v + mechanism.n_constraints)
     for out in range(1, samples.q.shape[0]):
@@ -92,14 +92,10 @@ def _march(mechanism, work, solver, settings, states, ranks, pace, newton, fixed
             if interrupted(work.listener, work.countdown):
                 return out, INTERRUPTED, end
             step += 1
-            now = end
-            if held.size:
-                now, h, factored = held[step - 1, 0], held[step - 1, 1], 0
-                end = now + h
-                guess_as_before(before, after.x)
-            else:
-                end = pace.t0 + step * h
-                guess(states, after.x, step)
+            now, end, h = pace_of(pace, step, end)
+            first_guess(pace, states, before, after.x, step)
+            if not even:
+                factored = 0
             # branches on None vanish before types are looked at: only one of both is compiled
             if fixed_point is not None:
                 reason, passes = fixed_point_step(mechanism, work, settings, states, before, after, h, end, scalar)
@@ -109,7 +105,7 @@ def _march(mechanism, work, solver, settings, states, ranks, pace, newton, fixed
                 )
             if reason != DONE:
                 return out, reason, end
-            if newton is not None and _meets_fold(mechanism, work, solver, settings, ranks, held.size == 0):
+            if newton is not None and _meets_fold(mechanism, work, solver, settings, ranks, even):
                 return out, CHANGE_POINT, now
             count += passes
             before, after = after, before

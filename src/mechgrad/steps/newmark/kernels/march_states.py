@@ -123,10 +123,22 @@ def guess(states, x, step):
 
 
 @inlined
-def guess_as_before(before, x):
-    """First guess of the memory x after a step that is held: that before."""
-    for j in range(x.size):
-        x[j] = before.x[j]
+def first_guess(pace, states, before, x, step):
+    """`guess`; or, of a step that is held, the memory before."""
+    if pace.held.size:
+        for j in range(x.size):
+            x[j] = before.x[j]
+    else:
+        guess(states, x, step)
+
+
+@inlined
+def pace_of(pace, step, end):
+    """When a step, counted from 1, begins and ends, and its length; end: of the step before."""
+    if pace.held.size:
+        t, h = pace.held[step - 1, 0], pace.held[step - 1, 1]
+        return t, t + h, h
+    return end, pace.t0 + step * pace.h, pace.h
 
 
 @inlined

@@ -164,12 +164,14 @@ def report_ends(states, before, after, now, k, ends):
 
 
 @inlined
-def accept(states, now, path, end, h):
-    """Go on from the end of a step, and note it."""
+def accept(states, now, path, end, h, older):
+    """Go on from the end of a step, and note it; older: accelerations at its start."""
     path[now.noted, 0], path[now.noted, 1] = now.t, h
     now.noted += 1
     for k in range(states.lam.size):
         states.lam_before[k] = states.lam[k]
+    for j in range(older.size):
+        states.a_older[j] = older[j]
     now.t, now.h_before = end, h
 
 
