@@ -165,3 +165,24 @@ def test_the_tolerance_is_kept(mechanism: str, formulation: Any, tolerance: floa
     assert errors[0] < 5 * tolerance
     assert errors[1] < 5 * tolerance * (1.0 + speed)
     assert errors[0] > 1e-3 * tolerance  # steps are as long as they may be
+
+
+@pytest.mark.parametrize("way", ["matrix-r", "fixed point"])
+def test_what_cannot_be_kept_is_said(way: str) -> None:
+    with pytest.raises(mg.StepFailed, match=r"too small for the tolerance.*Loosen rtol and atol") as caught:
+        moved(*WAYS[way], rtol=1e-30, atol=1e-30)
+    motion = caught.value.trajectory
+    assert motion.t.tolist() == [T0]
+    np.testing.assert_array_equal(motion.at(T0).q, motion.q[0])
+
+
+def test_held_steps_end_where_they_do() -> None:
+    """Those of a motion that met its stop condition reach to the end of the last one."""
+    motion = moved(*WAYS["matrix-r"], stop=lambda t, q, v: t - T0 - 0.0432, duration=0.3)
+    assert motion.ended == "stop"
+    assert motion.t[-1] == pytest.approx(T0 + 0.0432, abs=1e-12)
+    np.testing.assert_allclose(motion.at(motion.t[-1]).q, motion.q[-1], rtol=0, atol=1e-12)
+    with pytest.raises(mg.InputError, match=r"steps that are held end at t = 0\.\d+ s.*own_steps=True"):
+        simulate_again(motion, motion.model, motion.recipe.start)
+    again = simulate_again(motion, motion.model, motion.recipe.start, own_steps=True)
+    assert again.ended == "duration"
