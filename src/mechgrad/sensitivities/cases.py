@@ -108,7 +108,7 @@ class MotionCase(OfSteps):
                 instants = self._ending(terms, self.event)
             else:
                 instants = asked_instants(seen, terms)
-                if len(instants.t) == instants.grid:
+                if len(instants.t) == instants.grid and self.method.nodes is None:
                     return None
             self._read[key] = read(seen.record, self.method, instants.t, instants.moving), instants
         return self._read[key]
@@ -225,7 +225,8 @@ class MotionCase(OfSteps):
                 f"the motion ended at its stop condition, at t = {self.event.end:.6g} s: its last instant moves with "
                 "parameters, and the others do not. Ask gradient for AtEnd and EndTime, or simulate a fixed duration."
             )
-        return super().histories(parameters, threads)
+        found, slopes = self._reading((), self.whole), super().histories(parameters, threads)
+        return slopes if found is None else found[0].pushed(slopes)
 
     def accuracy(self) -> str:
         text = accuracy_note(self.motion)
@@ -248,7 +249,8 @@ class MotionCase(OfSteps):
 
     def _ended_anew(self, parameters: Parameters, values: Array, *, own_steps: bool) -> MotionCase:
         """The motion with other numbers, its end found anew; steps that were controlled are held."""
-        longer = own_steps or not self.motion.scheme.chooses_steps
+        held = self.motion.scheme.chooses_steps or self.whole.record.held is not None
+        longer = own_steps or not held
         motion = Trajectory.of(self.whole.record, self.motion.recipe) if longer else self.whole
         found = repeated(motion, parameters, values, own_steps=own_steps, stops=True)
         if found.ended != "stop":

@@ -54,7 +54,9 @@ def march(recipe: Recipe, *, progress: bool = False, same_steps: Record | None =
     if single:
         system.check_start(q[0], v[0], t0)
     samples = None if recipe.samples is None else check_samples(recipe.samples)
-    held = _held(same_steps, system, q) if same_steps is not None and scheme.chooses_steps else None
+    held = None
+    if same_steps is not None:
+        held = _held(same_steps, system, q) if scheme.chooses_steps else same_steps.held
     task = Task(
         system, form, scheme, q, v, t0, float(recipe.duration), recipe.step, samples, recipe.rtol, recipe.atol,
         bound(recipe.stop, system), progress, single, held, choices, same_steps is not None,

@@ -135,8 +135,8 @@ def simulate_again(
     tau, loads and samples are those of `motion` if they are left out; `own_steps` lets error control choose steps anew;
     `stops` ends it by the stop condition of `motion`, which is left out otherwise.
 
-    Steps with error control (DOP853) are held as they were taken, and so are the independent coordinates and rows that
-    Matrix R chose for each step: what is left is a smooth function of numbers and start, whose derivative is that of
+    Steps with error control are held as they were taken, and so are the independent coordinates and rows that Matrix R
+    chose for each step: what is left is a smooth function of numbers and start, whose derivative is that of
     `gradient`. Where numbers and start differ by imaginary parts alone, real parts are those of `motion` at every step:
     rounding would grow along sensitive motions until contacts switch on the other side of a step's end.
 

@@ -139,6 +139,8 @@ class StepMethod:
     degree : of the polynomials between its steps (`steps.hermite`): 3 from q and v, 5 from accelerations besides
     reported_at : a record once more, by the same steps, with other instants reported (sorted, the first is its start);
         None where polynomials between its steps say what lies between
+    nodes : the record with the states at the ends of all steps, where these choose their lengths and what is reported
+        lies between; None where outputs are ends of steps
     """
 
     name: str
@@ -151,3 +153,4 @@ class StepMethod:
     smooth_reports: bool = True
     degree: int = 3
     reported_at: Callable[[Record, FloatArray], Record] | None = None
+    nodes: Callable[[Record], Record] | None = None

@@ -76,10 +76,11 @@ class FixedPointSteps(ImplicitSteps):
     def linearised(self, piece: Span, parameters: ParameterColumns | None = None) -> Piece:
         taken = self.taken(piece)
         q, v, a, lam, t = taken.states
-        d, v_star, a_star = scheme_update(self.settings, taken.h, v[:-1], a[:-1], taken.memory[:-1], taken.solved[1:])
+        memory, solved = taken.memory[:-1], taken.solved[1:]
+        d, v_star, a_star = scheme_update(self.settings, taken.h[:, None], v[:-1], a[:-1], memory, solved)
         states = States(*(np.array(x, float, order="C") for x in (q[1:], v_star, a_star, lam[1:], t[1:])))
         _, cv, ca = coefficients(self.settings, taken.h)
-        held = HeldSteps(h=taken.h, cv=cv, ca=ca, d=np.ascontiguousarray(d))
+        held = HeldSteps(h=np.array(taken.h), cv=cv, ca=ca, d=np.ascontiguousarray(d))
         return Piece(taken, states, held, None if parameters is None else self.direct_effects(parameters, states))
 
     def direct_effects(self, parameters: ParameterColumns, states: States) -> FloatArray:

@@ -40,8 +40,8 @@ def _right_hand_side(atoms_i, held, i, room, vectors):
     copy_columns(room.q, room.d)
     spread(atoms_i, held.d[i], room.d, -1.0)
     for j in range(vectors.b.size):
-        vectors.b[j] = room.d[j, 0] + held.cv * room.v[j, 0] + held.ca * room.a[j, 0]
-        vectors.y[j] = vectors.b[j] / held.ca
+        vectors.b[j] = room.d[j, 0] + held.cv[i] * room.v[j, 0] + held.ca[i] * room.a[j, 0]
+        vectors.y[j] = vectors.b[j] / held.ca[i]
 
 
 @spliced
@@ -58,7 +58,7 @@ def _one_pass(mechanism, work, block, states, held, i, room, vectors):
     spread(mechanism.atoms_i, held.d[i], d, -1.0)
     size, change = 0.0, 0.0
     for j in range(y.size):
-        new = (vectors.b[j] + d[j, 0] + held.cv * by_v[j]) / held.ca
+        new = (vectors.b[j] + d[j, 0] + held.cv[i] * by_v[j]) / held.ca[i]
         size, change = max(size, abs(new)), max(change, abs(new - y[j]))
         y[j] = new
     return reason, size, change

@@ -15,11 +15,11 @@ ENOUGH, ROUNDING, CANCELLED = 1e-14, 1e-11, 1e-13
 
 
 class HeldSteps(NamedTuple):
-    """N steps of one length: cv, ca as in `newmark.kernels.scheme`; d (N, n_v), the tangent steps."""
+    """N steps: their lengths; cv, ca as in `newmark.kernels.scheme`; d (N, n_v), the tangent steps."""
 
-    h: float
-    cv: float
-    ca: float
+    h: np.ndarray
+    cv: np.ndarray
+    ca: np.ndarray
     d: np.ndarray
 
 

@@ -82,14 +82,14 @@ def _one_pass(mechanism, work, lanes, states, held, effects, i, room):
             d[j, k] = x[j, k]
     spread(mechanism.atoms_i, held.d[i], d, 1.0)
     for k in range(0, x.shape[1], LANES):
-        _place_changes(mechanism.atoms_i, states.q[i], states.v[i], room, held.cv, k, lanes, real)
+        _place_changes(mechanism.atoms_i, states.q[i], states.v[i], room, held.cv[i], k, lanes, real)
         reason = tree_accelerations(mechanism, work, lanes.q, lanes.v, scalar * 0.0 + states.t[i], lanes.a, scalar)
         if reason != DONE:
             break
         for j in range(x.shape[0]):
             at = j * x.shape[1] + k
             found = slope_of(load(lanes.a, j, scalar)) * PER_STEP + load_at(effects[i], at, real)
-            store_at(x, at, (found - load_at(a, at, real)) * (1.0 / held.ca))
+            store_at(x, at, (found - load_at(a, at, real)) * (1.0 / held.ca[i]))
     return reason
 
 
@@ -111,7 +111,7 @@ def _fixed_point_tangents(mechanism, work, lanes, settings, states, held, effect
             reason = _one_pass(mechanism, work, lanes, states, held, effects, i, room)
             if reason != DONE:
                 return i, reason
-            found = _all_found(room, held.h, before, changes)
+            found = _all_found(room, held.h[i], before, changes)
             if found:
                 break
         if not found:
@@ -119,8 +119,8 @@ def _fixed_point_tangents(mechanism, work, lanes, settings, states, held, effect
         for j in range(x.shape[0]):
             for k in range(x.shape[1]):
                 d[j, k] = x[j, k]
-                v[j, k] += held.cv * x[j, k]
-                a[j, k] += held.ca * x[j, k]
+                v[j, k] += held.cv[i] * x[j, k]
+                a[j, k] += held.ca[i] * x[j, k]
         spread(atoms_i, held.d[i], d, 1.0)
         for j in range(x.shape[0]):
             for k in range(x.shape[1]):
