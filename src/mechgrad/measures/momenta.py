@@ -14,7 +14,7 @@ gradient by all parameters is one pass.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from mechgrad.errors import InputError
 from mechgrad.inverse.probes import Probed, probed
 from mechgrad.inverse.second_order import inverse_dynamics_gradient
 from mechgrad.inverse.spatial import inverse_dynamics
+from mechgrad.kinematics.bodies import body_motion
 from mechgrad.kinematics.marker_motions import marker_motion
 from mechgrad.measures.base import Gradients, Measure, StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
@@ -41,17 +42,31 @@ def _probes(model: Model) -> Probed:
     return model.cached("probe of the ground", lambda m: probed(m, ground=True))
 
 
+class _Bodies(NamedTuple):
+    """Masses (bodies,), positions and velocities of centres of mass, and angular momenta about these, (nt, bodies, 3),
+    in world axes."""
+
+    mass: Array
+    x: Array
+    xd: Array
+    spin: Array
+
+    @staticmethod
+    def of(at: StateSamples) -> _Bodies:
+        bodies, moved = at.model.bodies, body_motion(at.model, at.states.q, at.states.v)
+        c = np.einsum("tbij,bj->tbi", moved.R, np.array([body.com for body in bodies]).reshape(-1, 3))
+        J = np.array([body.inertia for body in bodies]).reshape(-1, 3, 3)
+        spin = np.einsum("tbij,bjk,tblk,tbl->tbi", moved.R, J, moved.R, moved.w, optimize=True)
+        mass = np.array([body.mass for body in bodies])
+        return _Bodies(mass, moved.p + c, moved.v + np.cross(moved.w, c), spin)
+
+
 @dataclass(frozen=True)
 class _GroundMomentum(Measure):
     """Part of the momentum, in world axes, (nt, 3)."""
 
     uses: ClassVar[str] = "q v"
     slots: ClassVar[slice]
-
-    def values(self, at: StateSamples) -> Array:
-        probes = _probes(at.model)
-        tree, q, v = weightless_tree(probes.model), probes.widen_q(at.states.q), probes.widen(at.states.v)
-        return np.asarray(inverse_dynamics(tree, q, None, v))[:, probes.probes[GROUND][self.slots]]
 
     def gradients(self, at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> Gradients:
         q, v, _, lam, t = at.states
@@ -79,6 +94,10 @@ class Momentum(_GroundMomentum):
 
     slots: ClassVar[slice] = slice(3, 6)
 
+    def values(self, at: StateSamples) -> Array:
+        bodies = _Bodies.of(at)
+        return np.asarray(np.einsum("b,tbi->ti", bodies.mass, bodies.xd))
+
 
 @final
 @dataclass(frozen=True)
@@ -91,6 +110,10 @@ class AngularMomentum(_GroundMomentum):
     """
 
     slots: ClassVar[slice] = slice(0, 3)
+
+    def values(self, at: StateSamples) -> Array:
+        bodies = _Bodies.of(at)
+        return np.asarray(np.einsum("b,tbi->ti", bodies.mass, np.cross(bodies.x, bodies.xd)) + bodies.spin.sum(axis=1))
 
 
 @final

@@ -23,7 +23,7 @@ from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.record import Record
 from mechgrad.steps.recursive.adjoint import RecursiveAdjoint
 from mechgrad.steps.recursive.tangent import RecursiveTangent
-from mechgrad.steps.runge_kutta.held import HeldSteps, Span, Stages
+from mechgrad.steps.runge_kutta.held_steps import HeldSteps, Span, Stages
 from mechgrad.steps.weights import WeightSink
 from mechgrad.typing import Array, FloatArray
 

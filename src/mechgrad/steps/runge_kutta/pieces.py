@@ -14,7 +14,7 @@ from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.record import Record
 from mechgrad.steps.runge_kutta.adjoint import RungeKuttaAdjoint
 from mechgrad.steps.runge_kutta.constraint_correction import ConstraintCorrection
-from mechgrad.steps.runge_kutta.held import HeldSteps, Span
+from mechgrad.steps.runge_kutta.held_steps import HeldSteps, Span
 from mechgrad.steps.runge_kutta.kernels.blocks import RungeKuttaBlocks, Settled
 from mechgrad.steps.runge_kutta.tangent import RungeKuttaTangent
 from mechgrad.steps.weights import WeightSink
