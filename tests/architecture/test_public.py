@@ -146,6 +146,7 @@ ROOMS = {
         "Side",
         "Variable",
         "WorstCase",
+        "knots_from",
     ],
     "mechgrad.drawing": [
         "DHRow",

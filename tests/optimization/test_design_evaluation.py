@@ -7,12 +7,13 @@ import pickle
 
 import numpy as np
 import pytest
-from support.design_cases import rest_to_rest
+from support.design_cases import rest_to_rest, slider
 from test_design_closed_forms import pendulum, swing
 from test_design_mechanisms import four_bar
 
 import mechgrad as mg
 from mechgrad.optimization.design.evaluation import Question, answer
+from mechgrad.optimization.motion import At, MotionProblem, Splines, TorqueSquares
 from mechgrad.simulation.repeats import repeat_of
 
 Position, Velocity = mg.measures.JointCoordinate, mg.measures.JointVelocity
@@ -125,6 +126,56 @@ def test_questions_are_data():
     assert there.values == here.values
     assert there.gradient == here.gradient
     assert here.values != answer(question, {"S.stiffness": 21.0}).values
+
+
+def test_how_many_values_must_not_depend_on_the_design(tmp_path):
+    """A motion that ends where it passes an angle reports fewer instants when it is faster."""
+    motion = mg.simulate(held(), mg.state(held(), [0.2], [0.7]), 2.0, step=0.01, stop={"pin": 0.45})
+    every = mg.design.LeastSquares(mg.objectives.AtTimes(None, Position("pin")))
+    evaluator = mg.DesignProblem(motion, ["start.velocity.pin"], every).evaluator()
+    evaluator.at(np.array([0.7]), with_gradient=True, first=True)
+    for with_gradient in (False, True):
+        faster = evaluator.at(np.array([1.4 + with_gradient]), with_gradient=with_gradient)
+        assert "how many must not depend on the design" in faster.failure
+    mg.io.save_trajectory(mg.simulate(held(), {"pin": 0.3}, 0.2, step=0.01), tmp_path / "saved")
+    saved = mg.io.load_trajectory(tmp_path / "saved")
+    assert mg.DesignProblem(saved, ["S.stiffness"], mg.AtEnd(Position("pin"))).evaluate().gradient.shape == (1, 1)
+    batch = mg.simulate(pendulum(1.0), mg.state(pendulum(1.0), np.zeros((3, 1))), 0.1, scheme="rk4", step=0.01)
+    with pytest.raises(mg.InputError, match="a batch of 3 starts is no single motion"):
+        mg.design.Scenario(batch)
+
+
+def test_a_search_starts_where_it_is_told():
+    """From the optimum itself there is nothing left to do, and a log continues from there, too."""
+    problem = rest_to_rest()
+    best = problem.solve(tolerance=1e-10)
+    again = problem.solve(start=best.values)
+    assert again.start_value == best.value
+    assert len(again.history) <= 3
+    some = problem.solve(start={"motor.torque.values.0": 7.0})
+    assert some.history[0].x.tolist() == [7.0, *problem.space.start[1:].tolist()]
+    assert some.x == pytest.approx(best.x, abs=1e-3)
+
+
+def test_knots_from_a_motion_problem():
+    """Least torques of a slider by inverse dynamics: with these knots the motor arrives nearly, the search is short."""
+    knots = (0.0, 0.25, 0.5, 0.75, 1.0)
+    motor = mg.forces.Motor("motor", "x", mg.functions.Spline(knots, (0.0,) * 5))
+    task = MotionProblem(slider(), Splines(6), 1.0).minimize(TorqueSquares())
+    found = task.subject_to(At(0, 0.0), At(0, 0.0, "v"), At(1, 1.0), At(1, 0.0, "v")).solve(solver="slsqp")
+    start = mg.design.knots_from(found, slider(forces=[motor]))
+    assert list(start) == [f"motor.torque.values.{k}" for k in range(5)]
+    assert list(start.values()) == pytest.approx(found.torques(5)[:, 0], rel=1e-4)
+    best, cold = rest_to_rest().solve(start=start), rest_to_rest().solve()
+    _, arrives, rests = best.history[0].values
+    assert (arrives, rests) == pytest.approx((1.0, 0.0), abs=0.03)
+    assert best.x == pytest.approx(cold.x, abs=1e-3)
+    assert len(best.history) < len(cold.history)
+    with pytest.raises(mg.InputError, match="has no motor whose torque is a spline"):
+        mg.design.knots_from(found, slider())
+    long = mg.forces.Motor("motor", "x", mg.functions.Spline((0.0, 1.0, 2.0), (0.0,) * 3))
+    with pytest.raises(mg.InputError, match="lie between 0 and 2 s; the motion lasts 1 s"):
+        mg.design.knots_from(found, slider(forces=[long]))
 
 
 def test_goals_of_single_scenarios_and_points_by_name():

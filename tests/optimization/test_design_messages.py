@@ -10,6 +10,7 @@ from rich.console import Console
 from support.design_cases import driven, rest_to_rest, slider
 
 import mechgrad as mg
+from mechgrad.optimization.design.optimum_plots import share_of
 from mechgrad.optimization.design.progress_table import HEADINGS, shown
 
 Variable, Limit, Linear = mg.design.Variable, mg.design.Limit, mg.design.Linear
@@ -177,12 +178,39 @@ def test_design_variables_linear_limits_and_reports(motion):
     assert looser.solve(tolerance=1e-10).value - best.value == pytest.approx(-0.001 * both.multiplier, rel=1e-3)
 
 
+@pytest.mark.parametrize("solver", ["auto", "ipopt", "trust-constr"])
+def test_limits_that_contradict_each_other_are_named(motion, solver):
+    """At 1 m and at 2 m at once: no design, and the answer says which limits are not met."""
+    ends = [Limit(mg.AtEnd(POSITION), x, x, f"at {x:g} m") for x in (1.0, 2.0)]
+    best = mg.DesignProblem(motion, {"start.velocity.x": (-5.0, 5.0)}, END, ends).solve(solver, max_iterations=200)
+    assert not best.success
+    assert best.status in ("infeasible", "failed", "iteration limit")
+    assert "violated: at 1 m" in str(best) or "violated: at 2 m" in str(best)
+    assert best.result.infeasibility > 1e-3
+
+
 def test_pictures_have_their_panels(motion):
     figure = rest_to_rest(motion).solve().plot({"position": POSITION})
     titles = [ax.get_title() for ax in figure.axes if ax.get_title()]
     assert titles[0] == "objective (converged)"
     assert titles[1:] == ["variables between their bounds", "limited values (filled: active)", "position"]
     assert len(figure.axes[3].lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper", "active", "share"),
+    [
+        (3.0, 2.0, 6.0, False, 0.25),
+        (1e-16, 0.0, 0.0, True, 0.5),
+        (7.0, -np.inf, np.inf, False, 0.5),
+        (6.0, -np.inf, 8.0, False, 0.75),
+        (8.0, -np.inf, 8.0, True, 1.0),
+        (4.0, 1.0, np.inf, False, 0.75),
+        (-5.0, -np.inf, 8.0, False, 0.0),
+    ],
+)
+def test_where_a_value_lies_between_its_limits(value, lower, upper, active, share):
+    assert share_of(mg.design.Side("x", value, lower, upper, 0.0, active)) == pytest.approx(share)
 
 
 def test_progress_is_a_table_on_a_terminal_and_lines_elsewhere(motion, capsys):

@@ -67,6 +67,8 @@ def test_both_are_certified_and_refuse_what_is_not_there(swing):
         assert mg.gradient(swing, objective, WRT).certify().passed
     with pytest.raises(mg.InputError, match="not within the motion"):
         mg.gradient(swing, mg.objectives.AtTimes([0.5, 1.0], ANGLE), WRT)
+    with pytest.raises(mg.InputError, match="are one instant; ask for it once"):
+        mg.gradient(swing, mg.objectives.AtTimes([0.8, 0.8 + 1e-12], ANGLE), WRT)
     guided = mg.kinematic_motion(swing.model, [0.0, 0.5, 1.0], {"pin": [0.0, 0.2, 0.5]})
     with pytest.raises(mg.InputError, match=r"reports no instant t = 0\.3 s"):
         mg.gradient(guided, mg.objectives.AtTimes([0.3], mg.measures.PointPosition("bob.com")), ["bob.com.z"])

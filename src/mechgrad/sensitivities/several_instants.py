@@ -58,6 +58,9 @@ class SeveralInstants(Term):
                 f"the motion reports no instant t = {self.t[k]:g} s; the nearest is {t[nearest[k]]:.9g} s. Ask for "
                 "instants that it reports."
             )
+        if (np.diff(nearest) == 0).any():
+            k = int(np.argmin(np.diff(nearest)))
+            raise InputError(f"t = {self.t[k]:.12g} and {self.t[k + 1]:.12g} s are one instant; ask for it once.")
         return nearest
 
     def _rows(self, at: StateSamples) -> Any:

@@ -9,6 +9,7 @@ from mechgrad.optimization.design.optimum import Optimum, Side
 from mechgrad.optimization.design.requirements import Limit, Linear
 from mechgrad.optimization.design.scenario import Scenario
 from mechgrad.optimization.design.variable import Variable
+from mechgrad.optimization.design.warm_start import knots_from
 
 __all__ = [
     "DesignProblem",
@@ -26,4 +27,5 @@ __all__ = [
     "Side",
     "Variable",
     "WorstCase",
+    "knots_from",
 ]

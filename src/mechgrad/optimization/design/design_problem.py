@@ -24,7 +24,7 @@ from mechgrad.optimization.design.scenario import as_scenarios, with_linked
 from mechgrad.optimization.design.variable import as_variables
 from mechgrad.optimization.solvers import available_solvers, solve
 from mechgrad.optimization.solvers.progress import Progress
-from mechgrad.typing import ArrayLike
+from mechgrad.typing import ArrayLike, FloatArray
 
 MANY = 100  # variables beyond which dense quadratic programs take longer than sparse steps
 
@@ -114,9 +114,9 @@ class DesignProblem:
         """
         return self.evaluator().at(self.space.point(at), with_gradient=True, first=True)
 
-    def program(self, evaluator: Evaluator) -> DesignProgram:
+    def program(self, evaluator: Evaluator, start: ArrayLike | Mapping[str, float] | None = None) -> DesignProgram:
         """The nonlinear program around an evaluator; evaluates the start, where every error is raised."""
-        first = evaluator.at(self.space.start, with_gradient=True, first=True)
+        first = evaluator.at(self.space.point(start), with_gradient=True, first=True)
         of_goal, of_limits = self._asked()
         self.goal.check_counts(evaluator.counts[: len(of_goal)])
         parts = tuple(len(x) for x in of_limits)
@@ -126,6 +126,7 @@ class DesignProblem:
         self,
         solver: str = "auto",
         *,
+        start: ArrayLike | Mapping[str, float] | None = None,
         max_iterations: int = 300,
         tolerance: float = 1e-8,
         time_limit: float | None = None,
@@ -141,6 +142,7 @@ class DesignProblem:
         solver : "auto", "slsqp", "ipopt", "trust-constr", "l-bfgs-b", "least-squares" or "mma"
             "auto": with bounds alone "least-squares" for `LeastSquares` and "l-bfgs-b" for all else; with constraints
             or a worst case "slsqp" up to 100 variables, beyond that "ipopt" if it is there, else "trust-constr".
+        start : where to start, (n,) or by names of variables; those that are left out start as they are
         tolerance : what slopes may remain, in units in which those at the start are one
         progress : True shows a table that grows (lines where there is no terminal); a function is called with each
             iteration, and ends the search by False
@@ -151,8 +153,8 @@ class DesignProblem:
         known, written = self._log(log, resume)
         evaluator = self.evaluator(written, known)
         if known:
-            self._continue(evaluator)
-        program = self.program(evaluator)
+            self._continue(evaluator, self.space.point(start))
+        program = self.program(evaluator, start)
         idle = without_influence(self.space.names, program.first, self.space.scale)
         if idle:
             warnings.warn(
@@ -196,12 +198,12 @@ class DesignProblem:
             return known, EvaluationLog(log, header)
         return known, None if resume is None else EvaluationLog(resume, header, fresh=False)
 
-    def _continue(self, evaluator: Evaluator) -> None:
+    def _continue(self, evaluator: Evaluator, start: FloatArray) -> None:
         """Raise where a log has other values at the start than this problem, which are computed once more."""
         afresh = self.evaluator()
-        here = afresh.at(self.space.start, first=True).values
+        here = afresh.at(start, first=True).values
         evaluator.counts = afresh.counts
-        there = evaluator.at(self.space.start, first=True)
+        there = evaluator.at(start, first=True)
         if not there.replayed:
             raise InputError("resume: the log has no evaluation at this start; its problem started elsewhere.")
         size = float(np.abs(here).max(initial=0.0))

@@ -181,7 +181,7 @@ class DesignProgram:
     @cached_property
     def start(self) -> FloatArray:
         """Where the solver starts."""
-        x = self.evaluator.space.start
+        x = self.first.x
         return np.append(x, self.value(self.first.values)) if self.goal.epigraph else x
 
     @cached_property

@@ -45,37 +45,44 @@ class Answer(NamedTuple):
 
 
 def answer(
-    question: Question, values: Mapping[str, float], *, with_gradient: bool = True, motion: Any = None
+    question: Question,
+    values: Mapping[str, float],
+    *,
+    with_gradient: bool = True,
+    motion: Any = None,
+    counts: tuple[int, ...] = (),
 ) -> Answer:
-    """One scenario with other numbers; `motion` in place of making it again.
+    """One scenario with other numbers; `motion` in place of making it again, `counts` if they are known.
 
     The gradient is direct or adjoint by what is cheaper: as many sweeps as there are variables, or values.
     """
     if motion is None:
         motion = question.repeat.with_values(values).made()
-    found = case_of(motion).values(question.objectives)
-    for objective, numbers in zip(question.objectives, found, strict=True):
-        if not np.isfinite(numbers).all():
-            raise InputError(_where_not_finite(objective, motion))
-    counts = tuple(len(x) for x in found)
     slopes = None
-    if with_gradient:
-        slopes = np.zeros((sum(counts), 0))
-        if question.wrt:
-            slopes = gradient(motion, question.objectives, question.wrt).array
-    return Answer(np.concatenate(found).real.astype(float), counts, slopes, motion)
+    if with_gradient and question.wrt and counts:
+        found = gradient(motion, question.objectives, question.wrt)
+        numbers, slopes = found.values, found.array
+    else:
+        each = case_of(motion).values(question.objectives)
+        numbers, counts = np.concatenate(each), tuple(len(x) for x in each)
+    if not np.isfinite(numbers).all():
+        raise InputError(_where_not_finite(question.objectives, motion))
+    if with_gradient and slopes is None:
+        wanted = question.wrt
+        slopes = gradient(motion, question.objectives, wanted).array if wanted else np.zeros((sum(counts), 0))
+    return Answer(numbers.real.astype(float), counts, slopes, motion)
 
 
-def _where_not_finite(objective: Objective, motion: Any) -> str:
+def _where_not_finite(objectives: Sequence[Objective], motion: Any) -> str:
     """Which measure is no number, and when."""
-    at = case_of(motion).samples((objective,))
-    for _, term in objective.terms():
+    at = case_of(motion).samples(objectives)
+    for term in (term for objective in objectives for _, term in objective.terms()):
         for measure in term.measures:
             y = np.asarray(measure.values(at)).reshape(len(at.states.t), -1)
             bad = np.flatnonzero(~np.isfinite(y).all(axis=1))
             if len(bad):
                 return f"{measure!r} is {y[bad[0]].tolist()} at t = {at.states.t[bad[0]]:.6g} s."
-    return f"the objective {objective!r} is not finite, although its measures are."
+    return f"an objective is not finite, although its measures are: {list(objectives)!r}."
 
 
 @final
@@ -169,7 +176,10 @@ class Evaluator:
         answers = []
         for i, question in enumerate(self.questions):
             try:
-                found = answer(question, self.space.values(i, x), with_gradient=with_gradient, motion=motions[i])
+                known = tuple(c for c, a in zip(self.counts, self.asked, strict=False) if a.scenario == i)
+                found = answer(
+                    question, self.space.values(i, x), with_gradient=with_gradient, motion=motions[i], counts=known
+                )
             except MechgradError as error:
                 if len(self.scenarios) > 1:
                     error.add_note(f"in scenario {self.scenarios[i].name!r}")
@@ -183,10 +193,11 @@ class Evaluator:
         """Values and gradients of all scenarios in the order of `asked`."""
         left = [iter(found.counts) for found in answers]
         counts = tuple(next(left[a.scenario]) for a in self.asked)
-        if self.counts and counts != self.counts:
+        if any(len(found.values) != sum(found.counts) for found in answers) or (self.counts and counts != self.counts):
             raise InputError(
-                f"the objectives have {sum(counts)} values here, and had {sum(self.counts)} at the start: how many "
-                "must not depend on the design. Ask for instants, t of AtTimes, that every motion has."
+                f"the objectives have {sum(len(x.values) for x in answers)} values here, and had {sum(self.counts)} at "
+                "the start: how many must not depend on the design. Ask for instants (t of AtTimes) that every motion "
+                "has."
             )
         self.counts = counts
         starts = [0] * len(answers)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from mechgrad.errors import InputError
+from mechgrad.errors import InputError, UnknownNameError
 from mechgrad.measures.base import Measure
 from mechgrad.model.model import Model
 from mechgrad.optimization.design.certified import certified
@@ -185,15 +185,21 @@ class Optimum:
         weights = self.program.lagrangian_weights(there.values, self.result.multipliers)
         if not np.isfinite(weights).all():
             raise InputError(f"the search ended without multipliers ({self.reason}); sensitivities need an optimum.")
-        evaluator, total = self.program.evaluator, dict[str, float]()
+        evaluator, total, unknown = self.program.evaluator, dict[str, float](), None
         rows = np.split(weights, np.cumsum(evaluator.counts)[:-1])
         for i, motion in enumerate(self.motions.values()):
             objectives = evaluator.questions[i].objectives
             if objectives:
-                found = gradient(motion, objectives, wrt)
+                try:
+                    found = gradient(motion, objectives, wrt)
+                except UnknownNameError as error:  # a number of other scenarios, if of any
+                    unknown = error
+                    continue
                 own = np.concatenate([w for w, a in zip(rows, evaluator.asked, strict=True) if a.scenario == i])
                 for name, x in zip(found.parameters, own @ found.array, strict=True):
                     total[name] = total.get(name, 0.0) + float(x)
+        if unknown is not None and not total:
+            raise unknown
         return total
 
     def identification(self, *, confidence: float = 0.95) -> Identification:
@@ -225,6 +231,7 @@ class Optimum:
             *_table("variable", self.variables),
             *(_table("constraint", self.constraints) if self.constraints else ()),
         ]
+        lines += [f"violated: {violation}" for violation in self.result.worst]
         if self.failures:
             last = self.failures[-1]
             lines.append(f"{len(self.failures)} designs failed on the way; number {last.number}: {last.failure}")

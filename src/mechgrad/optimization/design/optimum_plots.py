@@ -72,19 +72,25 @@ def _convergence(ax: Any, best: Optimum) -> None:
 
 
 def _between(ax: Any, items: Sequence[Side], title: str) -> None:
-    """Where each value lies between its limits; one-sided ones by their distance, relative to its own size."""
+    """Where each value lies between its limits."""
     shown = items[:MOST_BARS]
     for k, x in enumerate(shown):
-        if np.isfinite(x.upper - x.lower) and x.upper > x.lower:
-            share = (x.value - x.lower) / (x.upper - x.lower)
-        else:
-            bound = x.upper if np.isfinite(x.upper) else x.lower
-            size = max(abs(bound), abs(x.value), 1e-300) if np.isfinite(bound) else 1.0
-            away = (bound - x.value) / size if np.isfinite(bound) else 0.5
-            share = 1.0 - min(away, 1.0) if np.isfinite(x.upper) or not np.isfinite(bound) else min(-away, 1.0)
         ax.plot([0, 1], [k, k], color="0.85", lw=4, solid_capstyle="butt", zorder=1)
-        ax.plot(share, k, "o", color="C3" if x.active else "C0", mfc="C3" if x.active else "none", zorder=2)
+        ax.plot(share_of(x), k, "o", color="C3" if x.active else "C0", mfc="C3" if x.active else "none", zorder=2)
     more = f", {len(items) - len(shown)} more" if len(items) > len(shown) else ""
     ax.set(title=title + more, xlim=(-0.05, 1.05), xticks=[0, 1], xticklabels=["lower", "upper"])
     ax.set_yticks(range(len(shown)), [x.name for x in shown], fontsize=7)
     ax.invert_yaxis()
+
+
+def share_of(side: Side) -> float:
+    """Where a value lies between its limits, 0 to 1: in the middle of equalities and without limits; with one limit by
+    its distance from it, relative to the larger of both."""
+    low, high, value = side.lower, side.upper, side.value
+    if low == high or not (np.isfinite(low) or np.isfinite(high)):
+        return 0.5
+    if np.isfinite(high - low):
+        return float(np.clip((value - low) / (high - low), 0.0, 1.0))
+    bound = high if np.isfinite(high) else low
+    away = 0.0 if side.active else abs(bound - value) / max(abs(bound), abs(value))
+    return float(1.0 - min(away, 1.0) if np.isfinite(high) else min(away, 1.0))
