@@ -7,6 +7,7 @@
 #   make benchmark-motion   iterations and times of motion prediction on this machine
 #   make benchmark-dynamics   simulation beside Exudyn, Pinocchio and scipy; time against accuracy
 #   make benchmark-gradients   gradients beside the simulation, and beside Exudyn's differences
+#   make benchmark-optimization   designs beside scipy with finite differences; threads and two Dask workers
 #   make numbers     all benchmarks, and their figures into README.md and docs (BENCHMARK_ARGS=--quick: in minutes)
 #   make clean       remove .venv and what the tools leave behind
 
@@ -19,11 +20,11 @@ PYTEST_ARGS    ?= -n auto --maxprocesses 2
 DEMO_ARGS      ?=
 BENCHMARK_ARGS ?=
 
-.PHONY: demo test test-slow benchmark benchmark-motion benchmark-dynamics benchmark-gradients numbers lint clean help
+.PHONY: demo test test-slow benchmark benchmark-motion benchmark-dynamics benchmark-gradients benchmark-optimization numbers lint clean help
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '3,11s/^# *//p' Makefile
+	@sed -n '3,12s/^# *//p' Makefile
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/mechgrad demo $(DEMO_ARGS)
@@ -53,6 +54,9 @@ benchmark-dynamics: $(VENV)/.installed-test
 
 benchmark-gradients: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/gradients.py $(BENCHMARK_ARGS)
+
+benchmark-optimization: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/optimization.py $(BENCHMARK_ARGS)
 
 numbers: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/write_numbers.py $(BENCHMARK_ARGS)

@@ -56,6 +56,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "work_precision": (),
     "hard": (),
     "gradients": (),
+    "optimization": (),
     "motion": (),
     "convergence": (),
     "peers": (),

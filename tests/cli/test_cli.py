@@ -29,7 +29,7 @@ def test_version_names_the_package_and_its_compiler() -> None:
 
 def test_no_arguments_show_the_commands() -> None:
     output = runner.invoke(app, []).output
-    for command in ("demo", "describe", "check", "simulate", "gradient", "warm", "version"):
+    for command in ("demo", "describe", "check", "simulate", "gradient", "optimize", "warm", "version"):
         assert command in output
 
 

@@ -11,6 +11,7 @@ import pytest
 from support.fuzzed_files import broken
 
 import mechgrad as mg
+from mechgrad.cli.design_file import read_design
 from mechgrad.cli.problem_file import read_problem
 from mechgrad.errors import is_control
 from mechgrad.gallery import double_pendulum, five_bar
@@ -53,6 +54,62 @@ w = { measure = "JointVelocity", of = "elbow" }
 [objectives.energy]
 kind = "end"
 measure = "KineticEnergy"
+"""
+DESIGN = """
+model = "double_pendulum"
+step = 0.01
+scheme = "trapezoidal"
+
+[start]
+at = { shoulder = 0.3, elbow = -0.2 }
+
+[scenarios.short]
+duration = 0.5
+
+[scenarios.long]
+duration = 0.7
+weight = 2.0
+samples = 8
+
+[variables]
+"upper.mass" = [0.5, 3.0]
+"start.position.shoulder" = { bounds = [0.1, 1.0], value = 0.4, scale = 0.2, scenarios = ["long"] }
+
+[minimize.swing]
+kind = "times"
+t = [0.1, 0.2]
+measure = "PointPosition"
+of = ["tip"]
+function = "dot(x, x) + x[0]"
+factor = 2.0
+
+[measured.elbow]
+measure = "JointCoordinate"
+of = ["elbow"]
+t = [0.1, 0.3]
+values = [0.1, 0.2]
+sigma = 0.01
+scenarios = ["short"]
+
+[limits.fast]
+kind = "smooth maximum"
+error = 0.1
+measure = "JointVelocity"
+of = "elbow"
+upper = 4.0
+scenarios = ["short", "long"]
+
+[linear.sum]
+factors = { "upper.mass" = 1.0 }
+lower = -3.0
+
+[solve]
+goal = "least squares"
+solver = "slsqp"
+tolerance = 1e-6
+multistart = 4
+seed = 3
+log = "run.jsonl"
 """
 RECIPE = """
 version = 1
@@ -121,7 +178,9 @@ SECONDS = 1.0
 
 
 def seeds(folder: Path) -> dict[str, str]:
-    found = {"every kind": EVERY_KIND, "problem": PROBLEM} | {f"recipe, {way}": text for way, text in WAYS.items()}
+    found = {"every kind": EVERY_KIND, "problem": PROBLEM, "design": DESIGN} | {
+        f"recipe, {way}": text for way, text in WAYS.items()
+    }
     for model in (double_pendulum(), five_bar()):
         save_model(model, folder / "seed.toml")
         found[model.name] = (folder / "seed.toml").read_text(encoding="utf-8")
@@ -131,6 +190,8 @@ def seeds(folder: Path) -> dict[str, str]:
 def read(path: Path, name: str) -> None:
     if name == "problem":
         read_problem(path)
+    elif name == "design":
+        read_design(path)
     elif name.startswith("recipe"):
         load_recipe(path)
     else:

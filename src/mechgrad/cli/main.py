@@ -18,6 +18,7 @@ from mechgrad.cli.console import MISUSED, fail
 from mechgrad.cli.demo import LIMIT, DemoResult, run_demo
 from mechgrad.cli.gradient import gradient
 from mechgrad.cli.models import MODEL_HELP, find_model
+from mechgrad.cli.optimize import optimize
 from mechgrad.cli.simulate import simulate
 from mechgrad.cli.warm import WarmStep, demo_steps, warm_steps
 from mechgrad.errors import MechgradError
@@ -79,6 +80,7 @@ def describe(model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HE
 
 app.command()(check)
 app.command()(gradient)
+app.command()(optimize)
 app.command()(simulate)
 
 

@@ -138,6 +138,10 @@ class Expression:
         with np.errstate(all="ignore"):  # a value that is not finite is found, with its instant, where it is used
             return self._evaluate({**dict(zip(self.measures, measures, strict=True)), TIME: t})
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its text and names, from which another process reads it again."""
+        return Expression, (self.text, self.measures, self.where, self.functions)
+
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,27 +9,22 @@ from typing import Any, final
 
 import numpy as np
 
-from mechgrad.errors import InputError, MechgradWarning
+from mechgrad.errors import InputError
 from mechgrad.measures.base import Measure
-from mechgrad.optimization.design.design_program import DesignProgram, without_influence
+from mechgrad.optimization.design.design_program import DesignProgram
 from mechgrad.optimization.design.design_space import DesignSpace
-from mechgrad.optimization.design.evaluation import Evaluation, Evaluator
+from mechgrad.optimization.design.evaluation import Answers, Evaluation, Evaluator, in_turn
 from mechgrad.optimization.design.evaluation_log import EvaluationLog, read_log
+from mechgrad.optimization.design.executors import ExecutorGiven, Workers
 from mechgrad.optimization.design.goals import Asked, Goal, as_goal
+from mechgrad.optimization.design.multistart import Multistart, StartProgress, multistart
 from mechgrad.optimization.design.optimum import Optimum
-from mechgrad.optimization.design.progress_table import shown
 from mechgrad.optimization.design.requirements import Limit, Linear, sides
 from mechgrad.optimization.design.scenario import as_scenarios, with_linked
+from mechgrad.optimization.design.search import Search
 from mechgrad.optimization.design.variable import as_variables
-from mechgrad.optimization.solvers import available_solvers, solve
 from mechgrad.optimization.solvers.progress import Progress
 from mechgrad.typing import ArrayLike, FloatArray
-
-MANY = 100  # variables beyond which dense quadratic programs take longer than sparse steps
-
-
-class NoInfluenceWarning(MechgradWarning):
-    """A variable that changes nothing at the start."""
 
 
 @final
@@ -99,10 +93,13 @@ class DesignProblem:
             limit.asked(self.scenarios, k + 1) for k, limit in enumerate(self._limits)
         )
 
-    def evaluator(self, log: EvaluationLog | None = None, known: Sequence[Evaluation] = ()) -> Evaluator:
+    def evaluator(
+        self, log: EvaluationLog | None = None, known: Sequence[Evaluation] = (), answers: Answers = in_turn
+    ) -> Evaluator:
         """Values and gradients of all functions at any point."""
         of_goal, of_limits = self._asked()
-        return Evaluator(self.space, self.scenarios, [*of_goal, *(a for x in of_limits for a in x)], log, known)
+        asked = [*of_goal, *(a for x in of_limits for a in x)]
+        return Evaluator(self.space, self.scenarios, asked, log, known, answers)
 
     def evaluate(self, at: ArrayLike | Mapping[str, float] | None = None) -> Evaluation:
         """Values and gradients of all functions, at the start or at other values of the variables.
@@ -114,13 +111,24 @@ class DesignProblem:
         """
         return self.evaluator().at(self.space.point(at), with_gradient=True, first=True)
 
-    def program(self, evaluator: Evaluator, start: ArrayLike | Mapping[str, float] | None = None) -> DesignProgram:
-        """The nonlinear program around an evaluator; evaluates the start, where every error is raised."""
+    def program(
+        self,
+        evaluator: Evaluator,
+        start: ArrayLike | Mapping[str, float] | None = None,
+        *,
+        scaled_at: FloatArray | None = None,
+    ) -> DesignProgram:
+        """The nonlinear program around an evaluator; evaluates the start, where every error is raised.
+
+        scaled_at : where scales of functions are taken, for a start where slopes vanish
+        """
         first = evaluator.at(self.space.point(start), with_gradient=True, first=True)
         of_goal, of_limits = self._asked()
         self.goal.check_counts(evaluator.counts[: len(of_goal)])
         parts = tuple(len(x) for x in of_limits)
-        return DesignProgram(evaluator, self.goal, self._limits, self._linear, len(of_goal), parts, first)
+        scales = None if scaled_at is None else evaluator.at(scaled_at, with_gradient=True)
+        usual = None if scales is None or scales.failure else scales
+        return DesignProgram(evaluator, self.goal, self._limits, self._linear, len(of_goal), parts, first, usual)
 
     def solve(
         self,
@@ -133,6 +141,7 @@ class DesignProblem:
         progress: Progress | bool | None = None,
         log: str | Path | None = None,
         resume: str | Path | None = None,
+        executor: ExecutorGiven = None,
         options: Mapping[str, Any] | None = None,
     ) -> Optimum:
         """The best design found, with the reason why the search ended. Ctrl-C ends it with the best one so far.
@@ -149,34 +158,59 @@ class DesignProblem:
         log : a file to which every evaluation goes as it is made, in JSON lines
         resume : the log of a run of the same problem that ended; what it has is not computed again, and the search
             takes the same way. New evaluations are appended to it, or go to `log`
+        executor : where scenarios are computed: None for threads where there are several, "serial", "threads",
+            "processes", or any executor of `concurrent.futures`, such as `client.get_executor()` of Dask
         """
         known, written = self._log(log, resume)
-        evaluator = self.evaluator(written, known)
-        if known:
-            self._continue(evaluator, self.space.point(start))
-        program = self.program(evaluator, start)
-        idle = without_influence(self.space.names, program.first, self.space.scale)
-        if idle:
-            warnings.warn(
-                f"{', '.join(map(repr, idle))}: no influence at the start, on the objective or on any limit, to first "
-                "order. Such variables stay where they are: leave them out, or start elsewhere.",
-                NoInfluenceWarning,
-                stacklevel=2,
-            )
-        with shown(progress, max_iterations, time_limit) as report:
-            found = solve(
-                program.program(), program.start, self._chosen(program) if solver == "auto" else solver,
-                max_iterations=max_iterations, tolerance=tolerance, time_limit=time_limit, progress=report,
-                options=options,
-            )  # fmt: skip
-        return Optimum.of(self, program, found)
+        search = Search(solver, max_iterations, tolerance, time_limit, progress, options)
+        with Workers(executor, len(self.scenarios)) as workers:
+            evaluator = self.evaluator(written, known, workers.answers)
+            if known:
+                self._continue(evaluator, self.space.point(start))
+            return search.run(self, evaluator, start)
 
-    def _chosen(self, program: DesignProgram) -> str:
-        if not program.constraint_names:
-            return "least-squares" if self.goal.squares else "l-bfgs-b"
-        if len(self.space.names) <= MANY:
-            return "slsqp"
-        return "ipopt" if "ipopt" in available_solvers() else "trust-constr"
+    def multistart(
+        self,
+        count: int,
+        *,
+        seed: int = 0,
+        solver: str = "auto",
+        max_iterations: int = 300,
+        tolerance: float = 1e-8,
+        same: float = 1e-3,
+        progress: StartProgress | bool | None = None,
+        log: str | Path | None = None,
+        resume: str | Path | None = None,
+        executor: ExecutorGiven = None,
+        at_once: int | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Multistart:
+        """Optima from many starts: the problem's own and Sobol points between the bounds, in basins, the best first.
+
+        Ctrl-C ends it with what is there. With `seed`, `log` and `resume` a run is taken up where it ended.
+
+        Parameters
+        ----------
+        count : starts in all; 1 + a power of two spreads Sobol points most evenly, 33 or 65
+        same : optima are one if their values and their variables agree to this share of their scales
+        progress : True prints a line as each start ends; a function is called with each `Started`, False ends the run
+        executor : as in `solve`; every simulation goes there. By default starts run in threads of this process
+        at_once : starts that run at the same time; by default one per core, with an executor up to 64
+
+        The others are those of `solve`.
+
+        >>> swing = mg.simulate(model, mg.assemble(model, {"pin": 0.0}, {"pin": 1.0}), 1.0, step=0.01)
+        >>> hump = mg.AtEnd(lambda q: (q**2 - 0.04) ** 2, mg.measures.JointCoordinate("pin"))
+        >>> found = mg.DesignProblem(swing, {"start.velocity.pin": (-4.0, 4.0)}, hump).multistart(5)
+        >>> len(found.basins), found.best.success
+        (2, True)
+        """
+        search = Search(solver, max_iterations, tolerance, options=options)
+        known, written = self._log(log, resume)
+        return multistart(
+            self, search, count, seed=seed, same=same, progress=progress, log=written, known=known, executor=executor,
+            at_once=at_once,
+        )  # fmt: skip
 
     # ---- the log
 
@@ -202,7 +236,7 @@ class DesignProblem:
         """Raise where a log has other values at the start than this problem, which are computed once more."""
         afresh = self.evaluator()
         here = afresh.at(start, first=True).values
-        evaluator.counts = afresh.counts
+        evaluator.expect(afresh.counts)
         there = evaluator.at(start, first=True)
         if not there.replayed:
             raise InputError("resume: the log has no evaluation at this start; its problem started elsewhere.")

@@ -37,6 +37,7 @@ class DesignProgram:
     goal, limits, linear : what is wanted and what must hold
     goal_parts, limit_parts : how many of `evaluator.asked` belong to the goal and to each limit, in this order
     first : at the start, with its gradient
+    scaled_at : where scales of functions are taken, with its gradient, if not at the start
     """
 
     evaluator: Evaluator
@@ -46,6 +47,7 @@ class DesignProgram:
     goal_parts: int
     limit_parts: tuple[int, ...]
     first: Evaluation
+    scaled_at: Evaluation | None = None
 
     # ---- which value is what
 
@@ -187,7 +189,8 @@ class DesignProgram:
     @cached_property
     def scales(self) -> tuple[FloatArray, FloatArray, float]:
         """Of variables, of constraints and of the objective."""
-        space, F, J = self.evaluator.space, self.first.values, self.first.gradient
+        there = self.scaled_at or self.first
+        space, F, J = self.evaluator.space, there.values, there.gradient
         assert J is not None
         changes = np.abs(J * space.scale).max(axis=1, initial=0.0)
         sizes = _sizes(changes, np.abs(F))

@@ -7,9 +7,9 @@ Evaluator.at(x)              all scenarios: remembered, logged, and a reason in 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -28,11 +28,15 @@ MOTIONS_KEPT = 4  # points whose motions wait for a gradient to be asked for
 
 
 class Question(NamedTuple):
-    """What is asked of one scenario: how it is made, its objectives, and what they are differentiated by."""
+    """What is asked of one scenario: how it is made, its objectives, and what they are differentiated by.
+
+    counts : how many values each objective has, if that is known
+    """
 
     repeat: Repeat
     objectives: tuple[Objective, ...]
     wrt: tuple[str, ...]
+    counts: tuple[int, ...] = ()
 
 
 class Answer(NamedTuple):
@@ -45,20 +49,17 @@ class Answer(NamedTuple):
 
 
 def answer(
-    question: Question,
-    values: Mapping[str, float],
-    *,
-    with_gradient: bool = True,
-    motion: Any = None,
-    counts: tuple[int, ...] = (),
+    question: Question, values: Mapping[str, float], *, with_gradient: bool = True, motion: Any = None
 ) -> Answer:
-    """One scenario with other numbers; `motion` in place of making it again, `counts` if they are known.
+    """One scenario with other numbers; `motion` in place of making it again.
 
     The gradient is direct or adjoint by what is cheaper: as many sweeps as there are variables, or values.
     """
+    if not question.objectives:
+        return Answer(np.zeros(0), (), np.zeros((0, len(question.wrt))), None)
     if motion is None:
         motion = question.repeat.with_values(values).made()
-    slopes = None
+    slopes, counts = None, question.counts
     if with_gradient and question.wrt and counts:
         found = gradient(motion, question.objectives, question.wrt)
         numbers, slopes = found.values, found.array
@@ -73,6 +74,29 @@ def answer(
     return Answer(numbers.real.astype(float), counts, slopes, motion)
 
 
+Answers: TypeAlias = Callable[
+    [Sequence[Question], Sequence[Mapping[str, float]], bool, Sequence[Any]], list[Answer | MechgradError]
+]
+"""(questions, values of each, with_gradient, a motion of each or None) -> what each said, up to the first failure."""
+
+
+class WorkError(MechgradError, RuntimeError):
+    """Work that cannot be done where it was sent, for a reason that is no design's fault."""
+
+
+def in_turn(
+    questions: Sequence[Question], values: Sequence[Mapping[str, float]], with_gradient: bool, motions: Sequence[Any]
+) -> list[Answer | MechgradError]:
+    """Scenarios one after the other, in this process; the first failure is the last answer."""
+    found: list[Answer | MechgradError] = []
+    for question, numbers, motion in zip(questions, values, motions, strict=True):
+        try:
+            found.append(answer(question, numbers, with_gradient=with_gradient, motion=motion))
+        except MechgradError as error:
+            return [*found, error]
+    return found
+
+
 def _where_not_finite(objectives: Sequence[Objective], motion: Any) -> str:
     """Which measure is no number, and when."""
     at = case_of(motion).samples(objectives)
@@ -83,6 +107,12 @@ def _where_not_finite(objectives: Sequence[Objective], motion: Any) -> str:
             if len(bad):
                 return f"{measure!r} is {y[bad[0]].tolist()} at t = {at.states.t[bad[0]]:.6g} s."
     return f"an objective is not finite, although its measures are: {list(objectives)!r}."
+
+
+def failure_of(error: BaseException) -> str:
+    """A failure in a line: its kind, what it says, and where that was."""
+    kind = getattr(error, "kind", type(error).__name__)
+    return ", ".join((f"{kind}: {error}", *getattr(error, "__notes__", ())))
 
 
 @final
@@ -115,6 +145,7 @@ class Evaluator:
     """All functions of a problem at any point, each point once.
 
     space, scenarios, asked : what is evaluated
+    answers : who computes scenarios, and where
     counts : how many values each of `asked` has; known after the first point
     history : all points in their order
     """
@@ -126,7 +157,9 @@ class Evaluator:
         asked: Sequence[Asked],
         log: EvaluationLog | None = None,
         known: Sequence[Evaluation] = (),
+        answers: Answers = in_turn,
     ) -> None:
+        self.answers = answers
         self.space, self.scenarios, self.asked, self.log = space, tuple(scenarios), tuple(asked), log
         self.counts: tuple[int, ...] = ()
         self.questions = [self._question(i) for i in range(len(self.scenarios))]
@@ -161,10 +194,12 @@ class Evaluator:
         try:
             values, slopes = self._computed(np.array(x, float), key, with_gradient)
             found = Evaluation(number, np.array(x, float), values, slopes, 0.0)
+        except WorkError:
+            raise
         except MechgradError as error:
             if first:
                 raise
-            found = Evaluation(number, np.array(x, float), np.zeros(0), None, 0.0, f"{type(error).__name__}: {error}")
+            found = Evaluation(number, np.array(x, float), np.zeros(0), None, 0.0, failure_of(error))
         found = replace(found, seconds=time.perf_counter() - begin + (0.0 if known is None else known.seconds))
         self._found[key] = found
         if self.log is not None:
@@ -173,18 +208,15 @@ class Evaluator:
 
     def _computed(self, x: FloatArray, key: bytes, with_gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         motions = self._motions.get(key, [None] * len(self.scenarios))
-        answers = []
-        for i, question in enumerate(self.questions):
-            try:
-                known = tuple(c for c, a in zip(self.counts, self.asked, strict=False) if a.scenario == i)
-                found = answer(
-                    question, self.space.values(i, x), with_gradient=with_gradient, motion=motions[i], counts=known
-                )
-            except MechgradError as error:
+        values = [self.space.values(i, x) for i in range(len(self.scenarios))]
+        answers: list[Answer] = []
+        given = self.answers(self.questions, values, with_gradient, motions)
+        for scenario, motion, found in zip(self.scenarios, motions, given, strict=False):
+            if isinstance(found, MechgradError):
                 if len(self.scenarios) > 1:
-                    error.add_note(f"in scenario {self.scenarios[i].name!r}")
-                raise
-            self.simulations += motions[i] is None
+                    found.add_note(f"in scenario {scenario.name!r}")
+                raise found
+            self.simulations += motion is None
             answers.append(found)
         self._remember(key, [found.motion for found in answers])
         return self._collected(answers, with_gradient)
@@ -199,7 +231,8 @@ class Evaluator:
                 "the start: how many must not depend on the design. Ask for instants (t of AtTimes) that every motion "
                 "has."
             )
-        self.counts = counts
+        if not self.counts:
+            self.expect(counts)
         starts = [0] * len(answers)
         values, slopes = [], []
         for a, count in zip(self.asked, counts, strict=True):
@@ -220,10 +253,24 @@ class Evaluator:
         while len(self._motions) > MOTIONS_KEPT:
             self._motions.pop(next(iter(self._motions)))
 
+    def expect(self, counts: tuple[int, ...]) -> None:
+        """How many values each of `asked` has, if that is known before anything is computed."""
+        self.counts = counts
+        for i, question in enumerate(self.questions if counts else ()):
+            own = tuple(count for count, a in zip(counts, self.asked, strict=True) if a.scenario == i)
+            self.questions[i] = question._replace(counts=own)
+
+    def forget(self) -> None:
+        """Let go of all motions; they are made again where they are asked for."""
+        self._motions.clear()
+
     def motions(self, x: FloatArray) -> tuple[Any, ...]:
         """The motions of all scenarios at a point."""
         key = np.ascontiguousarray(x, float).tobytes()
-        if key not in self._motions:
-            made = [q.repeat.with_values(self.space.values(i, x)).made() for i, q in enumerate(self.questions)]
-            self._remember(key, made)
-        return tuple(self._motions[key])
+        kept = self._motions.get(key, [None] * len(self.questions))
+        made = [
+            q.repeat.with_values(self.space.values(i, x)).made() if motion is None else motion
+            for i, (q, motion) in enumerate(zip(self.questions, kept, strict=True))
+        ]
+        self._remember(key, made)
+        return tuple(made)

@@ -10,6 +10,7 @@ Numbers have all their digits. A line that a killed process left unfinished is p
 from __future__ import annotations
 
 import json
+import threading
 import warnings
 from pathlib import Path
 from typing import Any, Protocol, final
@@ -63,6 +64,7 @@ class EvaluationLog:
 
     def __init__(self, path: str | Path, header: dict[str, Any], *, fresh: bool = True) -> None:
         self.path, self.lost = Path(path), 0
+        self._one_at_a_time = threading.Lock()
         if fresh and self.path.is_file() and self.path.stat().st_size:
             raise InputError(
                 f"log {str(path)!r} is there already, and is not written over. Continue it by resume={str(path)!r}, "
@@ -80,6 +82,10 @@ class EvaluationLog:
 
     def append(self, evaluation: Logged) -> None:
         """One more line; where there is no room any more, a warning, once, and the run goes on."""
+        with self._one_at_a_time:
+            self._append(evaluation)
+
+    def _append(self, evaluation: Logged) -> None:
         if self.lost:
             self.lost += 1
             return
@@ -97,7 +103,7 @@ class EvaluationLog:
                 f"log {str(self.path)!r} cannot be written any more: {error.strerror or error}. Evaluations from "
                 f"number {evaluation.number} on are not stored; the run goes on, its result has all of them.",
                 LogWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -14,6 +13,7 @@ from mechgrad.optimization.solvers.adapter import Outcome, Task
 from mechgrad.optimization.solvers.bad_points import BadPoints
 from mechgrad.optimization.solvers.monitor import HessianKind
 from mechgrad.optimization.solvers.program import NonlinearProgram
+from mechgrad.optimization.solvers.remarks import without_remarks
 from mechgrad.optimization.solvers.result import Status
 from mechgrad.typing import FloatArray
 
@@ -68,8 +68,7 @@ class Slsqp:
             if tried.has_value(x):  # it may be the first trial of a line search, not yet an iterate
                 monitor.iterate(count, x)
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # clipped values in a line search; the outcome is judged afterwards
+        with without_remarks():  # clipped values in a line search; the outcome is judged afterwards
             result = minimize(
                 tried.objective,
                 start,

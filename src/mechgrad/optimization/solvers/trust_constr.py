@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -13,6 +12,7 @@ from scipy.optimize import BFGS, Bounds, NonlinearConstraint, OptimizeResult, mi
 from mechgrad.optimization.solvers.adapter import Outcome, Task
 from mechgrad.optimization.solvers.bad_points import BadPoints
 from mechgrad.optimization.solvers.monitor import HessianKind, Monitor
+from mechgrad.optimization.solvers.remarks import without_remarks
 from mechgrad.optimization.solvers.result import Multipliers, Status
 from mechgrad.typing import FloatArray
 
@@ -58,8 +58,7 @@ class TrustConstr:
         def callback(x: FloatArray, state: OptimizeResult) -> None:
             monitor.iterate(int(state.nit), x)
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # remarks about quasi-Newton updates; the outcome is judged afterwards
+        with without_remarks():  # remarks about quasi-Newton updates; the outcome is judged afterwards
             result = minimize(
                 tried.objective,
                 start,

@@ -1,0 +1,74 @@
+"""How an optimum is searched for from one start: which solver, how long, how exactly."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from mechgrad.errors import MechgradWarning
+from mechgrad.optimization.design.design_program import DesignProgram, without_influence
+from mechgrad.optimization.design.evaluation import Evaluator
+from mechgrad.optimization.design.optimum import Optimum
+from mechgrad.optimization.design.progress_table import shown
+from mechgrad.optimization.solvers import available_solvers, solve
+from mechgrad.optimization.solvers.progress import Progress
+from mechgrad.typing import ArrayLike, FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.optimization.design.design_problem import DesignProblem
+
+MANY = 100  # variables beyond which dense quadratic programs take longer than sparse steps
+
+
+class NoInfluenceWarning(MechgradWarning):
+    """A variable that changes nothing at the start."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What `DesignProblem.solve` was told of the way to an optimum; its parameters are explained there."""
+
+    solver: str = "auto"
+    max_iterations: int = 300
+    tolerance: float = 1e-8
+    time_limit: float | None = None
+    progress: Progress | bool | None = None
+    options: Mapping[str, Any] | None = None
+
+    def run(
+        self,
+        problem: DesignProblem,
+        evaluator: Evaluator,
+        start: ArrayLike | Mapping[str, float] | None = None,
+        *,
+        warn: bool = True,
+        scaled_at: FloatArray | None = None,
+    ) -> Optimum:
+        """The optimum that a start leads to; `start` and `scaled_at` as in `DesignProblem.program`."""
+        program = problem.program(evaluator, start, scaled_at=scaled_at)
+        idle = without_influence(problem.space.names, program.first, problem.space.scale) if warn else []
+        if idle:
+            warnings.warn(
+                f"{', '.join(map(repr, idle))}: no influence at the start, on the objective or on any limit, to first "
+                "order. Such variables stay where they are: leave them out, or start elsewhere.",
+                NoInfluenceWarning,
+                stacklevel=3,
+            )
+        with shown(self.progress, self.max_iterations, self.time_limit) as report:
+            found = solve(
+                program.program(), program.start, _chosen(program) if self.solver == "auto" else self.solver,
+                max_iterations=self.max_iterations, tolerance=self.tolerance, time_limit=self.time_limit,
+                progress=report, options=self.options,
+            )  # fmt: skip
+        return Optimum.of(problem, program, found)
+
+
+def _chosen(program: DesignProgram) -> str:
+    if not program.constraint_names:
+        return "least-squares" if program.goal.squares else "l-bfgs-b"
+    if len(program.evaluator.space.names) <= MANY:
+        return "slsqp"
+    return "ipopt" if "ipopt" in available_solvers() else "trust-constr"
