@@ -4,11 +4,11 @@
 
 - design: the five-bar, 1.5 s in steps of 1 ms, 16 variables (springs, masses, centres of mass) so that P2 follows a
   path; `DesignProblem` beside SLSQP of scipy with finite differences around our own `simulate`. Time until the
-  objective has made all but a thousandth of its way to the better of the two ends.
+  objective has made all but a thousandth of its way to the worse of the two ends: both searches get there.
 - identification: five numbers of the five-bar from 60 positions of P2; `LeastSquares` beside `least_squares` of scipy
   with finite differences, both to their own end.
 - many starts: searches from eight starts (6 s of motion), in two threads and on two workers of Dask, beside one after
-  the other; the workers are warm. Gradients use all cores by themselves (`threads=`), which is what "one after the other" has.
+  the other; the workers are warm. Gradients use all cores by themselves (`threads=`), also one after the other.
 - overhead: an evaluation whose motion and gradient are known already, so that all that is left is the problem around
   them, beside a simulation.
 
@@ -32,7 +32,7 @@ from mechgrad.gallery import five_bar, five_bar_start
 
 DURATION, STEP = 1.5, 1e-3
 PLACE = np.array([0.5, -2.0])
-REST = 1e-3  # of the way to the optimum that may be left
+REST = 1e-3  # of the way that may be left
 SPRINGS = {f"{s}.{x}": b for s in ("S1", "S2") for x, b in (("stiffness", (50.0, 200.0)), ("free_length", (1.0, 4.0)))}
 MASSES = {f"{body}.{x}": b for body in ("A1", "12", "23", "3B")
           for x, b in (("mass", (0.5, 6.0)), ("com.x", (-1.0, 1.0)), ("com.y", (-0.3, 0.3)))}  # fmt: skip
@@ -109,7 +109,7 @@ def design(report: Report, rounds: int) -> None:
     times, ends = [], []
     for _ in range(rounds):
         a, b = ours(problem), theirs(problem)
-        goal = min(a[-1][1], b[-1][1])
+        goal = max(a[-1][1], b[-1][1])
         goal += REST * (a[0][1] - goal)
         times.append((reached(a, goal), reached(b, goal)))
         ends.append((a[-1][1], b[-1][1], len(a), len(b)))

@@ -146,7 +146,8 @@ def _sendable(error: Exception) -> Exception | tuple[str, str]:
 def unpacked(reply: Reply) -> Answer | MechgradError:
     """The answer, or why there is none; raises what is no design's fault."""
     if reply.kind == "answer":
-        return Answer(*reply.content, None)
+        values, counts, slopes = reply.content
+        return Answer(values, counts, slopes, None)
     if reply.kind == "unreadable":
         raise WorkError(
             f"a worker cannot read its work ({reply.content}). It needs the same versions of Python and mechgrad, and "
