@@ -6,10 +6,13 @@ The five-bar, 5 s in steps of 1 ms, ALI3-P with the trapezoidal rule. Candidates
 ratios of the least times of all rounds. "over simulation" is the time of `mg.gradient` beside that of `mg.simulate`,
 which comes before it: 1 means that simulation and gradient together take twice as long as the simulation. A simulation
 is a thread by nature; gradients use all cores unless told otherwise, and are measured with one thread as well.
+Manoeuvres: the gradients of sixteen motions in one call on two threads, beside one call after the other with
+threads=1; bit by bit the same, which is checked first.
 Growth: the adjoint gradient by the knots of two splines that drive both degrees of freedom, 32 and 1000 of them.
 Exudyn computes the same sensitivities by central differences (`exudyn.processing.ComputeSensitivities`), 33
 simulations for 16 parameters; ours is simulation and gradient together. Before any clock starts, gradients are
-compared: with the converged values, and with Exudyn's. The last line is one JSON object.
+compared: with the converged values, and with Exudyn's. Chains: exponents are fitted from 16 links on; "public" is the
+worst of several objectives through `mg.gradient`. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ exudyn_twins.exu.config.suppressWarnings = True
 from exudyn.processing import ComputeSensitivities  # noqa: E402
 
 STEP, DURATION = 1e-3, 5.0
+MANOEUVRES = 16
 LARGEST_DENSE = 128  # links: beyond, dense matrices take minutes
 R20 = np.array([0.5, -2.0, 0.0])
 FIVE = ["S1.free_length", "S2.free_length", "A1.mass", "A1.com.x", "L_A1"]
@@ -48,8 +52,13 @@ BARS = {"a1": "A1", "b12": "12", "b23": "23", "b3": "3B"}
 TARGETS = {
     "direct5_over_simulation": ("at most", 2.0),
     "adjoint_over_simulation": ("at most", 2.0),
-    "adjoint_growth_32_to_1000": ("at most", 1.3),
+    "direct5_one_thread_over_simulation": ("at most", 2.0),
+    "adjoint_one_thread_over_simulation": ("at most", 2.0),
+    "adjoint_growth_32_to_1000": ("at most", 1.2),
     "ratio_vs_exudyn_fd_16": ("at least", 10.0),
+    "manoeuvres16_threads_speedup_2": ("at least", 1.7),
+    "recursive_exponent_public": ("at most", 1.1),
+    "recursive_adjoint_exponent_in_parameters": ("at most", 0.1),
 }
 
 
@@ -140,6 +149,50 @@ def growth(report: Report, rounds: int) -> None:
     report.note("adjoint_growth_32_to_1000", ratio)
     rows = [[name, digits(1e3 * float(np.min(t)))] for name, t in times.items()]
     report.table("adjoint gradient by knots of splines", ["parameters", "ms"], rows)
+
+
+def manoeuvre_motions(duration: float) -> list[mg.Trajectory]:
+    """Sixteen motions of the five-bar: other starts, and motors that follow other splines."""
+    knots, rng = np.linspace(0.0, duration, 9), np.random.default_rng(16)
+    wave = mg.functions.Spline(tuple(knots), tuple(0.0 * knots))
+    motors = [mg.forces.Motor(f"m{k}", hinge, wave) for k, hinge in ((1, "A"), (2, "1"))]
+    model, recipes = rebuilt(motors), []
+    for _ in range(MANOEUVRES):
+        torques = {f"m{k}.torque.values.{i}": x for k in (1, 2) for i, x in enumerate(rng.normal(size=len(knots)))}
+        own, q = model.with_values(torques), five_bar_start()
+        at = {"A": q[0] + 0.1 * rng.normal(), "1": q[1] + 0.1 * rng.normal()}
+        start = mg.assemble(own, at, dict(zip(at, 0.3 * rng.normal(size=2), strict=True)), guess=q)
+        recipes.append(mg.simulate(own, start, duration=duration, step=STEP).recipe)
+    return mg.recipes.simulate_all(recipes)
+
+
+def manoeuvres(report: Report, rounds: int) -> None:
+    """Gradients of many motions in one call, in two threads, beside one after the other: motions of 5 s, as elsewhere
+    in this file, and of 1 s, where what is Python, and cannot run twice at a time, is a larger share."""
+    for duration, suffix in ((DURATION, ""), (1.0, "_of_1_s")):
+        motions = manoeuvre_motions(duration)
+        calls = {}
+        for method in ("adjoint", "direct"):
+
+            def together(threads: int, method: str = method, motions: list = motions) -> mg.results.BatchGradient:
+                return mg.gradient(motions, goals(), FIVE, method=method, threads=threads)
+
+            def one_by_one(method: str = method, motions: list = motions) -> list[mg.Gradient]:
+                return [mg.gradient(motion, goals(), FIVE, method=method, threads=1) for motion in motions]
+
+            for both, alone in zip(together(2), one_by_one(), strict=True):
+                if not (np.array_equal(both.array, alone.array) and np.array_equal(both.values, alone.values)):
+                    raise SystemExit(f"{method}: gradients in threads differ from those one by one")
+            calls |= {f"{method}, one by one": one_by_one, f"{method}, two threads": lambda f=together: f(2)}
+        times = interleave(calls, rounds)
+        best = {name: float(np.min(t)) for name, t in times.items()}
+        for method, key in (("adjoint", "manoeuvres16"), ("direct", "manoeuvres16_direct")):
+            speedup = best[f"{method}, one by one"] / best[f"{method}, two threads"]
+            report.note(f"{key}_threads_speedup_2{suffix}", speedup)
+            report.note(f"{key}_one_by_one_ms{suffix}", 1e3 * best[f"{method}, one by one"])
+        rows = [[name, digits(1e3 * t)] for name, t in best.items()]
+        steps = round(duration / STEP)
+        report.table(f"gradients of 16 manoeuvres of {steps} steps, 3 objectives, 5 parameters", ["", "ms"], rows)
 
 
 def sixteen() -> dict[str, tuple[str, float]]:
@@ -252,6 +305,46 @@ def recursive_growth(report: Report, quick: bool) -> None:
     )
 
 
+ENERGY = mg.AtEnd(mg.measures.KineticEnergy())
+OF_TREES = {
+    "kinetic energy": ENERGY,
+    "potential energy": mg.AtEnd(mg.measures.PotentialEnergy()),
+    "their sum": ENERGY + mg.AtEnd(mg.measures.PotentialEnergy()),
+    "kinetic energy over time": mg.Integral(mg.measures.KineticEnergy()),
+    "centre of mass": mg.AtEnd(mg.measures.CentreOfMass()),
+    "momentum": mg.AtEnd(mg.measures.Momentum()),
+    "acceleration of a joint": mg.AtEnd(mg.measures.JointAcceleration("joint1")),
+}
+
+
+def public_growth(report: Report, quick: bool) -> None:
+    """Adjoint gradients of chains through `mg.gradient`: cost by links, for every objective, and by parameters."""
+    step, rounds = 1e-3, 2 if quick else 5
+    sizes = (16, 64, 256) if quick else (4, 8, 16, 32, 64, 128, 256, 512)
+
+    def clock(n: int, p: int, goal: mg.objectives.Objective, steps: int = 32) -> float:
+        motion = mg.simulate(chain(n), np.full(n, 0.1), duration=steps * step, step=step, scheme="rk4")
+        of_bodies = [f"link{k}.{number}" for number in ("mass", "com.x") for k in range(1, n + 1)]
+        calls = {"": lambda: mg.gradient(motion, goal, of_bodies[:p], method="adjoint")}
+        assert calls[""]().array.any()
+        return float(np.min(interleave(calls, rounds)[""])) / steps
+
+    times = {name: [clock(n, 4, goal) for n in sizes] for name, goal in OF_TREES.items()}
+    rows = [[str(n), *(digits(1e6 * t[k]) for t in times.values())] for k, n in enumerate(sizes)]
+    report.table("adjoint gradient of a chain by 4 parameters, us per RK4 step", ["links", *times], rows)
+    large = [k for k, n in enumerate(sizes) if n >= 16]
+    found = {name: exponent([sizes[k] for k in large], [t[k] for k in large]) for name, t in times.items()}
+    worst = max(found, key=lambda name: found[name])
+    report.note("recursive_exponent_public", found[worst])
+    report.note("recursive_exponent_public_kinetic", found["kinetic energy"])
+    report.say(f"exponents from 16 links on: {', '.join(f'{name} {e:.2f}' for name, e in found.items())}")
+    counts = (1, 4, 16, 64, 256)
+    by_count = [clock(128, p, ENERGY, 128) for p in counts]
+    rows = [[str(p), digits(1e6 * t)] for p, t in zip(counts, by_count, strict=True)]
+    report.table("adjoint gradient of a chain of 128 links, us per RK4 step", ["parameters", "us"], rows)
+    report.note("recursive_adjoint_exponent_in_parameters", exponent(counts, by_count))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer rounds and sizes")
@@ -260,8 +353,10 @@ def main() -> None:
     report.figures["machine"] = machine()
     over_simulation(report, rounds)
     growth(report, rounds)
+    manoeuvres(report, rounds)
     beside_exudyn(report, rounds)
     recursive_growth(report, quick)
+    public_growth(report, quick)
     for key, (bound, target) in TARGETS.items():
         got = report.figures[key]
         met = got <= target if bound == "at most" else got >= target

@@ -11,7 +11,7 @@ What is it?         Model of Body, joints (Revolute, Prismatic, ..), Point, Vect
                     drawing.*      from points         gallery.* to start from        Load, DesignVariable
 Where is it?        state, assemble, equilibrium -> State; mobility; kinematics.*  poses, velocities, Jacobians
 What acts?          inverse_dynamics, forward_dynamics, mass_matrix, joint_reactions, and .._derivatives; terms.*
-How does it move?   simulate -> Trajectory; kinematic_motion; formulations.*, schemes.*
+How does it move?   simulate -> Trajectory; recipes.*  many of them; kinematic_motion; formulations.*, schemes.*
 What if?            gradient -> Gradient of objectives.* (Integral, AtEnd, AtTime, Tracking) of measures.*
 What is best?       DesignProblem of numbers, with design.* (WorstCase, LeastSquares, Limit, ..); motion.MotionProblem
 Is it right?        certify, certify_model, Gradient.certify -> Certificate
@@ -34,6 +34,7 @@ from mechgrad import functions as functions
 from mechgrad import kinematics as kinematics
 from mechgrad import measures as measures
 from mechgrad import objectives as objectives
+from mechgrad import recipes as recipes
 from mechgrad import results as results
 from mechgrad import schemes as schemes
 from mechgrad import terms as terms
@@ -117,8 +118,7 @@ __all__ = [  # noqa: RUF022
 
 _NAMESPACES = (
     "constraints", "design", "drawing", "errors", "forces", "formulations", "functions", "gallery", "kinematics",
-    "measures",
-    "motion", "objectives", "results", "schemes", "terms",
+    "measures", "motion", "objectives", "recipes", "results", "schemes", "terms",
 )  # fmt: skip
 
 

@@ -13,12 +13,15 @@ from mechgrad.kinematics.mobility import Mobility
 from mechgrad.mechanics.efforts import Efforts
 from mechgrad.mechanics.power import Power
 from mechgrad.model import Joint, Parameter
-from mechgrad.sensitivities import MotionSensitivities
+from mechgrad.sensitivities import BatchCertificate, BatchGradient, CombinedGradient, MotionSensitivities
 from mechgrad.simulation.guided import GuidedMotion
 from mechgrad.simulation.recipe import Recipe
 from mechgrad.simulation.saved import SavedMotion
 
 __all__ = [
+    "BatchCertificate",
+    "BatchGradient",
+    "CombinedGradient",
     "Efforts",
     "Equilibrium",
     "ForwardDynamicsDerivatives",

@@ -22,7 +22,8 @@ def snippets(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_snippets_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snippets_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)  # some write files
     # what a page registers is not to be found by other tests
     solvers = importlib.import_module("mechgrad.optimization.solvers.solve")
     monkeypatch.setattr(solvers, "_ADAPTERS", dict(solvers._ADAPTERS))
@@ -53,3 +54,13 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)\)", page.read_text())
     local = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
     assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md", "NOTATION.md"])
+def test_files_and_folders_that_are_named_are_there(page: str) -> None:
+    """`steps/base.py` names a file by the end of its path, `measures/` a folder."""
+    folders = [ROOT / name for name in ("src", "tests", "benchmarks", "docs", "examples")]
+    there = [f"/{path.relative_to(ROOT).as_posix()}" for folder in folders for path in (folder, *folder.rglob("*"))]
+    named = re.findall(r"`([\w/]+\.py|(?:\w+/)+)`", (ROOT / page).read_text())
+    assert named or page == "NOTATION.md"
+    assert [name for name in named if not any(path.endswith(f"/{name.rstrip('/')}") for path in there)] == []

@@ -14,7 +14,7 @@ import house  # noqa: E402
 
 # Counts as they are. Each may only fall: whoever brings one down lowers the number here, and nobody raises it.
 AT_MOST = {
-    "long_functions": 3,
+    "long_functions": 2,
     "wide_kernels": 0,
     "type_tests": 0,
     "names_at_the_top": 50,

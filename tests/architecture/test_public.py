@@ -230,7 +230,11 @@ ROOMS = {
         "Tracking",
         "smooth_abs",
     ],
+    "mechgrad.recipes": ["Recipe", "SimulationsFailed", "simulate_all"],
     "mechgrad.results": [
+        "BatchCertificate",
+        "BatchGradient",
+        "CombinedGradient",
         "Efforts",
         "Equilibrium",
         "ForwardDynamicsDerivatives",

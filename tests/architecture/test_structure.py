@@ -39,21 +39,21 @@ def test_every_folder_has_its_layer() -> None:
 
 
 @cache
-def import_graph(package: Path) -> dict[Path, set[Path]]:
-    """Files and the files that they import, anywhere in their code; imports for type checkers alone do not count."""
+def import_graph(package: Path, for_types: bool = False) -> dict[Path, set[Path]]:
+    """Files and the files that they import, anywhere in their code; imports for type checkers alone count on demand."""
     files = {}
     for path in sorted(package.rglob("*.py")):
         parts = (package.name, *path.relative_to(package).with_suffix("").parts)
         files[".".join(parts[:-1] if path.stem == "__init__" else parts)] = path
-    return {path: {files[name] for name in imports(path, files)} - {path} for path in files.values()}
+    return {path: {files[name] for name in imports(path, files, for_types)} - {path} for path in files.values()}
 
 
-def imports(path: Path, known: dict[str, Path]) -> set[str]:
+def imports(path: Path, known: dict[str, Path], for_types: bool) -> set[str]:
     """Modules that a file imports, of those that are known."""
     found, left = set(), list(ast.parse(path.read_text()).body)
     while left:
         node: ast.AST = left.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING") and not for_types:
             left += node.orelse
             continue
         if isinstance(node, ast.Import):
@@ -76,7 +76,7 @@ def cycle(graph: dict[Path, set[Path]]) -> list[str]:
 
 
 def two_way_pairs(package: Path) -> dict[str, list[str]]:
-    """Folders that import from a subfolder which imports from them, with the imports in both directions.
+    """Folders that import from a subfolder which imports from them, be it for type checkers alone, and these imports.
 
     The root is left out: what it holds are the lowest layers (errors, types) and the front door, and the contract of
     import-linter says which is which. An `__init__.py` below the root that collects its subfolders does not count
@@ -84,7 +84,7 @@ def two_way_pairs(package: Path) -> dict[str, list[str]]:
     below).
     """
     found = {}
-    edges = [(a, b) for a, targets in import_graph(package).items() for b in targets if a.stem != "__init__"]
+    edges = [(a, b) for a, targets in import_graph(package, True).items() for b in targets if a.stem != "__init__"]
     for child in sorted({path.parent for path in package.rglob("*.py")} - {package}):
         parent = child.parent
         if parent == package:
@@ -127,7 +127,7 @@ def test_no_file_imports_the_front_door_of_a_folder_above_it() -> None:
         ({"a/x": "import house.a.c.y", "a/c/y": "import house.a.z", "a/z": ""}, False, ["a/c"]),
         ({"a/x": "import house.a.c.y", "a/c/y": "import house.a.d.z", "a/d/z": ""}, False, []),
         ({"a/x": "import house.a.c.y", "a/c/y": "def f():\n    from house.a import x"}, True, ["a/c"]),
-        ({"a/x": "import house.a.c.y", "a/c/y": "if TYPE_CHECKING:\n    from house.a import x"}, False, []),
+        ({"a/x": "import house.a.c.y", "a/c/y": "if TYPE_CHECKING:\n    from house.a import x"}, False, ["a/c"]),
         ({"a/__init__": "from house.a.c import y", "a/c/y": "from house.a.z import n", "a/z": "n = 1"}, False, []),
     ],
 )

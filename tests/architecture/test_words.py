@@ -81,7 +81,7 @@ def test_the_words_are_in_use(word: str) -> None:
 RIDDLES = (
     r"\bCrew\b", r"\bSettling\b", r"\bMoments\b", r"\bdef felt\b", r"\.pushes\(", r"\bacts_alone\b", r"\bdef weighs\b",
     r"\bplain\(0\)", r"\bBELOW(_ROOT)?\b", r"table top", r"\bmost_iterations\b", r"\.free_complex\b",
-    r"\bFOOT\b", r"\bfoot_(atom|column|covector)", r"\b_Room\b",
+    r"\bFOOT\b", r"\bfoot_(atom|column|covector)", r"_foot\(", r"\b_Room\b",
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "sensitivities"))
 import gradient_mechanisms as mechanisms
 
 import mechgrad as mg
+from mechgrad.errors import InputError
 from mechgrad.measures.base import Measure, product
 from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.repeat import samples_of
@@ -103,6 +104,20 @@ def test_more_sums_than_parameters():
 def test_energies(name):
     compare(motion_of(name), mg.measures.KineticEnergy())
     compare(motion_of(name), mg.measures.PotentialEnergy(), influence="qp")
+
+
+@pytest.mark.parametrize("name", ["five-bar", "tree"])
+def test_momenta(name):
+    compare(motion_of(name), mg.measures.CentreOfMass(), influence="qp")
+    compare(motion_of(name), mg.measures.Momentum())
+    compare(motion_of(name), mg.measures.AngularMomentum())
+
+
+def test_without_mass_there_is_no_centre():
+    pin = mg.Revolute("pin", "ground", "rod")
+    model = mg.Model("light", [mg.Body("rod", 0.0)], [pin])
+    with pytest.raises(InputError, match="no mass together"):
+        mg.measures.CentreOfMass().check_model(model, "goal")
 
 
 FORCES = [

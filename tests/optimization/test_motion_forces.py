@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mechanics.torque_cases import stewart
 from test_motion_mechanisms import ELEMENTS, four_bar, spatial
-from test_transcription import CLOCKS, check_constraints, check_cost, dense, filled
+from test_transcription import CLOCKS, along, check_constraints, check_cost, dense, differences, filled
 
 import mechgrad as mg
 from mechgrad.optimization.motion import (
@@ -81,7 +81,7 @@ def test_limits_of_what_acts_in_a_linkage(name, clock):
 def test_free_numbers_of_what_acts(name, clock):
     """Stiffness, mass, and the numbers that place the cut joint on its child."""
     numbers = [FreeNumber("x.stiffness", 1, 90), FreeNumber("crank.mass", 0.5, 2), FreeNumber("C.child_origin.x", 0, 2)]
-    check_constraints(problem_of(SPRUNG, clock, numbers, driven=["A"]).subject_to(OF_FORCES[name]))
+    check_constraints(problem_of(SPRUNG, clock, numbers, driven=["A"]).subject_to(OF_FORCES[name]), directions=8)
 
 
 def test_costs_of_what_acts():
@@ -154,7 +154,7 @@ def test_reactions_with_balls_time_and_cuts_by_hand():
         problem = problem_of(model, "free", driven=["f", "s"], cuts=[CutForce("tip", "hook")]).subject_to(limit)
         problem._automatic = list
         assert problem.setting.timed
-        check_constraints(problem)
+        check_constraints(problem, directions=8)
 
 
 def swing(segments=32, **more):
@@ -229,7 +229,7 @@ def test_users_forces_that_know_of_time(clock, partials):
     for limit in (TorqueLimits(-1, 1), Limits(mg.measures.Effort("gust"), -1, 1)):
         problem = problem_of(model, clock).subject_to(limit)
         assert problem.setting.timed
-        t, x, y = check_constraints(problem)
+        t, x, y = check_constraints(problem, directions=8)
         clock_column = problem.width - 1
         rows, cols = t.jacobian_structure
         mine = np.array([label != "rate of time" and label != "start of time" for label in t.labels])
@@ -239,7 +239,7 @@ def test_users_forces_that_know_of_time(clock, partials):
         at = np.arange(t.grid.at_theta) % problem.width == clock_column
         assert np.abs(H[: t.grid.at_theta, : t.grid.at_theta][np.ix_(at, ~at)]).max() > 1e-3
     numbers = [FreeNumber("gust.numbers.k", 1, 3)]
-    check_constraints(problem_of(model, clock, numbers).subject_to(TorqueLimits(-1, 1)))
+    check_constraints(problem_of(model, clock, numbers).subject_to(TorqueLimits(-1, 1)), directions=8)
 
 
 def test_a_gust_decides_how_long_a_motion_takes():
@@ -329,12 +329,6 @@ def lifted(segments, clock, *more):
     return problem
 
 
-def along(function, x, d, h=4e-3):
-    """Central differences of eighth order along a direction."""
-    weights = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
-    return sum(w * (function(x + k * h * d) - function(x - k * h * d)) for k, w in weights) / h
-
-
 @pytest.mark.parametrize("clock", ["given", "free"])
 def test_derivatives_of_a_stewart_platform(clock):
     """Jacobian and Hessian along random directions, which all unknowns take part in."""
@@ -353,13 +347,12 @@ def test_derivatives_of_a_stewart_platform(clock):
     J = dense(t.jacobian_structure, t.jacobian(x), (t.m, t.n))
     H = dense(t.hessian_structure, t.hessian(x, 2.0, y), (t.n, t.n))
     H = H + np.tril(H, -1).T
-    for _ in range(3):
-        d = rng.normal(0, 1, t.n) / np.sqrt(t.n)
-        for exact, function in ((J @ d, t.values), (t.gradient(x) @ d, t.objective), (H @ d, gradient)):
-            found = along(function, x, d)
-            size = np.max(np.abs(found))
-            assert size > 1e-3
-            assert np.max(np.abs(exact - found)) < 1e-9 * size
+    D = along(t.n, 3)
+    for exact, function in ((J @ D, t.values), (t.gradient(x) @ D, t.objective), (H @ D, gradient)):
+        found = differences(function, x, D)
+        size = np.max(np.abs(found))
+        assert size > 1e-3
+        assert np.max(np.abs(exact - found)) < 1e-9 * size
 
 
 @pytest.mark.slow

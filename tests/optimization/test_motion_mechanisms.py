@@ -315,14 +315,26 @@ def test_a_driver_moves_a_linkage_and_its_multiplier_is_the_torque():
     np.testing.assert_allclose(-solution.multipliers(13)["d: drive"], tau[:, 0], atol=0.02)
 
 
+KNEES = ("dh.10", "dh.18")
+
+
+def sprung_human():
+    plain = human()
+    springs = [mg.forces.JointSpring(f"knee {k}", name, stiffness=80.0, damping=2.0) for k, name in enumerate(KNEES)]
+    return mg.Model("sprung human", plain.bodies, plain.joints, plain.points, gravity=plain.gravity, forces=springs)
+
+
+@pytest.mark.parametrize("clock", ["given", "free"])
+def test_derivatives_of_a_human_with_springs(clock):
+    """Jacobian, gradient and Hessian along directions in which all 43 joints take part."""
+    model = sprung_human()
+    check_constraints(MotionProblem(model, Splines(2), CLOCKS[clock]).subject_to(TorqueLimits(-1, 1)), directions=3)
+    check_cost(MotionProblem(model, Splines(2), CLOCKS[clock]).minimize(TorqueSquares(1e-4)), directions=3)
+
+
 def test_a_human_with_springs_in_the_knees():
     """Bends hips and knees; the drives exert what inverse dynamics says, springs do a part of the work."""
-    plain = human()
-    knees = ("dh.10", "dh.18")
-    springs = [mg.forces.JointSpring(f"knee {k}", name, stiffness=80.0, damping=2.0) for k, name in enumerate(knees)]
-    sprung = mg.Model(
-        "sprung human", plain.bodies, plain.joints, plain.points, gravity=plain.gravity, forces=springs
-    )  # fmt: skip
+    plain, sprung, knees = human(), sprung_human(), KNEES
     end = np.zeros(43)
     for hip, knee in (("dh.9", "dh.10"), ("dh.17", "dh.18")):
         end[[plain.v_names.index(hip), plain.v_names.index(knee)]] = 0.6, -1.0

@@ -65,7 +65,7 @@ def test_torques_of_standing_mechanisms(name, clock):
     model, driven = STANDING[name]
     parts = [TorqueLimits(-1, 1, ground=FEET, per_segment=2), GroundFriction(FEET), ZeroMomentPoint(SQUARE, FEET)]
     problem = problem_of(model, clock, driven=driven).subject_to(*parts)
-    check_constraints(problem)
+    check_constraints(problem, directions=8)
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_standing_with_forces_between_points_to_be_found(clock):
     points = [*model.points, mg.Point("post", "ground", (0.3, 0.2, 0.1))]
     model = mg.Model("held", model.bodies, model.joints, points)
     problem = problem_of(model, clock, cuts=cuts).subject_to(TorqueLimits(-1, 1, ground=FEET), GroundFriction(FEET))
-    t, _, _ = check_constraints(problem)
+    t, _, _ = check_constraints(problem, directions=8)
     rows, cols = t.jacobian_structure
     felt = {label for label, c in zip(np.array(t.labels)[rows], cols, strict=True) if c % problem.width >= 11}
     assert felt >= {"torque limits", "friction"}  # the second is felt by what the feet leave to the post

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from pathlib import Path
 
@@ -233,11 +232,3 @@ def test_knots_of_splines_at_once():
     g = mg.gradient(motion, goal, wrt, method="adjoint")
     np.testing.assert_allclose(g.array, mg.gradient(motion, goal, wrt, method="complex").array, rtol=1e-8, atol=1e-12)
     assert np.abs(g.array[:2]).min() > 0
-
-
-def test_steps_that_control_their_error_are_refused():
-    """Also where their number would fit the reported instants; the step sequence is not kept."""
-    motion = swing(step=None, samples=11)
-    motion = dataclasses.replace(motion, record=dataclasses.replace(motion.record, steps=20, rejected=0))
-    with pytest.raises(InputError, match="fixed step"):
-        mg.gradient(motion, TIP, WRT)

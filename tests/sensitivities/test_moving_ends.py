@@ -182,6 +182,8 @@ LOOPS = [
     {"formulation": "index1", "scheme": "rk4", "step": 2e-3},
     {"formulation": mg.formulations.MatrixR(["A"], tolerance=1e-13), "scheme": "trapezoidal", "step": 2e-3},
     {"formulation": "matrix-r", "scheme": "rk4", "step": 2e-3, "samples": 51},
+    {"formulation": "ali3p", "scheme": "hht", "rtol": 1e-5, "atol": 1e-5},
+    {"formulation": mg.formulations.MatrixR(tolerance=1e-13), "scheme": "trapezoidal", "rtol": 1e-5, "atol": 1e-5},
 ]
 LINKED = {
     "T": END,

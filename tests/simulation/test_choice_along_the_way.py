@@ -20,6 +20,7 @@ SCHEMES: dict[str, tuple[dict[str, Any], float, float]] = {
     "rk4": ({"scheme": "rk4", "step": 1e-3}, 2e-6, 2e-5),
     "trapezoidal": ({"scheme": "trapezoidal", "step": 1e-3}, 1e-2, 0.1),
     "generalized-alpha": ({"scheme": "generalized-alpha", "step": 1e-3}, 1e-2, 0.1),
+    "controlled": ({"scheme": "trapezoidal", "rtol": 1e-6, "atol": 1e-6}, 1e-4, 1e-3),
 }
 IDS = list(SCHEMES)
 

@@ -29,10 +29,11 @@ def velocity_error(motion, w=1.0, amplitude=1.0):
 
 @pytest.mark.parametrize("w", [1.0, 30.0, 1000.0])
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-8])
-def test_relative_error_of_velocities(rtol, w):
+@pytest.mark.parametrize("formulation", [None, "fully-recursive"])
+def test_relative_error_of_velocities(rtol, w, formulation):
     """All steps together may miss by rtol times the velocity; they do by no more than a few times that, and, since
     steps are as long as they may be, not by much less."""
-    motion = oscillation(rtol, 1e-15, w)
+    motion = oscillation(rtol, 1e-15, w, formulation=formulation)
     allowed = rtol * w
     assert 0.02 * allowed < velocity_error(motion, w) < 5 * allowed
 

@@ -20,7 +20,8 @@ from mechgrad.sensitivities.repeat import repeated
 from mechgrad.simulation.starts.base import coordinate_names
 from mechgrad.steps.runge_kutta import dop853
 from mechgrad.steps.runge_kutta.constraint_correction import turned
-from mechgrad.steps.runge_kutta.pieces import RungeKuttaSteps, report_weights
+from mechgrad.steps.runge_kutta.held_steps import report_weights
+from mechgrad.steps.runge_kutta.pieces import RungeKuttaSteps
 
 STEP = 1e-30
 FIVE_BAR = [

@@ -189,6 +189,21 @@ def kinetic_energy(bodies):
     return total
 
 
+def centre_of_mass(bodies):
+    """Sum of masses times centres, by the total mass."""
+    return sum(m * bodies[name].fixed(COM[name])[0] for name, m in MASS.items()) / sum(MASS.values())
+
+
+def momenta(bodies):
+    """Sum of m x', and of x cross m x' + I w about the world's origin."""
+    linear, angular = np.zeros(3), np.zeros(3)
+    for name, m in MASS.items():
+        body, (x, xd, _) = bodies[name], bodies[name].fixed(COM[name])
+        linear += m * xd
+        angular += np.cross(x, m * xd) + body.R @ inertia(name) @ body.R.T @ body.w
+    return linear, angular
+
+
 def potential_energy(bodies, q):
     """Gravity, and every linear spring: between points, of the hinge, and the six of the bushing."""
     total = -sum(m * GRAVITY @ bodies[name].fixed(COM[name])[0] for name, m in MASS.items())

@@ -46,14 +46,17 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("motion of loops, Matrix R", lambda x: _loop(x, "matrix-r", "trapezoidal", 0.01), True),
     ("motion of loops, explicit", lambda x: _loop(x, "index1", "rk4", 0.01), True),
     ("motion of loops, error control", lambda x: _loop(x.real, "ali3p", "trapezoidal", None), False),
+    ("motion of loops, Matrix R, error control", lambda x: _loop(x.real, "matrix-r", "trapezoidal", None), False),
     ("motion by fixed point", lambda x: _open(x, "fully-recursive"), True),
+    ("motion by fixed point, error control", lambda x: _open(x.real, "fully-recursive", step=None), False),
     ("forces of rows", lambda x: _loop(x.real, "ali3p", "trapezoidal", 0.01).reactions(), False),
     ("equations of motion, linearised", lambda x: mg.equilibrium(five_bar(), five_bar_start()), False),
     ("gradients, direct", lambda x: _gradient("ali3p", "trapezoidal", "direct"), False),
     ("gradients, adjoint", lambda x: _gradient("ali3p", "trapezoidal", "adjoint"), False),
     ("gradients, Matrix R", lambda x: _both("matrix-r", "trapezoidal"), False),
     ("gradients, explicit", lambda x: (_both("index1", "rk4"), _both("matrix-r", "rk4")), False),
-    ("gradients, recursive", lambda x: mg.motion_sensitivities(_open(x.real, "fully-recursive", "rk4"), _WRT), False),
+    ("gradients, recursive", lambda x: _tree_gradients(x.real, "rk4"), False),
+    ("gradients by fixed point", lambda x: _tree_gradients(x.real, "trapezoidal"), False),
     ("geometric stiffness", lambda x: mg.kinematics.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
 )
 
@@ -76,9 +79,16 @@ def _both(formulation: str, scheme: str) -> object:
     return [_gradient(formulation, scheme, method) for method in ("direct", "adjoint")]
 
 
-def _open(x: Array, formulation: str, scheme: str = "trapezoidal") -> mg.Trajectory:
+def _open(x: Array, formulation: str, scheme: str = "trapezoidal", step: float | None = 0.01) -> mg.Trajectory:
     """A moment of a tree."""
-    return mg.simulate(_MODEL, np.atleast_2d(x)[0], duration=0.02, formulation=formulation, scheme=scheme, step=0.01)
+    return mg.simulate(_MODEL, np.atleast_2d(x)[0], duration=0.02, formulation=formulation, scheme=scheme, step=step)
+
+
+def _tree_gradients(x: Array, scheme: str) -> object:
+    """Both kinds of derivatives of a moment of a tree."""
+    motion = _open(x, "fully-recursive", scheme)
+    goal = mg.AtEnd(mg.measures.JointAcceleration("joint1"))
+    return [mg.gradient(motion, goal, _WRT, method=method) for method in ("direct", "adjoint")]
 
 
 @dataclass(frozen=True, slots=True)

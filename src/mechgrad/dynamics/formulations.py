@@ -13,7 +13,8 @@ import numpy as np
 
 from mechgrad import dynamics
 from mechgrad.dynamics.kernels.solver import Settings
-from mechgrad.errors import InputError, unknown_name
+from mechgrad.dynamics.written_choices import chosen
+from mechgrad.errors import InputError
 
 PROJECTED = 1e-10  # share of defects that projections leave, which are of second order in the step
 EXACT_BELOW = 24  # unknowns: smaller Newton matrices are made anew for every step, larger ones kept while they serve
@@ -114,19 +115,18 @@ def newton_numbers(tangent: str, reuse: bool | None, size: int) -> dict[str, boo
 
 
 def as_formulation(given: str | Formulation) -> Formulation:
-    """A formulation from its name, however it is written ("ALI3-P", "matrix_r"), or from itself.
+    """A formulation from its name, however it is written ("ALI3-P", "matrix_r"), from what it prints, or from itself.
 
     >>> as_formulation("matrix_r").name
     'Matrix R'
+    >>> as_formulation("Index1(projection=False)").projection
+    False
     """
     if isinstance(given, Formulation):
         return given
     if not isinstance(given, str):
         raise InputError(f"formulation is {given!r}; give one of {', '.join(known_formulations())}, or an instance.")
-    known = {_plain(key): cls for key, cls in known_formulations().items()}
-    if _plain(given) not in known:
-        raise unknown_name("formulation", given, KNOWN)
-    return known[_plain(given)]()
+    return chosen(given, known_formulations(), "formulation")
 
 
 @cache
@@ -140,8 +140,3 @@ def known_formulations() -> dict[str, type[Formulation]]:
     """All formulations by the names that `simulate` takes."""
     _read_all()
     return KNOWN
-
-
-def _plain(name: str) -> str:
-    """A name without what is written in several ways."""
-    return "".join(c for c in name.lower() if c.isalnum())

@@ -25,7 +25,7 @@ from mechgrad.model.mechanism import (
     ROW,
     Mechanism,
 )
-from mechgrad.typing import Array, FloatArray
+from mechgrad.typing import Array, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
@@ -40,7 +40,7 @@ class States(NamedTuple):
     lam: Array
     t: FloatArray
 
-    def rows(self, which: slice) -> States:
+    def rows(self, which: slice | IntArray) -> States:
         """Some of them."""
         return States(*(x[which] for x in self))
 

@@ -169,6 +169,8 @@ class System:
 
     def redundant(self, q: Array, t: float = 0.0) -> tuple[str, ...]:
         """Names of constraint rows that depend on others in this configuration."""
+        if not self.n_constraints:
+            return ()
         J = self.constraints(q[None].real, t=t).J[0].real
         if not J.size:
             return ()

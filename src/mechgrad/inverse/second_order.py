@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 SECOND_ORDER = Kernels(_kernels.second_order_one, _kernels.second_order_lanes, _kernels.second_order_complex)
+_NO_PAIRS = np.zeros((0, 2), np.int64)
+_NO_PAIRS.setflags(write=False)
 
 # f'(x) = sum of w (f(x + k h) - f(x - k h)) / h. Torques are at most quadratic in a number of a body, of a load or of
 # gravity, and in a length: there the first formula is exact for any step. The second has order six. Its step is 2^-10
@@ -260,10 +262,11 @@ def _run(batch: Batch, table: LoadTable, nnz: int) -> list[Array]:
     tree = batch.tree
     arrays = batch.empties([tree.n_v] * 3 + [nnz] * 4)
     kernel, tables = batch.pick(SECOND_ORDER), batch.tables
+    pairs = tree.pairs if nnz else _NO_PAIRS  # of Hessians alone
 
     def call(part: slice) -> int:
         rows = batch.parts(arrays, part)
-        return kernel(tables, tree.pairs, batch.rows(part), table.record(part), rows[:3], rows[3:])  # type: ignore[no-any-return]
+        return kernel(tables, pairs, batch.rows(part), table.record(part), rows[:3], rows[3:])  # type: ignore[no-any-return]
 
     batch.sweep(call)
     return arrays

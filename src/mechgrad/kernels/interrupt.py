@@ -9,6 +9,9 @@ ones there are about twenty in a second.
     ...                                   # in the loop
         if interrupted(work.listener, work.countdown):
             return .., INTERRUPTED
+
+Signals reach the main thread only. Whoever has work done in other threads hands them an event (`ended_by`): marches
+there find it set in the same calls, and end in the same way; between marches `go_on` asks.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any, final
 
 import numpy as np
 from llvmlite import ir
@@ -64,6 +68,33 @@ def interrupted(listener, countdown):
 _here = threading.local()
 
 
+@final
+class Ended(BaseException):
+    """Work in a thread that is not wanted any more: whoever began it was interrupted."""
+
+
+@contextmanager
+def ended_by(event: threading.Event) -> Iterator[None]:
+    """Within the block, marches of this thread end when an event is set, and `go_on` raises."""
+    before, _here.event = getattr(_here, "event", None), event
+    try:
+        yield
+    finally:
+        _here.event = before
+
+
+def go_on() -> None:
+    """Raise `Ended` where the work of this thread is not wanted any more.
+
+    >>> event = threading.Event()
+    >>> with ended_by(event):
+    ...     go_on()
+    """
+    event = getattr(_here, "event", None)
+    if event is not None and event.is_set():
+        raise Ended
+
+
 def _listening() -> Generator[int, int, None]:
     """Answers calls, one after the other.
 
@@ -74,6 +105,7 @@ def _listening() -> Generator[int, int, None]:
     while True:
         try:
             asked = yield reply
+            go_on()
             now = time.perf_counter()
             passed, last = now - last, now
             # the last call may belong to another march: change slowly

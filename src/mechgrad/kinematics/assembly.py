@@ -86,8 +86,7 @@ def assemble(
     """
     held = find_values(model, at)
     values = [finite_number(value, f"at[{name!r}]") for name, (_, value) in held.items()]
-    start = model.neutral() if guess is None else checked_state(model, "guess", guess, model.n_q)
-    start = unit(model.layout, start)
+    start = unit(model.layout, model.neutral() if guess is None else checked_state(model, "guess", guess, model.n_q))
     equations = Equations.of(model, (quantity for quantity, _ in held.values()), start, *values)
     target: Array = np.array(values, equations.dtype)
     attempt = find_positions(equations, target, start, t, tolerance, STARTS)

@@ -67,7 +67,7 @@ def find_quantity(model: Model, name: Name, *, rate: bool = False) -> Quantity:
     'tip.x'
     """
     measure = name.measure if isinstance(name, MeasureName) else name
-    if not isinstance(measure, str) and isinstance(measure, RowMeasure):
+    if not isinstance(measure, str | tuple) and isinstance(measure, RowMeasure):  # a protocol is slow to ask for
         measure.check_model(model, measure.label)
         row = measure.row(places(model))
         if row.kind == LINEAR and len(row.coordinates) == 1:

@@ -12,6 +12,9 @@ from mechgrad.measures.height import Height as Height
 from mechgrad.measures.joints import JointAcceleration as JointAcceleration
 from mechgrad.measures.joints import JointCoordinate as JointCoordinate
 from mechgrad.measures.joints import JointVelocity as JointVelocity
+from mechgrad.measures.momenta import AngularMomentum as AngularMomentum
+from mechgrad.measures.momenta import CentreOfMass as CentreOfMass
+from mechgrad.measures.momenta import Momentum as Momentum
 from mechgrad.measures.offset import Offset as Offset
 from mechgrad.measures.points import PointAcceleration as PointAcceleration
 from mechgrad.measures.points import PointPosition as PointPosition

@@ -9,7 +9,8 @@ import numpy as np
 
 from mechgrad.measures.geometric import GeometricMeasure, dot, length
 from mechgrad.model.primitives.attached import VECTOR, Where
-from mechgrad.model.primitives.rows import ANGLE, Row
+from mechgrad.model.primitives.measured_rows import angle_row
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array
 
 
@@ -34,7 +35,7 @@ class Angle(GeometricMeasure):
 
     def row(self, where: Where) -> Row:
         """The row that it is."""
-        return Row(ANGLE, (where(self.vector_a), where(self.vector_b), where(self.axis)), label="angle")
+        return angle_row(where, self.vector_a, self.vector_b, self.axis)
 
     def function(self, *x: Array) -> Array:
         s, c = _sine_and_cosine(*x)

@@ -17,8 +17,8 @@ import numpy as np
 from mechgrad.dynamics.samples import StateSamples as StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.model.columns import STEP
-from mechgrad.model.model import Model
 from mechgrad.model.primitives.attached import check_reference, places
+from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import MEASURE_TYPES
 from mechgrad.typing import Array, FloatArray
 
@@ -91,7 +91,7 @@ class Measure:
         given = (getattr(self, f.name) for f in fields(self) if f.name != "name")
         return self.name or f"{type(self).__name__}({', '.join(map(str, given))})"
 
-    def check_model(self, model: Model, what: str) -> None:
+    def check_model(self, model: NamedParts, what: str) -> None:
         """Raise unless the model has every marker and coordinate that is named here."""
         place_of = places(model)
         for f in fields(self):

@@ -7,7 +7,8 @@ from typing import final
 
 from mechgrad.measures.geometric import GeometricMeasure, length
 from mechgrad.model.primitives.attached import POINT, Where
-from mechgrad.model.primitives.rows import DISTANCE, Row
+from mechgrad.model.primitives.measured_rows import distance_row
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array
 
 
@@ -31,7 +32,7 @@ class Distance(GeometricMeasure):
 
     def row(self, where: Where) -> Row:
         """The row that it is."""
-        return Row(DISTANCE, (where(self.point_a), where(self.point_b)), label="distance")
+        return distance_row(where, self.point_a, self.point_b)
 
     def function(self, *x: Array) -> Array:
         a, b = x

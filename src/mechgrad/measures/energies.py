@@ -124,10 +124,10 @@ def _gravity_by_parameters(at: StateSamples, parameters: MotionParameters, weigh
 def _springs(at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> tuple[Any, FloatArray]:
     """What coordinates (nt, n_v) and parameters (k, np) do to the energy of springs."""
     system, count = parameters.motion.system, weights.shape[1]
-    T = system.T
     laws, rows, numbers = springs_of(system)
     if not laws:
         return 0.0, np.zeros((count, len(parameters)))
+    T = system.T
     found = evaluate_rows(T, at.states.q, None, None, at.states.t, 0, system.n_rows)
     stretch = found.values[:, rows] - numbers[:, 2]
     force = numbers[:, 0] * stretch

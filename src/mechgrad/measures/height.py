@@ -7,7 +7,8 @@ from typing import final
 
 from mechgrad.measures.geometric import GeometricMeasure, dot, length
 from mechgrad.model.primitives.attached import POINT, VECTOR, Where
-from mechgrad.model.primitives.rows import PLANE, Row
+from mechgrad.model.primitives.measured_rows import height_row
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array
 
 
@@ -28,7 +29,7 @@ class Height(GeometricMeasure):
 
     def row(self, where: Where) -> Row:
         """The row that it is."""
-        return Row(PLANE, (where(self.normal), where(self.point), where(self.plane_point)), label="height")
+        return height_row(where, self.point, self.plane_point, self.normal)
 
     def function(self, *x: Array) -> Array:
         point, plane, n = x

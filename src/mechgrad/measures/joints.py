@@ -12,7 +12,8 @@ from mechgrad.errors import unknown_name
 from mechgrad.measures.base import Curvature, Measure, Partials, StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.model.primitives.attached import COORDINATE, Where
-from mechgrad.model.primitives.rows import LINEAR, Row
+from mechgrad.model.primitives.measured_rows import coordinate_row
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array, FloatArray
 
 
@@ -58,7 +59,7 @@ class JointCoordinate(_Component):
 
     def row(self, where: Where) -> Row:
         """The row that it is."""
-        return Row(LINEAR, coordinates=((self.coordinate, 1.0),), label="coordinate")
+        return coordinate_row(self.coordinate)
 
     def _index(self, at: StateSamples) -> tuple[int, int]:
         layout, model = at.model.layout, at.model

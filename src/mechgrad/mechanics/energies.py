@@ -46,7 +46,7 @@ def potential_energy(model: Model, q: Array) -> Array:
 def springs_of(system: System) -> tuple[list[int], list[int], Array]:
     """Linear springs of a system: positions of their laws, of their rows, and the laws' numbers (stiffness first, free
     value third)."""
-    T = system.T
+    T = system.recursive
     laws = [k for k in range(int(T.ints[N_LAWS])) if T.ints[T.ints[AT_LAWS] + k * LAW + L_KIND] == SPRING]
     rows = [int(T.ints[T.ints[AT_LAWS] + k * LAW + L_FIRST]) for k in laws]
     numbers = np.array([T.numbers[T.ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS :][:3] for k in laws])

@@ -144,7 +144,8 @@ def _plain_terms(model: Model, tree: Tree, path: str, markers: Sequence[str | No
             return []
         if spanning.backwards[spanning.order.index(slot.position)]:
             item, moved = Reversed(item), Reversed(moved)
-        return _joint_terms(tree, item, moved)
+        terms: list[Term] = model.cached(("joint terms", path), lambda _: _joint_terms(tree, item, moved))
+        return terms
     if slot.group == "bodies":
         change = tree.body_tail[moved.name][0] @ np.imag(moved.com) / STEP
         follow = [Term(MARKER, m, change) for m, name in enumerate(markers) if name == f"{moved.name}.com"]

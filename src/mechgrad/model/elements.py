@@ -48,6 +48,7 @@ class Elements:
     row_names : how messages call the rows, e.g. "B: point x"
     user : the forces that Python functions compute; laws_i counts them
     functions, function_owners : the functions of functions_i, and the names of the elements that they belong to
+    made_of : parts of the model, by group, that all of this follows from
     """
 
     markers_i: IntArray
@@ -67,6 +68,21 @@ class Elements:
     user: tuple[UserForce, ...]
     functions: tuple[Function, ...]
     function_owners: tuple[str, ...]
+    made_of: dict[str, tuple[Any, ...]]
+
+    def serve(self, model: Model) -> bool:
+        """Whether a model that differs by numbers has the same tables: in masses and inertias, say."""
+        if any(self.made_of[group] is not getattr(model, group) for group in MADE_OF):
+            return False
+        pairs = zip(self.made_of["bodies"], model.bodies, strict=True)
+        return all(old is new or _same(old.com, new.com) for old, new in pairs)
+
+    def known_pieces(self) -> dict[int, Array]:
+        """Pieces of functions by the identity of these; models that differ by numbers share most of them."""
+        if self.dtype is complex:
+            return {}
+        parts = (self.pieces_f[first : first + count] for first, count in self.functions_i.tolist())
+        return {id(function): part for function, part in zip(self.functions, parts, strict=True)}
 
     @property
     def dtype(self) -> type:
@@ -75,6 +91,7 @@ class Elements:
 
 
 Named = tuple[str, Row]
+MADE_OF = ("joints", "points", "vectors", "constraints", "forces")  # and centres of mass, which are markers
 
 
 def compile_elements(model: Model, tree: Tree, independent: Sequence[Row] = ()) -> Elements:
@@ -85,12 +102,15 @@ def compile_elements(model: Model, tree: Tree, independent: Sequence[Row] = ()) 
     """
     if model.is_open:
         return _Tables(model, tree).finished(0, 0, 0)
+    near = model._near_elements
+    if near is not None and not independent and near.serve(model):
+        return near
     where = places(model)
     constraints: list[Named] = [(joint.name, row) for joint in model.cut_joints for row in _closure(model, joint)]
     constraints += [(item.name, row) for item in model.constraints for row in item.rows(where)]
     holonomic = [pair for pair in constraints if pair[1].kind < FIRST_RATE_KIND]
     rates = [pair for pair in constraints if pair[1].kind >= FIRST_RATE_KIND]
-    tables = _Tables(model, tree)
+    tables = _Tables(model, tree, {} if near is None else near.known_pieces())
     for name, row in (*holonomic, *rates):
         tables.add_row(name, row)
     for force in model.forces:
@@ -117,6 +137,7 @@ class _Tables:
 
     model: Model
     tree: Tree
+    known_pieces: dict[int, Array] = field(default_factory=dict)
     markers: dict[int, int] = field(default_factory=dict)
     # kept alive, since markers are known by the identity of their place
     kept: list[Place] = field(default_factory=list)
@@ -190,6 +211,7 @@ class _Tables:
             user=tuple(self.user),
             functions=tuple(self.functions),
             function_owners=tuple(self.function_owners),
+            made_of={group: getattr(self.model, group) for group in (*MADE_OF, "bodies")},
             **{name: _read_only(np.ascontiguousarray(x, dtype)) for name, x in numbers.items()},
         )
 
@@ -207,7 +229,8 @@ class _Tables:
     def _function(self, owner: str, function: Function | None) -> int:
         if function is None:
             return NONE
-        pieces = function.pieces()
+        pieces = self.known_pieces.get(id(function))
+        pieces = function.pieces() if pieces is None else pieces
         self.functions_i.append((self.n_pieces, len(pieces)))
         self.pieces.append(pieces)
         self.functions.append(function)
@@ -222,6 +245,10 @@ def _matrix(lines: Iterable[Any], width: int) -> Array:
 
 def _integers(lines: Iterable[Sequence[int]], width: int) -> IntArray:
     return _read_only(np.array(list(lines), np.int64).reshape(-1, width))
+
+
+def _same(a: Array, b: Array) -> bool:
+    return a.dtype == b.dtype and np.array_equal(a, b)
 
 
 def _read_only(array: Array) -> Array:

@@ -32,6 +32,7 @@ from mechgrad.model.variables import DesignVariable
 from mechgrad.typing import Array, ArrayField, ArrayLike, FloatArray, IntArray, Number
 
 if TYPE_CHECKING:
+    from mechgrad.model.elements import Elements
     from mechgrad.model.tree import Tree
 
 T = TypeVar("T")
@@ -96,6 +97,7 @@ class Model:
     _cache: dict[Hashable, Any] = field(init=False, default_factory=dict)
     _shared: dict[Hashable, Any] = field(init=False, default_factory=dict)
     _near: Tree | None = field(init=False, default=None)
+    _near_elements: Elements | None = field(init=False, default=None)
     is_open: bool = field(init=False, default=False)
 
     def __init__(
@@ -125,6 +127,7 @@ class Model:
             _cache={},
             _shared={},
             _near=None,
+            _near_elements=None,
             is_open=False,
         )
         names = check_names(self._groups)
@@ -311,13 +314,14 @@ class Model:
     def _copy(self, fields: Mapping[str, Any]) -> Model:
         new = object.__new__(Model)
         vars(new).update(vars(self))
-        vars(new).update(fields, _cache={}, _near=self._cache.get("tree", self._near))
+        near = self._cache.get("tree", self._near), self._cache.get("elements", self._near_elements)
+        vars(new).update(fields, _cache={}, _near=near[0], _near_elements=near[1])
         return new
 
     def afresh(self) -> Model:
         """The same model without anything remembered, to compute all of it again."""
         new = self._copy({})
-        vars(new).update(_shared={}, _near=None)
+        vars(new).update(_shared={}, _near=None, _near_elements=None)
         return new
 
     def path_derivative(self, path: str) -> list[tuple[str, float]]:
@@ -378,7 +382,7 @@ class Model:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_cache": {}, "_shared": {}, "_near": None}
+        return {**vars(self), "_cache": {}, "_shared": {}, "_near": None, "_near_elements": None}
 
     @property
     def _groups(self) -> dict[str, tuple[Any, ...]]:

@@ -41,8 +41,9 @@ def accuracy_note(motion: Trajectory) -> str:
     """
     recipe, expected = motion.recipe, expected_accuracy(motion)
     if expected is None:
-        text = f"Exact for the steps as taken, of {recipe.step:g} s" if recipe.step else "Exact for the steps as taken"
-        if switching(motion.system.T):
+        how = f", of {recipe.step:g} s" if recipe.step else f" (rtol = {recipe.rtol:g}, atol = {recipe.atol:g})"
+        text = f"Exact for the steps as taken{how}"
+        if switching(motion.system.recursive):
             return (
                 f"{text}; contacts switch within steps, which leaves an error of the order of the step: halve it to "
                 "see how much, or take DOP853, whose steps end at switches."

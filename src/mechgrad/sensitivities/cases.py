@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import TypeAlias
 
 import numpy as np
@@ -37,6 +37,22 @@ from mechgrad.typing import Array, FloatArray
 
 Subject: TypeAlias = Trajectory | SavedMotion | GuidedMotion | Equilibrium | State
 """What `gradient` takes."""
+
+
+@singledispatch
+def motions_of(subject: Subject) -> Sequence[Subject]:
+    """What is differentiated one by one: the rows of a batch of starts, or the subject itself."""
+    return (subject,)
+
+
+@motions_of.register(Trajectory)
+def _(motion: Trajectory) -> Sequence[Subject]:
+    return motion.rows()
+
+
+@motions_of.register(SavedMotion)
+def _(motion: SavedMotion) -> Sequence[Subject]:
+    return motion.repeated().rows() if motion.q.ndim == 3 else (motion,)
 
 
 INTEGRAL_INSTANTS = 4  # in each step of order eight: integrals over them have an order of six
@@ -92,7 +108,7 @@ class MotionCase(OfSteps):
                 instants = self._ending(terms, self.event)
             else:
                 instants = asked_instants(seen, terms)
-                if len(instants.t) == instants.grid:
+                if len(instants.t) == instants.grid and self.method.nodes is None:
                     return None
             self._read[key] = read(seen.record, self.method, instants.t, instants.moving), instants
         return self._read[key]
@@ -121,7 +137,9 @@ class MotionCase(OfSteps):
     def parameters(self, wrt: str | Sequence[str]) -> Parameters:
         motion = self.motion
         if motion.q.ndim != 2:
-            raise InputError("gradient takes the motion of one start; take one row of the batch at a time.")
+            raise InputError(
+                "these are motions of many starts; ask gradient([motion], ...) for all, or for one of motion.rows()."
+            )
         if motion.ended not in ("duration", "stop"):
             raise InputError(
                 f"the motion ended because of: {motion.ended}. Where it ends depends on parameters; simulate a fixed "
@@ -207,7 +225,8 @@ class MotionCase(OfSteps):
                 f"the motion ended at its stop condition, at t = {self.event.end:.6g} s: its last instant moves with "
                 "parameters, and the others do not. Ask gradient for AtEnd and EndTime, or simulate a fixed duration."
             )
-        return super().histories(parameters, threads)
+        found, slopes = self._reading((), self.whole), super().histories(parameters, threads)
+        return slopes if found is None else found[0].pushed(slopes)
 
     def accuracy(self) -> str:
         text = accuracy_note(self.motion)
@@ -230,7 +249,8 @@ class MotionCase(OfSteps):
 
     def _ended_anew(self, parameters: Parameters, values: Array, *, own_steps: bool) -> MotionCase:
         """The motion with other numbers, its end found anew; steps that were controlled are held."""
-        longer = own_steps or not self.motion.scheme.chooses_steps
+        held = self.motion.scheme.chooses_steps or self.whole.record.held is not None
+        longer = own_steps or not held
         motion = Trajectory.of(self.whole.record, self.motion.recipe) if longer else self.whole
         found = repeated(motion, parameters, values, own_steps=own_steps, stops=True)
         if found.ended != "stop":

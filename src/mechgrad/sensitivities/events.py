@@ -150,6 +150,8 @@ def _steps(whole: Trajectory, method: StepMethod) -> tuple[FloatArray, FloatArra
         path = held_steps(whole.record)
         return path[:, 0], path[:, 1]
     nodes = every_step(whole.record, method)
+    if nodes.held is not None:
+        return nodes.held[:, 0], nodes.held[:, 1]
     count = len(nodes.t) - 1
     starts: FloatArray = float(nodes.t[0]) + nodes.step_length * np.arange(count, dtype=float)
     return starts, np.full(count, nodes.step_length)

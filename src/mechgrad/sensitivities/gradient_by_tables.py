@@ -12,7 +12,7 @@ parameter:
 from __future__ import annotations
 
 from threading import Lock
-from typing import Protocol, final
+from typing import NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -26,6 +26,15 @@ from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray
 
 TABLES = ("atoms_f", "markers_f", "loads_f", "numbers")
+
+
+class BodyNumbers(NamedTuple):
+    """Parameters that each change one line of the table of atoms: their positions, the lines, and how, (positions,
+    numbers of an atom)."""
+
+    positions: list[int]
+    lines: list[int]
+    change: FloatArray
 
 
 class TableParameters(Protocol):
@@ -47,14 +56,17 @@ class TableParameters(Protocol):
     def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
         """Values of splines, by function."""
 
+    def of_bodies(self) -> list[BodyNumbers]:
+        """Numbers of bodies, all of one kind at once."""
+
 
 @final
 class TableGradient:
     """ds/d(tables) of a mechanism, for some objectives, summed up over sweeps; several threads may add to it."""
 
     def __init__(self, system: System, count: int, parameters: TableParameters) -> None:
-        self.count, self.T, self.bare = count, system.T, unforced(system.T)
-        self.tables = {name: np.zeros((count, *getattr(system.T, name).shape)) for name in TABLES}
+        self.count, self.T, self.bare = count, system.recursive, unforced(system.recursive)
+        self.tables = {name: np.zeros((count, *getattr(self.T, name).shape)) for name in TABLES}
         self.parameters = parameters
         # numbers of users' laws stand in no table: residuals are weighed with each of them
         self._untabled = {k: parameters.user_record(k) for k in parameters.acting if parameters.by_user(k)}
@@ -97,6 +109,9 @@ class TableGradient:
             by_pieces = self.tables["numbers"][:, first : first + size].reshape(self.count, -1, PIECE)
             result[:, positions] += spline.pulled_back(by_pieces)[:, values]
             done.update(positions)
+        for some in parameters.of_bodies():
+            result[:, some.positions] += np.einsum("oij,ij->oi", self.tables["atoms_f"][:, some.lines], some.change)
+            done.update(some.positions)
         for k in set(parameters.acting) - done:
             for name, change in parameters.tables(k).items():
                 where = np.flatnonzero(change)

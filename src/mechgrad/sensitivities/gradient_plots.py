@@ -11,7 +11,8 @@ from mechgrad.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mechgrad.sensitivities.gradient import Gradient, MotionSensitivities
+    from mechgrad.sensitivities.gradient import MotionSensitivities
+    from mechgrad.sensitivities.single_gradient import Gradient
 
 MOST_BARS, MOST_CURVES, MOST_PANELS = 30, 8, 6
 

@@ -122,8 +122,8 @@ class Integrand:
         """g at other measures than those of the motion, where it may have no value."""
 
         def evaluate(y: Sequence[FloatArray]) -> FloatArray | None:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            # filters of warnings are not touched: they belong to all threads, and several gradients may be under way
+            with np.errstate(all="ignore"):
                 try:
                     g = np.asarray(self._called([read_only(x) for x in y], t))
                     return np.where(np.isfinite(g), g, np.nan).astype(float).reshape(len(t), -1)

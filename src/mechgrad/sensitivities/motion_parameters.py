@@ -31,8 +31,8 @@ from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, PIECE, Mechanism
 from mechgrad.model.model import Model
 from mechgrad.model.parameters import MAGIC, matching, resolve
 from mechgrad.model.primitives.fields import entry, table
-from mechgrad.model.tree import MASS
-from mechgrad.sensitivities.gradient_by_tables import TABLES, TableGradient
+from mechgrad.model.tree import BEYOND, MASS
+from mechgrad.sensitivities.gradient_by_tables import TABLES, BodyNumbers, TableGradient
 from mechgrad.sensitivities.numbers import load_paths, load_vector
 from mechgrad.simulation.starts import start_of
 from mechgrad.simulation.starts.base import MOTION, START, Forces
@@ -42,6 +42,7 @@ from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
 ROWS = ("values", "rates", "seconds")
+SMALL = 100  # velocities of a model that remembers what it is with an imaginary step: a megabyte or two in all
 REMEMBERED = 64  # changed models: the start, loops and equations of motion ask for the same ones
 
 
@@ -77,9 +78,10 @@ class Parameters:
         self.in_model = [k for k, slot in enumerate(self._slots) if slot is not None]
         self.acting = [k for k in range(len(self.names)) if not self.is_start(k)]
         self.of_start = [k for k in range(len(self.names)) if self.is_start(k)]
-        self._moved: dict[int, Model] = {}
+        self._moved: dict[str, Model] = {}
         self._records: dict[int, Mechanism] = {}
         self._unforced: dict[int, Mechanism] = {}
+        self._of_bodies: list[BodyNumbers] | None = None
         self._users: list[UserLaws] = []  # kept here: records hold addresses only
 
     def alike(self, motion: Any, names: Sequence[str]) -> Parameters:
@@ -198,13 +200,16 @@ class Parameters:
         return self.forces if role == MOTION else self.start.forces or self.forces
 
     def moved(self, k: int) -> Model:
-        """The model with an imaginary step along parameter k, a number of the model; remembered for a few of them."""
-        if k in self._moved:
-            return self._moved[k]
-        model = self.model.stepped({self.names[k]: self.model.value(self.names[k]) + 1j * STEP})
+        """The model with an imaginary step along parameter k, a number of the model; remembered for a few of them, by
+        small models for all motions that they make."""
+        name, small = self.names[k], self.model.n_v <= SMALL
+        known: dict[str, Model] = self.model.cached("moved", lambda _: {}) if small else self._moved
+        if name in known:
+            return known[name]
+        model = self.model.stepped({name: self.model.value(name) + 1j * STEP})
         model.cached("row report", lambda _: row_report(self.model))  # the same rows act
-        if len(self._moved) < REMEMBERED:
-            self._moved[k] = model
+        if len(known) < REMEMBERED:
+            known[name] = model
         return model
 
     def moved_forces(self, k: int, role: str = MOTION, step: complex = 1j * STEP) -> Forces:
@@ -226,16 +231,11 @@ class Parameters:
         the given role."""
         model = self.moved(k) if self._slots[k] is not None else self.model
         forces = self.moved_forces(k, role)
-        loads = compile_loads(model, tree_of(model), forces.loads, 1, complex)
         addresses = system.users.addresses
         if self.by_user(k):
             self._users.append(UserLaws(elements_of(model).user))
             addresses = self._users[-1].addresses
-        return mechanism_of(
-            model, rows=system.rows, independent=named_rows(model, system.independent), tau=forces.tau,
-            loads=(loads.indices, loads.rows(slice(0, 1))), users=addresses, dtype=complex,
-            reference=system.reference,
-        )  # fmt: skip
+        return _record(model, system, forces, addresses)
 
     def user_record(self, k: int) -> Mechanism:
         """The mechanism of the motion where only the laws of users have a step along parameter k."""
@@ -243,8 +243,8 @@ class Parameters:
         self._users.append(laws)
         T = mechanism_of(
             self.model, rows=system.rows, independent=named_rows(self.model, system.independent), tau=system.tau,
-            loads=(system.T.loads_i, system.T.loads_f), users=laws.addresses, dtype=complex,
-            reference=system.reference,
+            loads=(system.recursive.loads_i, system.recursive.loads_f), users=laws.addresses, dtype=complex,
+            reference=system.reference, pairs=False,
         )  # fmt: skip
         return T
 
@@ -266,6 +266,13 @@ class Parameters:
         slot = self._slots[k]
         return slot is not None and slot.group == "forces"
 
+    def moves_nothing(self, k: int) -> bool:
+        """Whether parameter k is a mass, an inertia or a number of a force element, or drives such alone: it moves no
+        marker and closes no loop."""
+        weights = ("bodies", "mass"), ("bodies", "inertia")
+        still = (slot.group == "forces" or (slot.group, slot.field) in weights for slot in self._targets(k))
+        return self._slots[k] is not None and all(still)
+
     def places(self, k: int) -> bool:
         """Whether parameter k can move joints, points or vectors, or is a number of a constraint."""
         return any(slot.group in ("joints", "points", "vectors", "constraints") for slot in self._targets(k))
@@ -285,7 +292,7 @@ class Parameters:
     def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
         """Values of splines, by function: positions of the parameters, where its pieces begin among the numbers of the
         mechanism, the function, and which of its values they are."""
-        elements, T = elements_of(self.model), self.motion.system.T
+        elements, T = elements_of(self.model), self.motion.system.recursive
         places: dict[tuple[str, int, str], tuple[list[int], list[int]]] = {}
         for k, slot in enumerate(self._slots):
             if slot is not None and slot.group in ("forces", "constraints") and slot.field.endswith(".values"):
@@ -327,6 +334,37 @@ class Parameters:
         T = self.record(k)
         return {name: getattr(T, name).imag / STEP for name in TABLES}
 
+    def of_bodies(self) -> list[BodyNumbers]:
+        """Numbers of bodies, all of one kind at once.
+
+        A number of a body changes the line of its own atom, so that one record with a step in all masses holds the
+        derivatives by each of them. Kinds that change anything else (points at centres of mass) are left out.
+        """
+        if self._of_bodies is None:
+            kinds: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+            for k, slot in enumerate(self._slots):
+                if slot is not None and slot.group == "bodies":
+                    kinds.setdefault((slot.field, slot.index), []).append(k)
+            found = (self._bodies_at_once(positions) for positions in kinds.values() if len(positions) > 1)
+            self._of_bodies = [some for some in found if some is not None]
+        return self._of_bodies
+
+    def _bodies_at_once(self, positions: list[int]) -> BodyNumbers | None:
+        atom_of, system = tree_of(self.model).body_atom, self.motion.system
+        names, lines = [self.names[k] for k in positions], []
+        for k in positions:
+            slot = self._slots[k]
+            assert slot is not None  # of a body
+            lines.append(atom_of[self.model.bodies[slot.position].name])
+        model = self.model.stepped({name: self.model.value(name) + 1j * STEP for name in names})
+        T = _record(model, system, self.forces, system.users.addresses)
+        change = T.atoms_f.imag / STEP
+        change[:, BEYOND] = 0.0  # follows from masses, and no gradient by it is kept apart
+        lines_of_others = np.delete(change, lines, axis=0)
+        if lines_of_others.any() or any(x.imag.any() for x in (T.markers_f, T.loads_f, T.numbers)):
+            return None
+        return BodyNumbers(positions, lines, change[lines])
+
     def weighted(self, count: int, weights: Sequence[Weights]) -> FloatArray:
         """Gradients (count, np) of sums of weighted residuals and rows of the mechanism of the motion.
 
@@ -349,6 +387,16 @@ class Parameters:
                 for name, w in parts.items():
                     result[:, k] += np.einsum("kti,ti->k", w, getattr(found, name)[:, : w.shape[2]])
         return result
+
+
+def _record(model: Model, system: System, forces: Forces, addresses: Sequence[int]) -> Mechanism:
+    """The complex record of a system with numbers of another model and other forces."""
+    loads = compile_loads(model, tree_of(model), forces.loads, 1, complex)
+    return mechanism_of(
+        model, rows=system.rows, independent=named_rows(model, system.independent), tau=forces.tau,
+        loads=(loads.indices, loads.rows(slice(0, 1))), users=addresses, dtype=complex, reference=system.reference,
+        pairs=False,
+    )  # fmt: skip
 
 
 def _vector(model: Model, forces: Forces, given: _Given) -> Array:

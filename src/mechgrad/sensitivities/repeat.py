@@ -27,11 +27,14 @@ def samples_of(motion: Trajectory) -> StateSamples:
 
 
 def refined(motion: Trajectory, per_step: int) -> Trajectory:
-    """The same motion, the same steps, reported at every step and more: all fixed steps, or at least `per_step`
-    instants for each step that was controlled. Itself, if it reports as many."""
-    reported, wanted = len(motion.t) - 1, method_that_made(motion).outputs(motion.record, per_step)
+    """The same motion, the same steps, reported at every step and more: all fixed steps and those that implicit schemes
+    controlled, or at least `per_step` instants for each of order eight. Itself, if it reports as many."""
+    method = method_that_made(motion)
+    reported, wanted = len(motion.t) - 1, method.outputs(motion.record, per_step)
     if wanted <= reported:
         return motion
+    if method.nodes is not None:
+        return Trajectory.of(method.nodes(motion.record), motion.recipe)
     return simulate_again(motion, motion.model, motion.recipe.start, samples=wanted + 1)
 
 

@@ -12,7 +12,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.inverse.loads import Load, loads_are_complex
-from mechgrad.kernels.interrupt import raised
+from mechgrad.kernels.interrupt import go_on, raised
 from mechgrad.kinematics.batch import check_samples, tree_of
 from mechgrad.kinematics.mechanism import elements_of
 from mechgrad.kinematics.trees_only import has_elements
@@ -27,6 +27,7 @@ from mechgrad.steps.methods import method_of
 from mechgrad.steps.record import Record
 from mechgrad.steps.runge_kutta.step import held_steps
 from mechgrad.steps.task import Task
+from mechgrad.steps.turns import beside
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def march(recipe: Recipe, *, progress: bool = False, same_steps: Record | None =
 
     same_steps : by the steps of another march, and the choices that it made
     """
+    go_on()
     check_recipe(recipe)
     model, form, scheme, t0 = recipe.model, recipe.formulation, recipe.scheme, float(recipe.t0)
     note_idle_gravity(model, tree_of(model), above=2)
@@ -52,14 +54,18 @@ def march(recipe: Recipe, *, progress: bool = False, same_steps: Record | None =
     if single:
         system.check_start(q[0], v[0], t0)
     samples = None if recipe.samples is None else check_samples(recipe.samples)
-    held = _held(same_steps, system, q) if same_steps is not None and scheme.chooses_steps else None
+    held = None
+    if same_steps is not None:
+        held = _held(same_steps, system, q) if scheme.chooses_steps else same_steps.held
     task = Task(
         system, form, scheme, q, v, t0, float(recipe.duration), recipe.step, samples, recipe.rtol, recipe.atol,
         bound(recipe.stop, system), progress, single, held, choices, same_steps is not None,
         None if same_steps is None else same_steps.divisions,
     )  # fmt: skip
     try:
-        return Trajectory.of(method_of(form, scheme, recipe.step is None).march(task), recipe)
+        with beside():
+            record = method_of(form, scheme, recipe.step is None).march(task)
+        return Trajectory.of(record, recipe)
     except MarchEnded as ended:
         failure = _failed(ended, recipe)
     raise failure

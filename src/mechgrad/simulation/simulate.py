@@ -63,10 +63,10 @@ def simulate(
         scheme "rk4"). Euler parameters may have any length but zero; those of the motion, its start included, have
         length one.
     duration : float [s]
-    formulation : ALI3P, Index1, Penalty, MatrixR, SemiRecursive, FullyRecursive, or a name of these
+    formulation : ALI3P, Index1, Penalty, MatrixR, SemiRecursive, FullyRecursive, or a name of these, as printed
         Left out: for trees FullyRecursive (SemiRecursive with implicit schemes), for loops ALI3P with implicit schemes
         and Index1 with explicit ones.
-    scheme : DOP853, RK4, Trapezoidal, Newmark, HHT, GeneralizedAlpha, or a name of these
+    scheme : DOP853, RK4, Trapezoidal, Newmark, HHT, GeneralizedAlpha, or a name of these, as printed
         Left out: DOP853 (order 8 with error control) without a step; with one RK4 for trees, Trapezoidal for loops.
     step : float [s]
         Fixed step; the first trial step of DOP853. Implicit schemes without a step control their error.
@@ -135,8 +135,8 @@ def simulate_again(
     tau, loads and samples are those of `motion` if they are left out; `own_steps` lets error control choose steps anew;
     `stops` ends it by the stop condition of `motion`, which is left out otherwise.
 
-    Steps with error control (DOP853) are held as they were taken, and so are the independent coordinates and rows that
-    Matrix R chose for each step: what is left is a smooth function of numbers and start, whose derivative is that of
+    Steps with error control are held as they were taken, and so are the independent coordinates and rows that Matrix R
+    chose for each step: what is left is a smooth function of numbers and start, whose derivative is that of
     `gradient`. Where numbers and start differ by imaginary parts alone, real parts are those of `motion` at every step:
     rounding would grow along sensitive motions until contacts switch on the other side of a step's end.
 

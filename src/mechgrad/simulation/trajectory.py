@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, final, overload
 
 import numpy as np
@@ -17,7 +17,7 @@ from mechgrad.inverse.loads import Load
 from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.inverse.tree_reactions import JointReactions
 from mechgrad.kinematics.mechanism import evaluate_rows
-from mechgrad.kinematics.state import State
+from mechgrad.kinematics.state import State, state
 from mechgrad.mechanics.power import Power
 from mechgrad.mechanics.reactions import joint_reactions
 from mechgrad.simulation.motion import Motion
@@ -192,6 +192,21 @@ class Trajectory(Motion):
         found = as_cuts(divisions, float(self.t[0]), task.duration / task.count())
         return tuple(cut for cut in found if cut.t < self.t[-1])
 
+    def rows(self) -> tuple[Trajectory, ...]:
+        """The motions of a batch of starts, each as one of its own, with its own recipe; one motion alone: itself.
+
+        >>> swings = mg.simulate(model, [[0.5], [0.6], [0.7]], 1.0, step=0.01)
+        >>> [float(swing.q[0, 0]) for swing in swings.rows()]
+        [0.5, 0.6, 0.7]
+        """
+        if self.q.ndim == 2:
+            return (self,)
+        start = self.recipe.start
+        starts = [state(self.model, q, v, t=start.t) for q, v in zip(start.q, start.v, strict=True)][: len(self.q)]
+        return tuple(
+            Trajectory.of(self.record.one_of_batch(k), replace(self.recipe, start=one)) for k, one in enumerate(starts)
+        )
+
     @overload
     def at(self, t: float) -> State: ...
 
@@ -206,8 +221,9 @@ class Trajectory(Motion):
         polynomials of degree 5 through q, v and a at their ends, implicit ones by such of degree 3 through q and v, on
         the group, so that Euler parameters have length one. Between the ends of steps closed loops hold as well as
         these polynomials do: `position_error` and `velocity_error` of a State, `norms` of many, tell. Accelerations
-        and multipliers there are those of the equations of motion in (q, v, t). Motions that report fewer instants
-        than steps are marched once more at the first question.
+        and multipliers there are those of the equations of motion in (q, v, t); of implicit steps that controlled their
+        error they lie on straight lines between the ends, and velocities on cubics of their own. Motions that report
+        fewer instants than steps are marched once more at the first question.
 
         >>> swing = mg.simulate(model, [0.5], 2.0, step=0.01)
         >>> swing.at(0.3712)

@@ -13,10 +13,12 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from mechgrad.dynamics.kernels import state_gradient as _kernels
 from mechgrad.dynamics.kernels.saddle import solve_saddles
 from mechgrad.dynamics.states import (
     States,
     as_complex,
+    contiguous,
     coordinate_slopes,
     linearised,
     slopes,
@@ -80,6 +82,33 @@ def check_regular(bad: int, t: FloatArray, model: Model) -> None:
             f"the linearised equations near t = {t[bad]:.6g} s of model {model.name!r} are singular: the motion has no "
             "derivative beyond. mg.mobility(model, q) tells what loses its rank there."
         )
+
+
+class Pulled(NamedTuple):
+    """Gradients by states, q and v (N, no, n_v), and the weights that parameters act with."""
+
+    q: FloatArray
+    v: FloatArray
+    weights: Weights
+
+
+def pulled_back(system: System, numbers: FloatArray, states: States, pulls: FloatArray) -> Pulled:
+    """What pulls (no, N, n + m) at the accelerations and multipliers of N states are as such at q and v; of open trees
+    without a matrix, O(n).
+
+    numbers : (eps, Omega, xi, compliant) of the formulation
+    """
+    if system.n_constraints:
+        found = StateAccelerations(Mechanics.of(system, numbers), states)
+        lines = pulls.swapaxes(0, 1)
+        return Pulled(lines @ found.by_q, lines @ found.by_v, found.weights(pulls))
+    count, N, n = pulls.shape
+    into = _kernels.Pulled(np.zeros((N, count, n)), np.zeros((N, count, n)), np.zeros((count, N, n)))
+    here = States(*(contiguous(x, float) for x in states))
+    check_regular(
+        _kernels.pulled_accelerations(system.recursive, here, contiguous(pulls, float), into), states.t, system.model
+    )
+    return Pulled(into.q, into.v, Weights(states, into.mu))
 
 
 @final

@@ -3,7 +3,7 @@
 A folder of `steps/` is one kind of step, with the same files in each:
 
     step.py       the march: a `Task` becomes a `Record`
-    record.py     its steps once more, linearised piece by piece (`Steps`)
+    pieces.py     its steps once more, linearised piece by piece (`Steps`)
     tangent.py    changes on their way through the pieces, forwards (`Tangent`)
     adjoint.py    what objectives feel, on its way back (`Adjoint`)
 
@@ -25,6 +25,7 @@ from mechgrad.steps.chunk_pool import ChunkPool
 from mechgrad.steps.record import Record
 from mechgrad.steps.schemes import Scheme
 from mechgrad.steps.task import Task
+from mechgrad.steps.turns import beside
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
 
@@ -109,7 +110,7 @@ class Steps(ABC):
     def direct(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> StateSlopes:
         """Derivatives of all reported states, from those of the start (np, n_v)."""
         tangent = self.tangent(parameters, dq, dv)
-        with self.pool as pool:
+        with beside(), self.pool as pool:
             for piece in pool.ahead(lambda x: self.linearised(x, parameters), self.pieces(len(parameters))):
                 tangent.through(piece)
         return tangent.finished()
@@ -117,7 +118,7 @@ class Steps(ABC):
     def adjoint(self, g: StateGradients, sink: WeightSink) -> tuple[FloatArray, FloatArray]:
         """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `sink`."""
         adjoint = self.adjoint_of(g, sink)
-        with self.pool as pool:
+        with beside(), self.pool as pool:
             for piece in pool.ahead(self.linearised, reversed(self.pieces(g.q.shape[1]))):
                 for weights in adjoint.through(piece):
                     pool.later(sink, weights)
@@ -138,6 +139,8 @@ class StepMethod:
     degree : of the polynomials between its steps (`steps.hermite`): 3 from q and v, 5 from accelerations besides
     reported_at : a record once more, by the same steps, with other instants reported (sorted, the first is its start);
         None where polynomials between its steps say what lies between
+    nodes : the record with the states at the ends of all steps, where these choose their lengths and what is reported
+        lies between; None where outputs are ends of steps
     """
 
     name: str
@@ -150,3 +153,4 @@ class StepMethod:
     smooth_reports: bool = True
     degree: int = 3
     reported_at: Callable[[Record, FloatArray], Record] | None = None
+    nodes: Callable[[Record], Record] | None = None

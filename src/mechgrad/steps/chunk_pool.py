@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, TypeVar, final
 
+from mechgrad.kernels.interrupt import go_on
 from mechgrad.kinematics.batch import check_threads
 
 Item = TypeVar("Item")
@@ -50,12 +51,15 @@ class ChunkPool:
             self._pool.shutdown(cancel_futures=True)
 
     def ahead(self, call: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """call(item) of all items in their order, the next ones already under way."""
+        """call(item) of all items in their order, the next ones already under way; ends with the thread's own work."""
         if self._pool is None:
-            yield from map(call, items)
+            for item in items:
+                go_on()
+                yield call(item)
             return
         waiting: deque[Future[Result]] = deque()
         for item in items:
+            go_on()
             waiting.append(self._pool.submit(call, item))
             if len(waiting) > self.size:
                 yield waiting.popleft().result()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -35,6 +35,7 @@ class Record:
     projected : (nt,) whether the step to the instant ended with a projection
     choices : what Matrix R chose, step by step
     divisions : into how many parts steps were divided, by their number (`steps.cuts`)
+    held : (steps, 2) time and length of every step, of implicit ones that controlled their error
     fold : the first instant [s] where constraint rows lost their rank and a step went across, or None
     marched : of a motion that a stop condition ended, the march with the whole step in which it did; else None
     """
@@ -57,6 +58,7 @@ class Record:
     projected: Array | None = None
     choices: Choices | None = None
     divisions: Divisions = field(default_factory=dict)
+    held: FloatArray | None = None
     fold: float | None = None
     marched: Record | None = None
 
@@ -85,6 +87,12 @@ class Record:
         """Of fixed steps [s]."""
         return float(self.t[-1] - self.t[0]) / self.steps
 
+    def lengths(self, first: int, last: int) -> FloatArray:
+        """Of steps from one to another [s]."""
+        if self.held is None:
+            return np.full(last - first, self.step_length)
+        return np.ascontiguousarray(self.held[first:last, 1])
+
     @property
     def steps_per_output(self) -> int:
         """Fixed steps between two reported instants."""
@@ -93,6 +101,12 @@ class Record:
     def states(self, which: slice = slice(None)) -> States:
         """Some of the reported states."""
         return States(self.q, self.v, self.a, self.multipliers, self.t).rows(which)
+
+    def one_of_batch(self, k: int) -> Record:
+        """March k of a batch, as a record of its own: fixed explicit steps remember nothing besides their states."""
+        task = replace(self.task, q=self.task.q[k : k + 1], v=self.task.v[k : k + 1], single=True)
+        rows = {name: getattr(self, name)[k] for name in ("q", "v", "a", "multipliers", "norms")}
+        return replace(self, task=task, **rows)
 
 
 def recorded(task: Task, t: Array, q: Array, v: Array, *, ended: str, **more: Any) -> Record:

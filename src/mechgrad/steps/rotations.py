@@ -10,7 +10,7 @@ from math import factorial
 
 import numpy as np
 
-from mechgrad.model.primitives.frames import quaternion_product, rotation_vector_to_quaternion
+from mechgrad.model.primitives.frames import quaternion_product, rotation_vector_to_quaternion, skew
 from mechgrad.typing import Array, FloatArray
 
 TERMS = 20  # of series in the square of an angle up to pi: the next is below 1e-27
@@ -54,16 +54,10 @@ def _coefficients(d: Array) -> tuple[Array, Array]:
     return np.asarray(c1), np.asarray(c2)
 
 
-def _skew(d: Array) -> Array:
-    x, y, z = np.moveaxis(d, -1, 0)
-    o = np.zeros_like(x)
-    return np.stack([np.stack([o, -z, y], -1), np.stack([z, o, -x], -1), np.stack([-y, x, o], -1)], -2)
-
-
 def _jacobian(d: Array) -> Array:
     """J(d) (..., 3, 3): angular velocities in parent axes of d that changes."""
     c1, c2 = _coefficients(d)
-    S = _skew(d)
+    S = skew(d)
     return np.asarray(np.eye(3) + c1[..., None] * S + c2[..., None] * (S @ S))
 
 

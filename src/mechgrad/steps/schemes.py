@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, final
 
+from mechgrad.dynamics.written_choices import chosen
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.steps.butcher_tableau import Tableau
 
@@ -159,18 +160,18 @@ class ExplicitScheme(Scheme):
 
 
 def as_scheme(given: str | Scheme) -> Scheme:
-    """A scheme from its name or from itself.
+    """A scheme from its name, from what it prints, or from itself.
 
     >>> as_scheme("hht")
     HHT(damping=0.05)
+    >>> as_scheme("HHT(damping=0.1)").damping
+    0.1
     """
     if isinstance(given, Scheme):
         return given
-    if not isinstance(given, str) or given not in known_schemes():
-        raise unknown_name("scheme", str(given), KNOWN)
-    if needed := [f.name for f in fields(KNOWN[given]) if f.default is MISSING]:
-        raise InputError(f"scheme {given!r} has no usual numbers: give {KNOWN[given].__name__}({', '.join(needed)}).")
-    return KNOWN[given]()
+    if not isinstance(given, str):
+        raise unknown_name("scheme", str(given), known_schemes())
+    return chosen(given, known_schemes(), "scheme")
 
 
 @cache

@@ -41,8 +41,9 @@ def stopped_between(marched: Record, k: int, nodes: Nodes, h: float, degree: int
     return stopped_at(marched, k, located(stop, float(nodes.t[j]), float(nodes.t[j + 1]), read), read)
 
 
-def stopped_at(marched: Record, k: int, end: float, read: Callable[[float], tuple[Array, Array]]) -> Record:
-    """The motion until an instant after output k; read: q and v at an instant."""
+def stopped_at(marched: Record, k: int, end: float, read: Callable[[float], tuple[Array, ...]]) -> Record:
+    """The motion until an instant after output k; read: q and v at an instant, or a and multipliers as well, which
+    follow from these otherwise."""
     rows = k + 1 if end > marched.t[k] or k == 0 else k
     kept = {
         "a": marched.a[:rows], "multipliers": marched.multipliers[:rows], "norms": marched.norms[:rows],
@@ -50,8 +51,8 @@ def stopped_at(marched: Record, k: int, end: float, read: Callable[[float], tupl
     }  # fmt: skip
     t, q, v = marched.t[:rows], marched.q[:rows], marched.v[:rows]
     if end > t[-1]:
-        last_q, last_v = (x[None] for x in read(end))
-        a, lam = accelerations_at(marched.task, last_q, last_v, np.array([end]))
+        last_q, last_v, *more_of_it = (x[None] for x in read(end))
+        a, lam = more_of_it or accelerations_at(marched.task, last_q, last_v, np.array([end]))
         t, q, v = np.append(t, end), np.concatenate([q, last_q]), np.concatenate([v, last_v])
         more: dict[str, Any] = {
             "a": a, "multipliers": lam, "norms": marched.task.norms(t[-1:], last_q, last_v, a),
@@ -61,5 +62,5 @@ def stopped_at(marched: Record, k: int, end: float, read: Callable[[float], tupl
     return recorded(
         marched.task, t, q, v, ended="stop", steps=marched.steps, rejected=marched.rejected,
         events=marched.events[marched.events <= end], settings=marched.settings, choices=marched.choices,
-        divisions=marched.divisions, fold=marched.fold, marched=marched, **kept,
+        divisions=marched.divisions, held=marched.held, fold=marched.fold, marched=marched, **kept,
     )  # fmt: skip

@@ -33,7 +33,8 @@ class Task:
     """One motion (or a batch) to be computed.
 
     q, v : (batch, n_q), (batch, n_v) the starts;   single : whether one start was given
-    held : time and length of every step, perhaps with the states before them: DOP853 then takes these and no others
+    held : time and length of every step, perhaps with the states before them: marches that control their error then
+        take these and no others
     choices : what Matrix R begins with;   hold : whether these are all, to be made as they are and no others
     divisions : into how many parts fixed steps are divided to begin with
     """
@@ -105,11 +106,14 @@ class Task:
         return outputs
 
     def _require_memory(self, outputs: int) -> None:
-        """Raise unless so many states, accelerations and multipliers, and what schemes remember, can be kept."""
-        n_q, n_v, m = self.q.shape[1], self.v.shape[1], self.system.n_constraints
         remedy = "Give fewer samples."
         if self.samples is None:
             remedy = "Give samples=... to keep fewer instants than steps, or take a longer step."
+        self.check_room(outputs, remedy)
+
+    def check_room(self, outputs: int, remedy: str) -> None:
+        """Raise unless so many states, accelerations and multipliers, and what schemes remember, can be kept."""
+        n_q, n_v, m = self.q.shape[1], self.v.shape[1], self.system.n_constraints
         require_memory(
             float(outputs) * len(self.q) * ((n_q + 4 * n_v + m) * self.q.itemsize + 64.0),
             f"a motion of {self.model.name!r} with {outputs} instants of {n_q} coordinates and {n_v} velocities",

@@ -131,7 +131,16 @@ class Work(NamedTuple):
 
 @lru_cache(64)
 def _work_sizes(
-    n_atoms: int, n_v: int, rows: int, most: int, markers: int, loads: int, pattern: int, chains: int, lanes: int
+    n_atoms: int,
+    n_v: int,
+    rows: int,
+    most: int,
+    markers: int,
+    loads: int,
+    pattern: int,
+    chains: int,
+    matrices: bool,
+    lanes: int,
 ) -> dict[str, int]:
     """How many numbers each field of a `Work` has; remembered, since sweeps over motions make many."""
     slots = {
@@ -152,8 +161,8 @@ def _work_sizes(
         "y": rows,
         "y_g": rows * most,
         "y_gd": rows * most,
-        "J": rows * n_v,
-        "J_rate": rows * n_v,
+        "J": rows * n_v * matrices,
+        "J_rate": rows * n_v * matrices,
         "chains": chains,
         "r": n_v,
         "packed_q": pattern,
@@ -169,8 +178,11 @@ def make_work(mechanism: Mechanism, lanes: int = 1) -> Work:
     """Scratch for a mechanism, in SIMD lanes or not; a kernel begins it (`begin`)."""
     header, n_v = mechanism.ints[:HEADER].tolist(), mechanism.columns_i.shape[0]
     markers, loads, pattern = mechanism.markers_i.shape[0], mechanism.loads_i.shape[0], mechanism.pattern_rows.size
-    chains = int(mechanism.chain_start[n_v - 1]) + n_v if n_v and has_pairs(mechanism) else 0
-    sizes = _work_sizes(header[N_ATOMS], n_v, header[N_ALL], header[LAW_WIDTH], markers, loads, pattern, chains, lanes)
+    matrices = has_pairs(mechanism)
+    chains = int(mechanism.chain_start[n_v - 1]) + n_v if n_v and matrices else 0
+    sizes = _work_sizes(
+        header[N_ATOMS], n_v, header[N_ALL], header[LAW_WIDTH], markers, loads, pattern, chains, matrices, lanes
+    )
     return allocate(
         Work, sizes, mechanism.atoms_f.dtype, listener=listener(), countdown=np.zeros(2, np.int64)
     )  # fmt: skip

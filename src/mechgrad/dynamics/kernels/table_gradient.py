@@ -146,6 +146,16 @@ class Block(NamedTuple):
     by_marker: np.ndarray
 
 
+def make_block(mechanism, lanes):
+    """Room for one objective, in SIMD lanes or not."""
+    n_atoms, n_v, rows, n_markers = mechanism.n_atoms, mechanism.n_v, mechanism.n_all, mechanism.markers_i.shape[0]
+    slots = {
+        "mu": n_v, "w0": rows, "w1": rows, "w2": rows, "rates_u": rows, "virtual": (n_atoms + 1) * VIRTUAL,
+        "xu": n_markers * 3, "covectors": (n_atoms + 1) * COVECTORS, "by_marker": n_markers * MARKER_COVECTORS,
+    }  # fmt: skip
+    return allocate(Block, {name: size * lanes for name, size in slots.items()}, float)
+
+
 class RowWeights(NamedTuple):
     """Weights of residuals (no, nt, n_v), and of values, rates and second rates of all rows (no, nt, rows)."""
 
@@ -247,17 +257,11 @@ def table_gradients(mechanism, states, weights, gradients):
 
     Returns the first sample of a block with a bad number, or -1; the outputs then hold nothing new.
     """
-    n_atoms, n_v, rows, n_markers = mechanism.n_atoms, mechanism.n_v, mechanism.n_all, mechanism.markers_i.shape[0]
-    slots = {
-        "mu": n_v, "w0": rows, "w1": rows, "w2": rows, "rates_u": rows, "virtual": (n_atoms + 1) * VIRTUAL,
-        "xu": n_markers * 3, "covectors": (n_atoms + 1) * COVECTORS, "by_marker": n_markers * MARKER_COVECTORS,
-    }  # fmt: skip
     tables = {
-        "atoms": n_atoms * ATOM_GRADIENT + 3, "markers": n_markers * 3, "loads": mechanism.loads_f.shape[1],
-        "numbers": mechanism.numbers.size,
+        "atoms": mechanism.n_atoms * ATOM_GRADIENT + 3, "markers": mechanism.markers_i.shape[0] * 3,
+        "loads": mechanism.loads_f.shape[1], "numbers": mechanism.numbers.size,
     }  # fmt: skip
-    objectives = weights.mu.shape[0]
-    block = allocate(Block, {name: size * LANES for name, size in slots.items()}, float)
+    objectives, block = weights.mu.shape[0], make_block(mechanism, LANES)
     totals = allocate(Totals, {name: (objectives, size * LANES) for name, size in tables.items()}, float)
     work, lanes = make_work(mechanism, LANES), make_lane_state(states, float)
     return _table_gradients(mechanism, work, lanes, block, totals, states, weights, gradients)

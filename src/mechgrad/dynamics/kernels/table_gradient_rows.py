@@ -128,20 +128,23 @@ def virtual_rate(mechanism, work, block, k, scalar):
 @inner
 def add_rows(mechanism, work, lanes, block, t, gradient, scalar):
     """Covectors of all rows by the motion of markers (block.by_marker) and bodies, and the gradient by the rows'
-    numbers; lanes: the states."""
+    numbers, unless that is None; lanes: the states."""
     ints, numbers = mechanism.ints, mechanism.numbers
     clear(block.by_marker, 0, mechanism.n_markers * MARKER_COVECTORS, scalar)
     for k in range(mechanism.n_all):
         kind, at = row_int(ints, k, R_KIND), ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS
         w0, w1, w2 = load(block.w0, k, scalar), load(block.w1, k, scalar), load(block.w2, k, scalar)
         y = load(work.y, k, scalar)
-        add_to(gradient, at + R_CONSTANT, w0 * -1.0, scalar)
-        if row_int(ints, k, R_FUNCTION) >= 0:
-            function = row_int(ints, k, R_FUNCTION)
-            add_function(ints, numbers, function, t, w0 * -1.0, w1 * -1.0, w2 * -1.0, gradient, scalar)
+        if gradient is not None:
+            add_to(gradient, at + R_CONSTANT, w0 * -1.0, scalar)
+            if row_int(ints, k, R_FUNCTION) >= 0:
+                function = row_int(ints, k, R_FUNCTION)
+                add_function(ints, numbers, function, t, w0 * -1.0, w1 * -1.0, w2 * -1.0, gradient, scalar)
+            if kind == LINEAR:
+                _linear_row(ints, lanes, block.mu, k, w0, w1, w2, y, gradient, scalar)
         if kind == LINEAR:
-            _linear_row(ints, lanes, block.mu, k, w0, w1, w2, y, gradient, scalar)
-        elif kind >= SLIP:
+            continue  # of coordinates, not of markers
+        if kind >= SLIP:
             _contact_row(mechanism, work, block, k, w1, w2, y, gradient, scalar)
         elif kind == POINT:
             _point_row(ints, work, block, k, w0, w1, w2, y, gradient, scalar)
@@ -160,7 +163,7 @@ def _linear_row(ints, lanes, mu, k, w0, w1, w2, y, gradient, scalar):
 
 
 @inlined
-def _add_foot(by_marker, marker, attachments, o, bend, w0, w1, w2, y, scalar):
+def _add_attachment(by_marker, marker, attachments, o, bend, w0, w1, w2, y, scalar):
     """Covectors of one attachment; bend is the part of by_x that curvature makes."""
     g, k = get3(attachments, o + F_G, scalar), marker * MARKER_COVECTORS
     add3(by_marker, k + BY_X, add(scale(w0, g), bend), scalar)
@@ -174,16 +177,17 @@ def _point_row(ints, work, block, k, w0, w1, w2, y, gradient, scalar):
     """The commonest row, without curvature: direction . (x0 - x1)."""
     motion, attachments, xu, by_marker = work.motion, work.attachments, block.xu, block.by_marker
     a, b, o = marker_at(ints, k, 0), marker_at(ints, k, 1), k * ATTACHMENTS
-    total = sub(get3(motion, a * MOTION, scalar), get3(motion, b * MOTION, scalar))
-    total = add(
-        scale(w0, total), scale(w1, sub(get3(motion, a * MOTION + 3, scalar), get3(motion, b * MOTION + 3, scalar)))
-    )
-    total = add(total, scale(w2, sub(get3(motion, a * MOTION + 6, scalar), get3(motion, b * MOTION + 6, scalar))))
-    total = add(total, scale(y, sub(get3(xu, 3 * a, scalar), get3(xu, 3 * b, scalar))))
-    add3(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_DIRECTION, total, scalar)
+    if gradient is not None:
+        total = sub(get3(motion, a * MOTION, scalar), get3(motion, b * MOTION, scalar))
+        total = add(
+            scale(w0, total), scale(w1, sub(get3(motion, a * MOTION + 3, scalar), get3(motion, b * MOTION + 3, scalar)))
+        )
+        total = add(total, scale(w2, sub(get3(motion, a * MOTION + 6, scalar), get3(motion, b * MOTION + 6, scalar))))
+        total = add(total, scale(y, sub(get3(xu, 3 * a, scalar), get3(xu, 3 * b, scalar))))
+        add3(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_DIRECTION, total, scalar)
     straight = zero3(scalar)
-    _add_foot(by_marker, a, attachments, o, straight, w0, w1, w2, y, scalar)
-    _add_foot(by_marker, b, attachments, o + ATTACHMENT, straight, w0, w1, w2, y, scalar)
+    _add_attachment(by_marker, a, attachments, o, straight, w0, w1, w2, y, scalar)
+    _add_attachment(by_marker, b, attachments, o + ATTACHMENT, straight, w0, w1, w2, y, scalar)
 
 
 @inlined
@@ -213,13 +217,13 @@ def _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar):
     )  # fmt: skip
     t0, t1, t2, t3 = third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar)
     count = attachments_of_kind(kind)
-    _add_foot(by_marker, a, attachments, o, add(h0, scale(w2, t0)), w0, w1, w2, y, scalar)
-    _add_foot(by_marker, b, attachments, o + ATTACHMENT, add(h1, scale(w2, t1)), w0, w1, w2, y, scalar)
+    _add_attachment(by_marker, a, attachments, o, add(h0, scale(w2, t0)), w0, w1, w2, y, scalar)
+    _add_attachment(by_marker, b, attachments, o + ATTACHMENT, add(h1, scale(w2, t1)), w0, w1, w2, y, scalar)
     if count > 2:
-        _add_foot(by_marker, c, attachments, o + 2 * ATTACHMENT, add(h2, scale(w2, t2)), w0, w1, w2, y, scalar)
+        _add_attachment(by_marker, c, attachments, o + 2 * ATTACHMENT, add(h2, scale(w2, t2)), w0, w1, w2, y, scalar)
     if count > 3:
-        _add_foot(by_marker, d, attachments, o + 3 * ATTACHMENT, add(h3, scale(w2, t3)), w0, w1, w2, y, scalar)
-    if kind == CIRCLE:  # - radius sqrt(1 - k^2), k = x2 . x3
+        _add_attachment(by_marker, d, attachments, o + 3 * ATTACHMENT, add(h3, scale(w2, t3)), w0, w1, w2, y, scalar)
+    if gradient is not None and kind == CIRCLE:  # - radius sqrt(1 - k^2), k = x2 . x3
         u, e = c * MOTION, d * MOTION
         lean = dot(x2, x3)
         lean_d = dot(d2, x3) + dot(x2, d3)
@@ -275,12 +279,14 @@ def _contact_row(mechanism, work, block, k, w1, w2, y, gradient, scalar):
     add3(by_marker, m1 * MARKER_COVECTORS + BY_XD, by_dn, scalar)
     add3(by_marker, m2 * MARKER_COVECTORS + BY_X, by_u, scalar)
     add3(by_marker, m2 * MARKER_COVECTORS + BY_XD, by_du, scalar)
-    add_to(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_RADIUS, by_radius, scalar)
+    if gradient is not None:
+        add_to(gradient, ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_RADIUS, by_radius, scalar)
 
 
 @inner
 def add_markers(ints, frames, motion, virtual, xu, by_marker, covectors, gradient, scalar):
-    """Pass the covectors of markers to the bodies that carry them; gradients by their local coordinates."""
+    """Pass the covectors of markers to the bodies that carry them; gradients by their local coordinates, unless
+    `gradient` is None."""
     for k in range(ints[N_MARKERS]):
         atom, m, b = marker_int(ints, k, 0), k * MOTION, k * MARKER_COVECTORS
         o, c = atom * FRAME, atom * COVECTORS
@@ -297,7 +303,8 @@ def add_markers(ints, frames, motion, virtual, xu, by_marker, covectors, gradien
             add3(covectors, c + P_V, by_x, scalar)
             add3(covectors, c + K_V, by_xd, scalar)
             add3(covectors, c + G_V, by_xdd, scalar)
-        w, dw = get3(frames, o + W, scalar), get3(frames, o + DW, scalar)
-        by_local = add(add(by_x, cross(by_xu, get3(virtual, atom * VIRTUAL + U_W, scalar))), cross(by_xdd, dw))
-        by_local = add(by_local, cross(add(by_xd, cross(by_xdd, w)), w))
-        add3(gradient, 3 * k, in_axes(frames, o, by_local, scalar), scalar)
+        if gradient is not None:
+            w, dw = get3(frames, o + W, scalar), get3(frames, o + DW, scalar)
+            by_local = add(add(by_x, cross(by_xu, get3(virtual, atom * VIRTUAL + U_W, scalar))), cross(by_xdd, dw))
+            by_local = add(by_local, cross(add(by_xd, cross(by_xdd, w)), w))
+            add3(gradient, 3 * k, in_axes(frames, o, by_local, scalar), scalar)

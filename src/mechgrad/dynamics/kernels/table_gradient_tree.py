@@ -97,7 +97,8 @@ def sum_wrenches(atoms_i, wrenches, scalar):
 
 @inner
 def place_inertia(atoms_i, atoms_f, frames, inertia, virtual, covectors, gradient, scalar):
-    """Covectors of every body's inertia (put, not added), and its gradients by m, h and S (added).
+    """Covectors of every body's inertia (put, not added), and its gradients by m, h and S (added; none if `gradient` is
+    None).
 
     The gradient of a massless body by its mass is not zero: it is computed for all atoms.
     """
@@ -106,7 +107,6 @@ def place_inertia(atoms_i, atoms_f, frames, inertia, virtual, covectors, gradien
     for i in range(n_atoms):
         o, c = i * FRAME, i * COVECTORS
         w, vel = get3(frames, o + W, scalar), get3(frames, o + V, scalar)
-        dw, dv = get3(frames, o + DW, scalar), get3(frames, o + DV, scalar)
         uw, uv = get3(virtual, i * VIRTUAL + U_W, scalar), get3(virtual, i * VIRTUAL + U_V, scalar)
         clear(covectors, c, COVECTORS, scalar)
         if atoms_i[i, HAS_MASS]:
@@ -117,15 +117,17 @@ def place_inertia(atoms_i, atoms_f, frames, inertia, virtual, covectors, gradien
             put3(covectors, c + K_W, scale(2.0, flow))
             put3(covectors, c + G_W, inertia_w(S[0] + S[3] + S[5], S, h, uw, uv))
             put3(covectors, c + G_V, inertia_v(mass, h, uw, uv))
-        # int xu . xdd dm about the atom's origin: m xu . xdd + h . (..) + S : (..)
-        at = get3(frames, o + AT, scalar)
-        xu, xd = add(uv, cross(uw, at)), add(vel, cross(w, at))
-        xdd = add(add(dv, cross(dw, at)), cross(w, xd))
-        by_h = add(add(cross(xu, dw), cross(w, cross(w, xu))), cross(xdd, uw))
-        add_moments(
-            gradient, i * ATOM_GRADIENT, dot(xu, xdd), in_axes(frames, o, by_h, scalar), in_axes(frames, o, w, scalar),
-            in_axes(frames, o, dw, scalar), in_axes(frames, o, uw, scalar), scalar,
-        )  # fmt: skip
+        if gradient is not None:
+            # int xu . xdd dm about the atom's origin: m xu . xdd + h . (..) + S : (..)
+            dw, dv = get3(frames, o + DW, scalar), get3(frames, o + DV, scalar)
+            at = get3(frames, o + AT, scalar)
+            xu, xd = add(uv, cross(uw, at)), add(vel, cross(w, at))
+            xdd = add(add(dv, cross(dw, at)), cross(w, xd))
+            by_h = add(add(cross(xu, dw), cross(w, cross(w, xu))), cross(xdd, uw))
+            add_moments(
+                gradient, i * ATOM_GRADIENT, dot(xu, xdd), in_axes(frames, o, by_h, scalar),
+                in_axes(frames, o, w, scalar), in_axes(frames, o, dw, scalar), in_axes(frames, o, uw, scalar), scalar,
+            )  # fmt: skip
 
 
 @inlined
@@ -151,21 +153,22 @@ def add_moments(gradient, k, by_m, by_h, w, dw, u, scalar):
 
 @inner
 def add_loads(loads_i, loads, frames, virtual, covectors, gradient, scalar):
-    """Covectors of the loads, and the gradients by their forces, couples and points."""
+    """Covectors of the loads, and the gradients by their forces, couples and points (none if `gradient` is None)."""
     for k in range(loads_i.shape[0]):
         force, couple, x = load_in_world(loads_i, loads, k, frames, scalar)
         i = loads_i[k, L_ATOM]
         o = i * FRAME
         uw = get3(virtual, i * VIRTUAL + U_W, scalar)
         xu = add(get3(virtual, i * VIRTUAL + U_V, scalar), cross(uw, x))
-        by_force, by_couple = scale(-1.0, xu), scale(-1.0, uw)
-        if loads_i[k, L_IN_BODY_AXES]:
-            by_force, by_couple = in_axes(frames, o, by_force, scalar), in_axes(frames, o, by_couple, scalar)
-        else:
+        if not loads_i[k, L_IN_BODY_AXES]:
             add3(covectors, i * COVECTORS + P_W, add(cross(force, xu), cross(couple, uw)), scalar)
-        add3(gradient, k * LOAD + LOAD_F, by_force, scalar)
-        add3(gradient, k * LOAD + LOAD_C, by_couple, scalar)
-        add3(gradient, k * LOAD + LOAD_X, in_axes(frames, o, cross(uw, force), scalar), scalar)
+        if gradient is not None:
+            by_force, by_couple = scale(-1.0, xu), scale(-1.0, uw)
+            if loads_i[k, L_IN_BODY_AXES]:
+                by_force, by_couple = in_axes(frames, o, by_force, scalar), in_axes(frames, o, by_couple, scalar)
+            add3(gradient, k * LOAD + LOAD_F, by_force, scalar)
+            add3(gradient, k * LOAD + LOAD_C, by_couple, scalar)
+            add3(gradient, k * LOAD + LOAD_X, in_axes(frames, o, cross(uw, force), scalar), scalar)
 
 
 @inlined

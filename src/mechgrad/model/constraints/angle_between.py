@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.functions import ZERO, constant_part
 from mechgrad.model.primitives.attached import VECTOR, Attached, Where, check_same_body
 from mechgrad.model.primitives.fields import function
-from mechgrad.model.primitives.rows import ANGLE, Row
-
-if TYPE_CHECKING:
-    from mechgrad.model.model import Model
+from mechgrad.model.primitives.measured_rows import angle_row
+from mechgrad.model.primitives.named_parts import NamedParts
+from mechgrad.model.primitives.rows import Row
 
 
 @final
@@ -46,12 +45,11 @@ class AngleBetween(Constraint):
     axis: str = field(metadata=VECTOR)
     angle: Any = field(default=ZERO, metadata=function("constraint", "rad"))
 
-    def check_model(self, model: Model) -> None:
+    def check_model(self, model: NamedParts) -> None:
         """Raise unless all vectors are known, and the axis sits on the body of vector_a."""
         Attached.check_model(self, model)
         check_same_body(model, self, ("vector_a", "axis"))
 
     def rows(self, where: Where) -> tuple[Row, ...]:
         constant, angle = constant_part(self.angle)
-        places = (where(self.vector_a), where(self.vector_b), where(self.axis))
-        return (Row(ANGLE, places, constant, function=angle, label="angle"),)
+        return (angle_row(where, self.vector_a, self.vector_b, self.axis, constant=constant, function=angle),)

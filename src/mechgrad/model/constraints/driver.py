@@ -12,7 +12,8 @@ from mechgrad.model.functions import Polynomial, constant_part
 from mechgrad.model.primitives.attached import COORDINATE, Where
 from mechgrad.model.primitives.fields import function as function_field
 from mechgrad.model.primitives.measure_entries import measure_from
-from mechgrad.model.primitives.rows import LINEAR, Row, RowMeasure
+from mechgrad.model.primitives.measured_rows import coordinate_row
+from mechgrad.model.primitives.rows import Row, RowMeasure
 from mechgrad.typing import Number
 
 
@@ -74,4 +75,4 @@ class Driver(Constraint):
         constant, function = constant_part(self.function)
         if isinstance(self.coordinate, RowMeasure):
             return (self.coordinate.row(where)._replace(constant=constant, function=function, label="drive"),)
-        return (Row(LINEAR, (), constant, coordinates=((self.coordinate, 1.0),), function=function, label="drive"),)
+        return (coordinate_row(self.coordinate, constant=constant, function=function, label="drive"),)

@@ -10,7 +10,8 @@ from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.functions import Constant, constant_part
 from mechgrad.model.primitives.attached import POINT, Where
 from mechgrad.model.primitives.fields import brief, function
-from mechgrad.model.primitives.rows import DISTANCE, Row
+from mechgrad.model.primitives.measured_rows import distance_row
+from mechgrad.model.primitives.rows import Row
 
 
 @final
@@ -49,6 +50,4 @@ class FixedDistance(Constraint):
 
     def rows(self, where: Where) -> tuple[Row, ...]:
         constant, distance = constant_part(self.distance)
-        return (
-            Row(DISTANCE, (where(self.point_a), where(self.point_b)), constant, function=distance, label="distance"),
-        )
+        return (distance_row(where, self.point_a, self.point_b, constant=constant, function=distance),)

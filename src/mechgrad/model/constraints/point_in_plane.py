@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_same_body
 from mechgrad.model.primitives.fields import scalar
-from mechgrad.model.primitives.rows import PLANE, Row
+from mechgrad.model.primitives.measured_rows import height_row
+from mechgrad.model.primitives.named_parts import NamedParts
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Number
-
-if TYPE_CHECKING:
-    from mechgrad.model.model import Model
 
 
 @final
@@ -44,11 +43,10 @@ class PointInPlane(Constraint):
     normal: str = field(metadata=VECTOR)
     distance: Number = field(default=0.0, metadata=scalar("constraint", "m"))
 
-    def check_model(self, model: Model) -> None:
+    def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and the plane belongs to one body."""
         Attached.check_model(self, model)
         check_same_body(model, self, ("plane_point", "normal"))
 
     def rows(self, where: Where) -> tuple[Row, ...]:
-        places = (where(self.normal), where(self.point), where(self.plane_point))
-        return (Row(PLANE, places, self.distance, label="height"),)
+        return (height_row(where, self.point, self.plane_point, self.normal, constant=self.distance),)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, across, check_same_body
+from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import PLANE, Row
-
-if TYPE_CHECKING:
-    from mechgrad.model.model import Model
 
 
 @final
@@ -39,7 +37,7 @@ class PointOnLine(Constraint):
     line_point: str = field(metadata=POINT)
     direction: str = field(metadata=VECTOR)
 
-    def check_model(self, model: Model) -> None:
+    def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and the line belongs to one body."""
         Attached.check_model(self, model)
         check_same_body(model, self, ("line_point", "direction"))

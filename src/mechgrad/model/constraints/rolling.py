@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 from mechgrad.errors import ValueRangeError, unknown_name
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, across, check_positive, check_same_body
 from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import CIRCLE, PLANE, ROLL_ACROSS, ROLL_ALONG, SLIP, Row
 from mechgrad.typing import Number
-
-if TYPE_CHECKING:
-    from mechgrad.model.model import Model
 
 
 @final
@@ -72,7 +70,7 @@ class Rolling(Constraint):
                 f"constraint {self.name!r}: contact=True needs to know where the plane is. Name a plane_point."
             )
 
-    def check_model(self, model: Model) -> None:
+    def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and plane and wheel belong to one body each."""
         Attached.check_model(self, model)
         if self.plane_point is not None:

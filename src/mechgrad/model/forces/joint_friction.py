@@ -8,7 +8,8 @@ from typing import ClassVar, final
 from mechgrad.model.forces.base import Force
 from mechgrad.model.primitives.attached import COORDINATE, Where, check_not_negative, check_positive
 from mechgrad.model.primitives.fields import scalar
-from mechgrad.model.primitives.rows import FRICTION, LINEAR, Law, Row
+from mechgrad.model.primitives.measured_rows import coordinate_row
+from mechgrad.model.primitives.rows import FRICTION, Law
 from mechgrad.typing import Number
 
 
@@ -50,5 +51,5 @@ class JointFriction(Force):
         check_positive(self, "speed")
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        row = Row(LINEAR, coordinates=((self.coordinate, 1.0),), label="coordinate")
+        row = coordinate_row(self.coordinate)
         return (Law(FRICTION, (row,), (self.coulomb, self.viscous, self.speed)),)

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, final
 from mechgrad.model.forces.base import Force
 from mechgrad.model.primitives.attached import COORDINATE, Where
 from mechgrad.model.primitives.fields import function
-from mechgrad.model.primitives.rows import LINEAR, MOTOR, Law, Row
+from mechgrad.model.primitives.measured_rows import coordinate_row
+from mechgrad.model.primitives.rows import MOTOR, Law
 
 
 @final
@@ -37,5 +38,5 @@ class Motor(Force):
     torque: Any = field(metadata=function("force", "N m"))
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        row = Row(LINEAR, coordinates=((self.coordinate, 1.0),), label="coordinate")
+        row = coordinate_row(self.coordinate)
         return (Law(MOTOR, (row,), functions=(self.torque,)),)

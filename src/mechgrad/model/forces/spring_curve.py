@@ -8,7 +8,8 @@ from typing import Any, ClassVar, final
 from mechgrad.model.forces.base import Force
 from mechgrad.model.primitives.attached import POINT, Where, check_not_negative
 from mechgrad.model.primitives.fields import function, scalar
-from mechgrad.model.primitives.rows import CURVE, DISTANCE, Law, Row
+from mechgrad.model.primitives.measured_rows import distance_row
+from mechgrad.model.primitives.rows import CURVE, Law
 from mechgrad.typing import Number
 
 
@@ -49,5 +50,5 @@ class SpringCurve(Force):
         check_not_negative(self, "free_length")
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        row = Row(DISTANCE, (where(self.point_a), where(self.point_b)), label="length")
+        row = distance_row(where, self.point_a, self.point_b, label="length")
         return (Law(CURVE, (row,), (self.free_length,), (self.curve, self.damper)),)

@@ -8,7 +8,8 @@ from typing import ClassVar, final
 from mechgrad.model.forces.base import Force
 from mechgrad.model.primitives.attached import POINT, Where, check_not_negative
 from mechgrad.model.primitives.fields import scalar
-from mechgrad.model.primitives.rows import DISTANCE, SPRING, Law, Row
+from mechgrad.model.primitives.measured_rows import distance_row
+from mechgrad.model.primitives.rows import SPRING, Law
 from mechgrad.typing import Number
 
 
@@ -50,5 +51,5 @@ class SpringDamper(Force):
         check_not_negative(self, "damping", "free_length")
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        row = Row(DISTANCE, (where(self.point_a), where(self.point_b)), label="length")
+        row = distance_row(where, self.point_a, self.point_b, label="length")
         return (Law(SPRING, (row,), (self.stiffness, self.damping, self.free_length)),)

@@ -8,7 +8,8 @@ from typing import ClassVar, final
 from mechgrad.model.forces.base import Force
 from mechgrad.model.primitives.attached import COORDINATE, Where, check_not_negative
 from mechgrad.model.primitives.fields import scalar
-from mechgrad.model.primitives.rows import LINEAR, SPRING, Law, Row
+from mechgrad.model.primitives.measured_rows import coordinate_row
+from mechgrad.model.primitives.rows import SPRING, Law
 from mechgrad.typing import Number
 
 
@@ -48,5 +49,5 @@ class TorsionSpring(Force):
         check_not_negative(self, "damping")
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        row = Row(LINEAR, coordinates=((self.coordinate, 1.0),), label="coordinate")
+        row = coordinate_row(self.coordinate)
         return (Law(SPRING, (row,), (self.stiffness, self.damping, self.free_angle)),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.contact import check_contact, wheel_rows
@@ -17,11 +17,9 @@ from mechgrad.model.primitives.attached import (
     check_same_body,
 )
 from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import ADVANCE, TYRE, Law, Row
 from mechgrad.typing import Number
-
-if TYPE_CHECKING:
-    from mechgrad.model.model import Model
 
 
 @final
@@ -92,7 +90,7 @@ class Tyre(Force):
         check_not_negative(self, "friction_x", "friction_y")
         check_positive(self, "critical_slip", "critical_angle", "slip_speed")
 
-    def check_model(self, model: Model) -> None:
+    def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and road and wheel belong to one body each."""
         Attached.check_model(self, model)
         check_same_body(model, self, ("plane_point", "normal"))

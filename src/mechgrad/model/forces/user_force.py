@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from mechgrad.errors import ShapeError, ValueRangeError
 from mechgrad.model.forces.base import Force
 from mechgrad.model.primitives.attached import Where
 from mechgrad.model.primitives.fields import named_numbers
+from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import USER, Law, RowMeasure
-
-if TYPE_CHECKING:
-    from mechgrad.model.model import Model
 
 
 @final
@@ -93,7 +91,7 @@ class UserForce(Force):
                     f"force {self.name!r}: {what} = {given!r} must be a function of (t, g, gd) and of its numbers."
                 )
 
-    def check_model(self, model: Model) -> None:
+    def check_model(self, model: NamedParts) -> None:
         """Raise unless the model has everything that is measured."""
         for i, measure in enumerate(self.measures):
             measure.check_model(model, f"force {self.name!r}: measures[{i}]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,11 +13,9 @@ from mechgrad.errors import ShapeError, ValueRangeError, unknown_name
 from mechgrad.model.functions import freeze_functions
 from mechgrad.model.primitives.fields import brief, check_name, check_nonzero, freeze_numbers, same, short_repr, where
 from mechgrad.model.primitives.frames import axis_frame, unit
+from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import Place, RowMeasure, point, vector
 from mechgrad.typing import Number
-
-if TYPE_CHECKING:
-    from mechgrad.model.model import Model
 
 Where = Callable[[str], Place]
 """From the name of a marker to where it is: body, point or direction, local coordinates."""
@@ -47,7 +45,7 @@ class Attached(ABC):
         """Raise unless the numbers make sense; complex numbers are judged by their real part."""
         check_nonzero(self)
 
-    def check_model(self, model: Model) -> None:
+    def check_model(self, model: NamedParts) -> None:
         """Raise unless the model has every marker and every coordinate that is named here."""
         place_of = places(model)
         for f in fields(self):
@@ -70,7 +68,7 @@ class Attached(ABC):
         return short_repr(self)
 
 
-def places(model: Model) -> Where:
+def places(model: NamedParts) -> Where:
     """Resolve points, vectors (to length one), "body.origin" and "body.com" of a model.
 
     The same name gives the same `Place` object: so markers are shared by name, whatever their numbers are.
@@ -88,7 +86,7 @@ def places(model: Model) -> Where:
     return place_of
 
 
-def _place(model: Model, name: str) -> Place:
+def _place(model: NamedParts, name: str) -> Place:
     for p in model.points:
         if p.name == name:
             return point(p.body, p.position)
@@ -107,7 +105,7 @@ def _place(model: Model, name: str) -> Place:
     raise unknown_name("marker", name, known, f"model {model.name!r}")
 
 
-def check_reference(model: Model, place_of: Where, noun: str, name: Any, what: str) -> None:
+def check_reference(model: NamedParts, place_of: Where, noun: str, name: Any, what: str) -> None:
     """Raise unless a name is that of a point, a vector or a plain coordinate of the model."""
     if not isinstance(name, str):
         raise ShapeError(f"{what} = {name!r} must be the name of a {noun}.")
@@ -128,7 +126,7 @@ def check_reference(model: Model, place_of: Where, noun: str, name: Any, what: s
     place_of(name)
 
 
-def _check_coordinate(model: Model, name: str, what: str) -> None:
+def _check_coordinate(model: NamedParts, name: str, what: str) -> None:
     layout = model.layout
     plain = [model.q_names[i] for i in layout.plain_q]
     if name in plain:
@@ -147,7 +145,7 @@ def _check_coordinate(model: Model, name: str, what: str) -> None:
     raise unknown_name("coordinate", name, plain, what)
 
 
-def check_same_body(model: Model, obj: object, names: Iterable[str]) -> None:
+def check_same_body(model: NamedParts, obj: object, names: Iterable[str]) -> None:
     """Raise unless the named fields of an object hold markers of one body."""
     place_of = places(model)
     bodies = {name: place_of(getattr(obj, name)).body for name in names}

@@ -54,9 +54,15 @@ def cross(a: Array, b: Array) -> Array:
 
 
 def skew(u: ArrayLike) -> Array:
-    """Matrix of the vector product: skew(u) @ v = u x v."""
-    x, y, z = np.asarray(u)
-    return np.array([[0.0 * x, -z, y], [z, 0.0 * x, -x], [-y, x, 0.0 * x]])
+    """Matrices (..., 3, 3) of the vector product: skew(u) @ v = u x v, for u (..., 3).
+
+    >>> skew((1.0, 2.0, 3.0)) @ (0, 0, 1)
+    array([ 2., -1.,  0.])
+    """
+    x, y, z = np.moveaxis(np.asarray(u), -1, 0)
+    o = 0.0 * x
+    rows = (np.stack(row, axis=-1) for row in ((o, -z, y), (z, o, -x), (-y, x, o)))
+    return np.stack([*rows], axis=-2)
 
 
 def axis_frame(axis: ArrayLike) -> Array:

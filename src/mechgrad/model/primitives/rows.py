@@ -41,11 +41,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
+from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
     from mechgrad.model.functions import Function
-    from mechgrad.model.model import Model
 
 # kinds of rows
 POINT, DOT, PLANE, DISTANCE, LINEAR, ANGLE, SKEW, CIRCLE, SLIP, ROLL_ALONG, ROLL_ACROSS, ADVANCE = range(12)
@@ -89,7 +89,7 @@ class RowMeasure(Protocol):
     def row(self, where: Callable[[str], Place]) -> Row:
         """The row that it is; `where` says where a marker is."""
 
-    def check_model(self, model: Model, what: str) -> None:
+    def check_model(self, model: NamedParts, what: str) -> None:
         """Raise unless the model has every marker and coordinate that is named here."""
 
 

@@ -26,6 +26,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import Mechanism
 from mechgrad.model.model import Model
+from mechgrad.model.primitives.frames import skew
 from mechgrad.simulation.quadrature import weights as quadrature_weights
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.weights import Weights
@@ -95,10 +96,8 @@ def mass_rate(system: System, states: States) -> FloatArray:
 def turning(model: Model, v: FloatArray) -> FloatArray:
     """T of all instants (nt, n_v, n_v)."""
     T = np.zeros((*v.shape, v.shape[1]))
-    for i, j, k in model.layout.ball_v:
-        for row, column, entry in ((i, j, k), (j, k, i), (k, i, j)):
-            T[:, row, column] -= v[:, entry]
-            T[:, column, row] += v[:, entry]
+    for ball in model.layout.ball_v:
+        T[:, ball[:, None], ball] = skew(v[:, ball])
     return T
 
 

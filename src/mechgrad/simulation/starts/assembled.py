@@ -71,7 +71,7 @@ class AssembledStart(Start):
         rates = Rates(model, q, v, t, self.state.held_rates)
         for k in (*parameters.in_model, *parameters.of_start):
             name = parameters.names[k]
-            if not parameters.is_start(k) and parameters.is_force(k):
+            if not parameters.is_start(k) and parameters.moves_nothing(k):
                 continue
             moved = model if parameters.is_start(k) else parameters.moved(k)
             if not self.plain:

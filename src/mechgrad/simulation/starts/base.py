@@ -40,6 +40,9 @@ class StartParameters(ParameterColumns, Protocol):
     def is_force(self, k: int) -> bool:
         """Whether parameter k is a number of a force element."""
 
+    def moves_nothing(self, k: int) -> bool:
+        """Whether parameter k is a mass, an inertia or a number of a force element, or drives such alone."""
+
     def moved(self, k: int) -> Model:
         """The model with an imaginary step along parameter k."""
 

@@ -101,6 +101,16 @@ class Choosing:
                 log[:room], times[:room] = record.log, record.times
                 self.record = record._replace(log=log, times=times)
 
+    def make_room(self, changes: int) -> None:
+        """Room for some changes more than were noted, at least."""
+        record = self.record
+        noted, room = int(record.counts[NOTED]), len(record.log)
+        if noted + changes > room:
+            more = max(2 * room, noted + changes)
+            log, times = np.zeros((more, record.log.shape[1]), np.int64), np.zeros(more)
+            log[:noted], times[:noted] = record.log[:noted], record.times[:noted]
+            self.record = record._replace(log=log, times=times)
+
     def saved(self) -> list[Array]:
         """What a march changes, as it is now."""
         return [x.copy() for x in (self.record.pick, self.record.counts, self.record.sizes)]

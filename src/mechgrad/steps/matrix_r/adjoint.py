@@ -54,9 +54,9 @@ class IndependentAdjoint(Adjoint):
             into = [np.ascontiguousarray(x[:, here]) for x in weights]
             felt_at = StateColumns(*(x[here] for x in pulls))
             bad = _kernels.independent_adjoint_steps(
-                steps.settings, piece.taken.h, blocks, felt_at, FreeColumns(*self.y), LevelTerms(*into)
+                steps.settings, piece.taken.h[here], blocks, felt_at, FreeColumns(*self.y), LevelTerms(*into)
             )
-            steps.check(bad, states.rows(here))
+            steps.check(bad, states.rows(here), piece.taken.h[here])
             for whole, part in zip(weights, into, strict=True):
                 whole[:, here] = part
             if anew is not None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.states import States
 from mechgrad.steps.base import StepMethod
 from mechgrad.steps.matrix_r.pieces import IndependentSteps
-from mechgrad.steps.matrix_r.step import march
+from mechgrad.steps.matrix_r.step import march, nodes
 from mechgrad.steps.record import Record
+from mechgrad.steps.schemes import Scheme
 
 
 def _states_after(record: Record) -> Iterator[States]:
@@ -17,14 +19,25 @@ def _states_after(record: Record) -> Iterator[States]:
         yield steps.taken(span).states.rows(slice(1, None))
 
 
+def _states_of_nodes(record: Record) -> Iterator[States]:
+    yield nodes(record).states(slice(1, None))
+
+
+def _serves(formulation: Formulation, scheme: Scheme) -> bool:
+    return scheme.implicit and formulation.independent_coordinates
+
+
+def _every_step(record: Record, per_step: int) -> int:
+    return record.steps
+
+
 METHODS = (
     StepMethod(
-        "implicit steps in independent coordinates",
-        lambda formulation, scheme, controlled: scheme.implicit and formulation.independent_coordinates,
-        march,
-        IndependentSteps,
-        _states_after,
-        lambda record, per_step: record.steps,
-        smooth_reports=False,
+        "implicit steps in independent coordinates", lambda f, s, free: _serves(f, s) and not free, march,
+        IndependentSteps, _states_after, _every_step, smooth_reports=False,
     ),
-)
+    StepMethod(
+        "implicit steps in independent coordinates with error control", lambda f, s, free: _serves(f, s) and free,
+        march, IndependentSteps, _states_of_nodes, _every_step, smooth_reports=False, nodes=nodes,
+    ),
+)  # fmt: skip

@@ -100,6 +100,7 @@ class IndependentSteps(ImplicitSteps):
             )
         super().__init__(record)
         self.pool = ChunkPool(1)
+        self.T = record.system.T
         self.T_complex = as_complex(self.T)
         self.choices: Choices = choices
         self.n, self.m, self.rank = self.model.n_v, self.system.n_constraints, self.choices.rank
@@ -184,10 +185,10 @@ class IndependentSteps(ImplicitSteps):
         np.put_along_axis(out, np.broadcast_to(picks, weights.shape), weights, axis=2)
         return out
 
-    def check(self, bad: int, states: States) -> None:
-        """Raise where a linearised step has no solution."""
+    def check(self, bad: int, states: States, h: FloatArray) -> None:
+        """Raise where a linearised step, one of lengths h (N,), has no solution."""
         if bad >= 0:
-            at = int(np.searchsorted(self.choices.times, states.t[bad] - 0.5 * self.h, side="right")) - 1
+            at = int(np.searchsorted(self.choices.times, states.t[bad] - 0.5 * h[bad], side="right")) - 1
             chosen = self.choices.described(self.system)[at].independent
             raise InputError(
                 f"the linearised step to t = {states.t[bad]:.6g} s of model {self.model.name!r} is singular: "

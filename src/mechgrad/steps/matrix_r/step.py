@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 
 from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT
-from mechgrad.errors import InputError
 from mechgrad.kinematics.mechanism import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.steps.independent.choices import Choosing
 from mechgrad.steps.independent.dead_points import at_dead_point
 from mechgrad.steps.independent.kernels.choices import Choice
 from mechgrad.steps.matrix_r.kernels import march as _kernels
+from mechgrad.steps.matrix_r.kernels.controlled import NOTES, march_controlled_independent
+from mechgrad.steps.newmark.control import controlled, nodes_of
 from mechgrad.steps.newmark.kernels.march_states import Samples
+from mechgrad.steps.newmark.kernels.step_length import Limits, Wanted
 from mechgrad.steps.newmark.step import Run, fixed
 from mechgrad.steps.record import Record
 from mechgrad.steps.task import Task
-from mechgrad.typing import Array
+from mechgrad.typing import Array, FloatArray
 
 
 class IndependentRun(Run):
@@ -72,9 +74,27 @@ class IndependentRun(Run):
         there = at_dead_point(self.task.system, self.choosing, at)
         return there or self.task.why(reason, self.choosing, at) == CHANGE_POINT
 
+    def march_held(self, steps: FloatArray) -> Any:
+        def taken(choice: Choice) -> Any:
+            T, into = self.task.system.T, Samples(*self.arrays)
+            return _kernels.march_independent_held(T, choice, self.settings, self.ranks, steps, into)
+
+        assert self.choosing is not None
+        return self.choosing.run(taken)
+
+    def march_controlled(self, workspace: Any, limits: Limits, wanted: Wanted) -> tuple[int, int]:
+        assert self.choosing is not None
+        self.choosing.make_room(NOTES)
+        T, choice, settings, ranks = self.task.system.T, self.choosing.record, self.settings, self.ranks
+        found: tuple[int, int] = march_controlled_independent(T, choice, workspace, settings, ranks, limits, wanted)
+        return found
+
 
 def march(task: Task) -> Record:
-    """Fixed steps."""
-    if task.step is None:
-        raise InputError(f"{task.formulation.name} has no step control with implicit schemes; give a step.")
-    return fixed(task, IndependentRun)
+    """Fixed steps, or steps that control their error."""
+    return fixed(task, IndependentRun) if task.step is not None else controlled(task, IndependentRun)
+
+
+def nodes(record: Record) -> Record:
+    """The march that controlled its error with the states at the ends of all its steps."""
+    return nodes_of(record, IndependentRun)

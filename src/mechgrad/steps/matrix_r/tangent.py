@@ -47,10 +47,11 @@ class IndependentTangent(Tangent):
             part = IndependentBlocks(*(x[here] for x in piece.blocks))
             into = [x[here] for x in after]
             given = [x[here] for x in piece.terms]
+            h, now = piece.taken.h[here], FreeColumns(*self.now)
             bad = _kernels.independent_tangent_steps(
-                steps.settings, piece.taken.h, part, LevelTerms(*given), FreeColumns(*self.now), StateColumns(*into)
+                steps.settings, h, part, LevelTerms(*given), now, StateColumns(*into)
             )
-            steps.check(bad, states.rows(here))
+            steps.check(bad, states.rows(here), h)
             self.before = [x[-1] for x in into[:3]]
         outputs, reported = piece.taken.outputs, piece.taken.reported
         for whole, change in zip(self.out[:3], after[:3], strict=True):

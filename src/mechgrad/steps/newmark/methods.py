@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mechgrad.dynamics.formulations import Formulation
-from mechgrad.errors import InputError
+from mechgrad.dynamics.states import States
 from mechgrad.steps.base import StepMethod
+from mechgrad.steps.newmark.control import controlled, nodes_of
 from mechgrad.steps.newmark.pieces import NewmarkSteps, states_after
-from mechgrad.steps.newmark.step import FixedPointRun, controlled, controlled_at, fixed
-from mechgrad.steps.rank import reported
+from mechgrad.steps.newmark.step import fixed
 from mechgrad.steps.record import Record
 from mechgrad.steps.schemes import Scheme
-from mechgrad.steps.task import Task
 
 
-def _serves(formulation: Formulation, scheme: Scheme, controlled: bool) -> bool:
+def _newton(formulation: Formulation, scheme: Scheme) -> bool:
     return scheme.implicit and not formulation.independent_coordinates and not formulation.fixed_point
 
 
@@ -21,28 +22,17 @@ def _every_step(record: Record, per_step: int) -> int:
     return record.steps
 
 
-def _as_reported(record: Record, per_step: int) -> int:
-    """Steps that an implicit scheme controlled cannot be taken again."""
-    return len(record.t) - 1
-
-
-def _fixed_point(task: Task) -> Record:
-    if task.step is None:
-        raise InputError(f"{task.formulation.name} has no step control with implicit schemes; give a step.")
-    return fixed(task, FixedPointRun)
+def _states(record: Record) -> Iterator[States]:
+    yield nodes_of(record).states(slice(1, None))
 
 
 METHODS = (
     StepMethod(
-        "implicit steps", lambda f, s, free: _serves(f, s, free) and not free, fixed, NewmarkSteps, states_after,
-        _every_step, notices_rank=True, smooth_reports=False,
+        "implicit steps", lambda f, s, free: _newton(f, s) and not free, fixed, NewmarkSteps, states_after, _every_step,
+        notices_rank=True, smooth_reports=False,
     ),
     StepMethod(
-        "implicit steps with error control", lambda f, s, free: _serves(f, s, free) and free, controlled, NewmarkSteps,
-        reported, _as_reported, notices_rank=True, smooth_reports=False, reported_at=controlled_at,
-    ),
-    StepMethod(
-        "fixed-point iteration", lambda f, s, free: s.implicit and f.fixed_point, _fixed_point, NewmarkSteps,
-        states_after, _every_step, notices_rank=True, smooth_reports=False,
+        "implicit steps with error control", lambda f, s, free: _newton(f, s) and free, controlled, NewmarkSteps,
+        _states, _every_step, notices_rank=True, smooth_reports=False, nodes=nodes_of,
     ),
 )  # fmt: skip

@@ -48,8 +48,7 @@ FEWEST_STEPS, MOST_STEPS = 256, 1024  # in a piece, as far as memory allows: thr
 
 
 class Span(NamedTuple):
-    """Steps of one length: from one output to another, or one segment of the steps between two, if some of these were
-    divided."""
+    """Steps from one output to another, or one segment of the steps between two, if some of these were divided."""
 
     first: int
     last: int
@@ -59,12 +58,12 @@ class Span(NamedTuple):
 class Taken(NamedTuple):
     """A run of steps with all that the march knew.
 
-    h : their length;   before : how many steps came before, parts of divided ones counted
+    h : (N,) their lengths;   before : how many steps came before, parts of divided ones counted
     states : N + 1, the first before the first step;   memory, solved, projected : (N + 1, .) as in `Record`
     reported : which of the states after each step are outputs, and `outputs` which of the march's
     """
 
-    h: float
+    h: FloatArray
     before: int
     states: States
     memory: Array
@@ -75,18 +74,15 @@ class Taken(NamedTuple):
 
 
 class ImplicitSteps(Steps):
-    """Fixed implicit steps, taken again where they were not reported."""
+    """Implicit steps, taken again where they were not reported: fixed ones, or all of those that controlled their error
+    (`steps.newmark.control.nodes_of`)."""
 
     def __init__(self, record: Record) -> None:
         if record.settings is None or record.memory is None or record.solved is None or record.projected is None:
             raise InputError("the motion was not made by implicit steps.")
-        if record.task.step is None:
-            raise InputError(
-                "steps that control their error have no discrete derivative here; simulate with a fixed step."
-            )
         self.record, self.system, self.model, self.settings = record, record.system, record.model, record.settings
         self.memory, self.solved, self.projected = record.memory, record.solved, record.projected
-        self.every, self.h, self.T = record.steps_per_output, record.step_length, record.system.T
+        self.every, self.h = record.steps_per_output, record.step_length
 
     @abstractmethod
     def march_from(self, output: int) -> March:
@@ -127,7 +123,7 @@ class ImplicitSteps(Steps):
             return _joined(whole, before, slice(every - 1, None, every), outputs)
         here = slice(first, last + 1)
         some = self.memory[here], self.solved[here], self.projected[here]
-        return Taken(self.h, before, record.states(here), *some, slice(0, None), outputs)
+        return Taken(record.lengths(first, last), before, record.states(here), *some, slice(0, None), outputs)
 
     def _again(self, k: int) -> list[Segment]:
         """The steps from output k to the next, taken again: one segment, or more if some were divided."""
@@ -148,7 +144,8 @@ def _joined(segments: list[Segment], before: int, reported: slice, outputs: slic
     more = [(s.t[1:], *(x[1:] for x in s.arrays)) for s in segments]
     start = [(x[:1] for x in (segments[0].t, *segments[0].arrays))]
     t, Q, V, A, X, L, S, norms, _ = (np.concatenate(x) for x in zip(*start, *more, strict=True))
-    return Taken(segments[0].h, before, States(Q, V, A, L, t), X, S, norms[:, 3] != 0.0, reported, outputs)
+    h, projected = np.full(len(t) - 1, segments[0].h), norms[:, 3] != 0.0
+    return Taken(h, before, States(Q, V, A, L, t), X, S, projected, reported, outputs)
 
 
 class Stages(NamedTuple):
@@ -163,7 +160,7 @@ class Stages(NamedTuple):
 class Piece(NamedTuple):
     """Steps, linearised.
 
-    numbers : what follows from the length of a step;   terms : what parameters do, in a direct sweep
+    numbers : what follows from the lengths of steps;   terms : what parameters do, in a direct sweep
     """
 
     taken: Taken
@@ -178,6 +175,7 @@ class NewmarkSteps(ImplicitSteps):
 
     def __init__(self, record: Record, threads: int = 1) -> None:
         super().__init__(record)
+        self.T = record.system.T
         self.unforced, self.unforced_complex = unforced(self.T), as_complex(unforced(self.T))
         self.n, self.m = self.model.n_v, self.system.n_constraints
         self.w0, self.w1, self.w2 = row_weights(self.settings, self.m, self.system.n_holonomic)
@@ -198,24 +196,22 @@ class NewmarkSteps(ImplicitSteps):
         return int(np.clip(fits, 8, np.clip(share, FEWEST_STEPS, MOST_STEPS)))
 
     def march_from(self, output: int) -> March:
-        kernel = _marches.march_fixed_point if self.record.formulation.fixed_point else _marches.march
-
         def march(ranks: Array, h: float, t: float, every: int, arrays: list[Array]) -> Any:
-            return kernel(self.T, self.settings, ranks, h, t, every, Samples(*arrays))
+            return _marches.march(self.T, self.settings, ranks, h, t, every, Samples(*arrays))
 
         return march
 
-    def numbers(self, h: float) -> StepNumbers:
-        """What follows from the length of a step."""
+    def numbers(self, h: FloatArray) -> StepNumbers:
+        """What follows from the lengths of steps (N,)."""
         p, (regular, passes) = self.settings, self.regular
         scale, cv, ca = coefficients(p, h)
         once = p.passes == 0 and p.projection != 0.0
         return StepNumbers(
-            h=h,
+            h=np.array(h),
             scale=scale,
             cv=cv,
             ca=ca,
-            eps=1.0 / (p.alpha * scale) if p.compliant else regular,
+            eps=1.0 / (p.alpha * scale) if p.compliant else np.full(len(h), regular),
             passes=0 if p.compliant else passes,
             eps_projection=p.scales / p.projection if once else np.full(self.m, regular),
             passes_projection=0 if once else passes,
@@ -237,7 +233,7 @@ class NewmarkSteps(ImplicitSteps):
     def _blocks(self, taken: Taken, numbers: StepNumbers) -> tuple[StepBlocks, Stages]:
         p, m = self.settings, self.m
         q, v, a, lam, t = taken.states
-        d, v_star, a_star = scheme_update(p, taken.h, v[:-1], a[:-1], taken.memory[:-1], taken.solved[1:])
+        d, v_star, a_star = scheme_update(p, taken.h[:, None], v[:-1], a[:-1], taken.memory[:-1], taken.solved[1:])
         newton = States(q[1:], v_star, a_star, lam[1:], t[1:])
         N = len(d)
         found = linearised(self.T, newton, self.rated)
@@ -249,7 +245,7 @@ class NewmarkSteps(ImplicitSteps):
             stages, projections = self._projections(newton, States(*(x[1:] for x in taken.states)), found.M, gamma)
         matrices = {"K": found.K, "C": found.C, "M": found.M, "Gamma": gamma, "c_q": c_q, "c_v": c_v, **projections}
         flat = {name: np.ascontiguousarray(x.reshape(N, -1)) for name, x in matrices.items()}
-        total = self.w0 + self.w1 * numbers.cv + self.w2 * numbers.ca
+        total = self.w0 + np.outer(numbers.cv, self.w1) + np.outer(numbers.ca, self.w2)
         return StepBlocks(d=np.ascontiguousarray(d), total=total, w2=self.w2, projected=projected, **flat), stages
 
     def _constraint_partials(self, at: States, gamma: FloatArray, rate_q: FloatArray) -> tuple[FloatArray, FloatArray]:

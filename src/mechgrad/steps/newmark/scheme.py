@@ -16,9 +16,9 @@ def _source(kernel: Any) -> Any:
     return getattr(kernel, "py_func", kernel)
 
 
-def coefficients(settings: Settings, h: float) -> tuple[float, float, float]:
-    """beta h^2, and how velocities and accelerations follow the coordinates of a step: cv, ca."""
-    found: tuple[float, float, float] = _source(_kernels.step_factors)(settings, h)
+def coefficients(settings: Settings, h: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """beta h^2, and how velocities and accelerations follow the coordinates of steps of lengths h: cv, ca."""
+    found: tuple[FloatArray, FloatArray, FloatArray] = _source(_kernels.step_factors)(settings, h)
     return found
 
 
@@ -29,7 +29,9 @@ def row_weights(settings: Settings, m: int, n_holonomic: int) -> tuple[FloatArra
     return w0, w1, w2
 
 
-def scheme_update(settings: Settings, h: float, v0: Array, a0: Array, x0: Array, x: Array) -> tuple[Array, ...]:
+def scheme_update(
+    settings: Settings, h: float | FloatArray, v0: Array, a0: Array, x0: Array, x: Array
+) -> tuple[Array, ...]:
     """The step d, v and a that the memory x at the new time stands for; arrays of any shape."""
     found: tuple[Array, ...] = _source(_kernels.update)(settings[:4], h, v0, a0, x0, x)
     return found

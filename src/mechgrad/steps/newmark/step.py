@@ -1,4 +1,4 @@
-"""Implicit marches: the Newmark family with fixed steps, or with steps that control their error."""
+"""Implicit marches: the Newmark family with fixed steps; what it takes to let them control their error."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 from mechgrad.dynamics.kernels.saddle import no_ranks
-from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE, TOO_SMALL
+from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE
 from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
+from mechgrad.model.mechanism import Mechanism
 from mechgrad.steps.cuts import CUTTABLE, Segment, divided, next_divided, place, put_end
 from mechgrad.steps.failures import REASONS, ended, taken_again
 from mechgrad.steps.independent.choices import Choosing
-from mechgrad.steps.newmark.kernels import controlled as _kernels_controlled
+from mechgrad.steps.newmark.kernels import controlled as _controlled
 from mechgrad.steps.newmark.kernels import march as _kernels
 from mechgrad.steps.newmark.kernels.march_states import Samples
+from mechgrad.steps.newmark.kernels.step_length import Limits, Wanted
 from mechgrad.steps.record import Record, recorded
-from mechgrad.steps.runge_kutta.step import first_step
 from mechgrad.steps.stopped import Nodes, stopped_between
 from mechgrad.steps.stops import crossing
-from mechgrad.steps.task import MOST_STEPS, Task
+from mechgrad.steps.task import Task
 from mechgrad.typing import Array, FloatArray
 
 DEGREE = 3  # of polynomials between steps, which are of order two
-ENOUGH = 1e-13  # share of defects that a projection leaves under error control, which measures rank by what is left
 
 
 class Run:
@@ -77,7 +77,22 @@ class Run:
         self, choosing: Choosing | None, ranks: Array, h: float, t: float, every: int, arrays: list[Array]
     ) -> Any:
         """The compiled march from row 0 of the arrays on: (rows written, reason, time)."""
-        return _kernels.march(self.task.system.T, self.settings, ranks, h, t, every, Samples(*arrays))
+        return _kernels.march(self.mechanism, self.settings, ranks, h, t, every, Samples(*arrays))
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The record that the march reads."""
+        return self.task.system.T
+
+    def march_held(self, steps: FloatArray) -> Any:
+        """All steps of another march, time and length of each (k, 2): (rows written, reason, time)."""
+        return _kernels.march_held(self.mechanism, self.settings, self.ranks, steps, Samples(*self.arrays))
+
+    def march_controlled(self, workspace: Any, limits: Limits, wanted: Wanted) -> tuple[int, int]:
+        """The compiled march with error control, from where it stands: (instants done, reason)."""
+        T, settings, ranks = self.mechanism, self.settings, self.ranks
+        found: tuple[int, int] = _controlled.march_controlled(T, workspace, settings, ranks, limits, wanted)
+        return found
 
     def advance(self, first: int, last: int, t: Array, every: int, h: float) -> tuple[int, int, float]:
         """From output `first` to `last`: (outputs written, reason, time). Steps that fail are divided."""
@@ -159,15 +174,6 @@ class Run:
         return stopped_between(marched, k, nodes, h, DEGREE)
 
 
-class FixedPointRun(Run):
-    """Steps by fixed-point iteration on the accelerations of an open tree."""
-
-    def march(
-        self, choosing: Choosing | None, ranks: Array, h: float, t: float, every: int, arrays: list[Array]
-    ) -> Any:
-        return _kernels.march_fixed_point(self.task.system.T, self.settings, ranks, h, t, every, Samples(*arrays))
-
-
 def fixed(task: Task, kind: type[Run] = Run) -> Record:
     """Steps of one length."""
     outputs, every, h = task.steps()
@@ -189,46 +195,3 @@ def fixed(task: Task, kind: type[Run] = Run) -> Record:
                 return run.stopped(t, first + crossed, every, h)
         task.report(last / (outputs - 1), t[last])
     return run.record(t, outputs, every * (outputs - 1), 0, "duration")
-
-
-def controlled(task: Task) -> Record:
-    """Steps that keep their local error within rtol and atol; results by cubic interpolation."""
-    if task.q.dtype == complex:
-        raise InputError("step control takes real numbers; give a step.")
-    if task.stop is not None:
-        raise InputError("a stop condition with an implicit scheme needs a fixed step; give one.")
-    return _controlled(task, task.t0 + np.linspace(0.0, task.duration, task.instants()))
-
-
-def controlled_at(record: Record, times: FloatArray) -> Record:
-    """A march with steps under error control once more, with other instants reported: its steps do not depend on
-    them."""
-    return _controlled(replace(record.task, progress=False), times)
-
-
-def _controlled(task: Task, t: FloatArray) -> Record:
-    samples = len(t)
-    run = Run(task, samples)
-    run.settings = run.settings._replace(enough=ENOUGH)
-    T, into = task.system.T, Samples(*run.arrays)
-    work = _kernels_controlled.controlled_workspace(T, into, task.t0, first_step(task, INDEX_1))
-    limits = _kernels_controlled.Limits(float(task.t0 + task.duration), float(task.rtol), float(task.atol), MOST_STEPS)
-    for first, last in task.parts(samples):
-        got, reason = _kernels_controlled.march_controlled(
-            T, work, run.settings, run.ranks, limits, t[1 : last + 1], first, into
-        )
-        now = work[-1][0]
-        at, steps, rejected = float(now["t"]), int(now["steps"]), int(now["rejected"])
-        if reason != DONE:
-            if reason == CHANGE_POINT:  # noticed when it had been passed
-                got = max(1, int(np.sum(t[:got] < at - now["h_before"])))
-            partial = run.record(t, got, steps, rejected, REASONS[reason])
-            hint = "Loosen rtol and atol, or look at what happens there."
-            if reason == TOO_SMALL:
-                hint = (
-                    "Steps of a scheme of order two that would keep it are lost in rounding. Loosen rtol and atol, or "
-                    "take Index1() or an open tree with scheme 'dop853', of order eight."
-                )
-            raise ended(task, reason, at, partial, hint)
-        task.report(last / (samples - 1), at)
-    return run.record(t, samples, steps, rejected, "duration")

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from mechgrad.steps.base import StepMethod
 from mechgrad.steps.recursive.pieces import RecursiveSteps
-from mechgrad.steps.runge_kutta.step import fixed, states_before
+from mechgrad.steps.runge_kutta.methods import per_step
+from mechgrad.steps.runge_kutta.step import adaptive, controlled_states, fixed, reported_at, states_before
 
 METHODS = (
+    StepMethod(
+        "explicit steps of open trees with error control",
+        lambda formulation, scheme, controlled: not scheme.implicit and scheme.chooses_steps and formulation.recursive,
+        adaptive,
+        RecursiveSteps,
+        controlled_states,
+        per_step,
+        reported_at=reported_at,
+    ),
     StepMethod(
         "explicit steps of open trees",
         lambda formulation, scheme, controlled: (

@@ -14,7 +14,8 @@ from mechgrad.model.joints.base import BALL
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.steps.base import ParameterColumns, Tangent
 from mechgrad.steps.failures import REASONS
-from mechgrad.steps.recursive.kernels import tangent as _kernels
+from mechgrad.steps.recursive.kernels.tangent import Path, recursive_tangents
+from mechgrad.steps.runge_kutta.child_axes import to_child
 from mechgrad.typing import Array, FloatArray
 
 if TYPE_CHECKING:
@@ -27,20 +28,26 @@ class RecursiveTangent(Tangent):
 
     def __init__(self, steps: RecursiveSteps, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> None:
         self.steps, self.parameters, record = steps, parameters, steps.record
-        count, nt = len(parameters), len(record.t)
-        self.Q: Array = np.zeros((nt, count, steps.model.n_q), complex)
-        self.V: Array = np.zeros((nt, count, steps.model.n_v), complex)
-        self.Q[0] = steps.model.integrate(np.tile(record.q[0] + 0j, (count, 1)), 1j * STEP * dq)
+        count, nt, model = len(parameters), len(record.t), steps.model
+        self.Q: Array = np.zeros((nt, count, model.n_q), complex)
+        self.V: Array = np.zeros((nt, count, model.n_v), complex)
+        self.Q[0] = model.integrate(np.tile(record.q[0] + 0j, (count, 1)), 1j * STEP * dq)
         self.V[0] = record.v[0] + 1j * STEP * dv
+        self.now = np.concatenate([self.Q[0], to_child(model, self.Q[0], self.V[0])], axis=1)
 
     def through(self, piece: Piece) -> None:
-        steps, first, last = self.steps, piece.outputs.start, piece.outputs.stop
-        t, here = float(steps.record.t[first]), slice(first, last + 1)
-        _, reason = _kernels.recursive_tangents(
-            steps.T, steps.tableau, steps.h, t, steps.every, piece.direct_effects, self.Q[here], self.V[here]
-        )
+        steps, span, stages = self.steps, piece.span, piece.stages
+        assert piece.direct_effects is not None  # of direct sweeps
+        end_line = np.full(len(span.t), -1)
+        end_line[span.ends[:, 0]] = span.ends[:, 1]
+        path = Path(
+            A=steps.A, B=steps.B, C=steps.C, t=np.array(span.t), h=np.array(span.h),
+            start=np.concatenate([span.q, span.u], axis=1), first=stages.first, end_line=end_line,
+            out_first=stages.out_first, out_line=np.array(span.within[:, 1]), weights=stages.weights,
+        )  # fmt: skip
+        bad, reason = recursive_tangents(steps.T, path, piece.direct_effects, self.now, self.Q, self.V)
         if reason != DONE:
-            raise InputError(f"sensitivities end after t = {t:.6g} s: {REASONS[reason]}.")
+            raise InputError(f"sensitivities end after t = {span.t[bad]:.6g} s: {REASONS[reason]}.")
 
     def finished(self) -> StateSlopes:
         steps, record, parameters = self.steps, self.steps.record, self.parameters
@@ -58,7 +65,7 @@ class RecursiveTangent(Tangent):
         out = np.zeros((*Q.shape[:2], model.n_v))
         layout = model.layout
         out[..., layout.plain_v] = Q[..., layout.plain_q].imag / STEP
-        atoms = self.steps.system.T.atoms_i
+        atoms = self.steps.system.recursive.atoms_i
         for k, j in atoms[atoms[:, KIND] == BALL][:, [Q_AT, V_AT]]:
             e, de = Q[..., k : k + 4].real, Q[..., k : k + 4].imag / STEP
             turn = e[..., :1] * de[..., 1:] - de[..., :1] * e[..., 1:] - np.cross(de[..., 1:], e[..., 1:])

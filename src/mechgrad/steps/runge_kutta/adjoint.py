@@ -37,7 +37,7 @@ class RungeKuttaAdjoint(Adjoint):
 
     def through(self, piece: Piece) -> Iterable[Weights]:
         steps, span, blocks, count, n = self.steps, piece.span, piece.blocks, self.count, self.steps.n
-        pulls = [_gathered(x, span.ends, len(span.t)) for x in (self.pull_q, self.pull_v)]
+        pulls = [gathered(x, span.ends, len(span.t)) for x in (self.pull_q, self.pull_v)]
         pulls += [np.ascontiguousarray(x[span.within[:, 1]]) for x in (self.pull_q, self.pull_v)]
         lines = [0 if x is None else x.shape[0] for x in piece.corrections]
         weights = [np.zeros((count, k, n)) for k in (len(blocks.q), *np.repeat(lines, 2))]
@@ -56,7 +56,7 @@ class RungeKuttaAdjoint(Adjoint):
         return self.yq + self.pull_q[0], self.yv + self.pull_v[0]
 
 
-def _gathered(pulls: FloatArray, ends: IntArray, N: int) -> FloatArray:
+def gathered(pulls: FloatArray, ends: IntArray, N: int) -> FloatArray:
     """Pulls of reports at the ends of steps, (N, no, n)."""
     out = np.zeros((N, *pulls.shape[1:]))
     out[ends[:, 0]] = pulls[ends[:, 1]]

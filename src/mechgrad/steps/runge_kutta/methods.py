@@ -8,7 +8,7 @@ from mechgrad.steps.runge_kutta.pieces import RungeKuttaSteps
 from mechgrad.steps.runge_kutta.step import adaptive, controlled_states, fixed, reported_at, states_before
 
 
-def _per_step(record: Record, per_step: int) -> int:
+def per_step(record: Record, per_step: int) -> int:
     """The least multiple of the reported intervals with at least `per_step` in each step."""
     reported = len(record.t) - 1
     return reported * -(-per_step * record.steps // reported)
@@ -17,11 +17,13 @@ def _per_step(record: Record, per_step: int) -> int:
 METHODS = (
     StepMethod(
         "explicit steps with error control",
-        lambda formulation, scheme, controlled: not scheme.implicit and scheme.chooses_steps,
+        lambda formulation, scheme, controlled: (
+            not scheme.implicit and scheme.chooses_steps and not formulation.recursive
+        ),
         adaptive,
         RungeKuttaSteps,
         controlled_states,
-        _per_step,
+        per_step,
         reported_at=reported_at,
     ),
     StepMethod(

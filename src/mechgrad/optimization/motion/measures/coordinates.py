@@ -25,9 +25,31 @@ if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 
+class _Columns(SampleFunction):
+    """Some columns of q, v, a or j as they are: linear."""
+
+    level: str
+    columns: Array
+
+    def values(self, s: Samples) -> Array:
+        return np.asarray(s.z[LEVELS.index(self.level)][:, self.columns])
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(self.m, np.arange(self.m), self.columns, {self.level: np.ones(self.m, bool)})
+
+    def partials(self, s: Samples) -> Partials:
+        return Partials(self.structure, {self.level: np.ones((s.nt, self.m))})
+
+    def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
+        g = np.zeros((s.nt, s.z.shape[2]))
+        g[:, self.columns] = y
+        return Curvature(NO_CURVATURE, {}), {self.level: g}
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class Coordinates(SampleFunction):
+class Coordinates(_Columns):
     """q, v, a or the jerk j of some joints: linear.
 
     >>> Coordinates(model, "v").names
@@ -61,25 +83,10 @@ class Coordinates(SampleFunction):
         whole = Coordinates(self.model, self.level, [self.model.v_names[c] for c in every])
         return whole, [np.searchsorted(every, columns) for columns in chosen]
 
-    def values(self, s: Samples) -> Array:
-        return np.asarray(s.z[LEVELS.index(self.level)][:, self.columns])
-
-    @property
-    def structure(self) -> Structure:
-        return Structure(self.m, np.arange(self.m), self.columns, {self.level: np.ones(self.m, bool)})
-
-    def partials(self, s: Samples) -> Partials:
-        return Partials(self.structure, {self.level: np.ones((s.nt, self.m))})
-
-    def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
-        g = np.zeros((s.nt, s.z.shape[2]))
-        g[:, self.columns] = y
-        return Curvature(NO_CURVATURE, {}), {self.level: g}
-
 
 @final
 @dataclass(frozen=True, eq=False)
-class Profiles(SampleFunction):
+class Profiles(_Columns):
     """Profiles behind the coordinates, such as forces in cut joints, or their derivatives by time: linear."""
 
     columns: Array
@@ -89,18 +96,3 @@ class Profiles(SampleFunction):
     @property
     def key(self) -> Hashable:
         return ("profiles", tuple(self.columns), self.level)
-
-    def values(self, s: Samples) -> Array:
-        return np.asarray(s.z[LEVELS.index(self.level)][:, self.columns])
-
-    @property
-    def structure(self) -> Structure:
-        return Structure(self.m, np.arange(self.m), self.columns, {self.level: np.ones(self.m, bool)})
-
-    def partials(self, s: Samples) -> Partials:
-        return Partials(self.structure, {self.level: np.ones((s.nt, self.m))})
-
-    def curvature(self, s: Samples, y: Array) -> tuple[Curvature, Gradient]:
-        g = np.zeros((s.nt, s.z.shape[2]))
-        g[:, self.columns] = y
-        return Curvature(NO_CURVATURE, {}), {self.level: g}

@@ -21,7 +21,7 @@ from mechgrad.steps.matrix_r.kernels.step import (
     orientation,
     place_chosen,
 )
-from mechgrad.steps.newmark.kernels.march_states import guess, make_workspace, report
+from mechgrad.steps.newmark.kernels.march_states import NOT_HELD, Pace, first_guess, make_workspace, pace_of, report
 
 LEAP = 0.5  # beside the largest velocity: what accelerations may leave unexplained near a dead point
 
@@ -38,7 +38,7 @@ def _leaps(before, after, h):
 
 
 @inner
-def _renewed(mechanism, work, solver, choice, states, state, t, scalar):
+def renewed(mechanism, work, solver, choice, states, state, t, scalar):
     """After a change of choice: the memory of coordinates that were chosen anew is their second rate. Returns the
     orientation of W."""
     place_chosen(mechanism, work, choice, state.q, state.v, state.a, t, scalar)
@@ -52,7 +52,7 @@ def _renewed(mechanism, work, solver, choice, states, state, t, scalar):
 
 
 @inner
-def _checked(solver, choice, before, after, h, facing):
+def checked(solver, choice, before, after, h, facing):
     """DONE, or DEAD_POINT where the independent coordinates ceased to determine the motion in a step; and the measure
     of the choice after it. facing: the orientation of W before."""
     size = choice.sizes[NOW]
@@ -66,45 +66,49 @@ def _checked(solver, choice, before, after, h, facing):
 
 
 @inlined
-def _note_last(choice, q):
+def note_last(choice, q):
     """Where a march ended that could not go on."""
     for j in range(q.size):
         choice.last[j] = q[j].real
 
 
 @kernel
-def _march_independent(mechanism, work, solver, choice, settings, states, ranks, h, t0, every, samples):
+def _march_independent(mechanism, work, solver, choice, settings, states, ranks, pace, samples):
     mechanism, work, solver, choice = refer(mechanism), refer(work), refer(solver), refer(choice)
-    settings, states, samples = refer(settings), refer(states), refer(samples)
+    settings, states, pace, samples = refer(settings), refer(states), refer(pace), refer(samples)
     scalar = mechanism.atoms_f[0, 0] * 0.0
     begin(mechanism, work, scalar)
     before, after, counts = states.before, states.after, choice.counts
     # known: steps since the coordinates were chosen
     factored, step, known = runtime_int(0), runtime_int(0), runtime_int(0)
-    facing = begin_choice(mechanism, work, solver, choice, before.q, before.v, t0, scalar)
+    facing = begin_choice(mechanism, work, solver, choice, before.q, before.v, pace.t0, scalar)
+    end = pace.t0
     begin_listening(work.countdown, mechanism.n_v + mechanism.n_constraints)
     for out in range(1, samples.q.shape[0]):
         count = 0
-        for _ in range(every):
-            t = t0 + step * h
+        for _ in range(pace.every):
+            t = end
             if interrupted(work.listener, work.countdown):
                 return out, INTERRUPTED, t
             changed = look(mechanism, work, solver, choice, before.q, before.v, t, scalar)
             step += 1
+            t, end, h = pace_of(pace, step, end)
             tried = False
+            if pace.held.size:
+                factored = 0
             while True:
                 if changed:
-                    facing = _renewed(mechanism, work, solver, choice, states, before, t, scalar)
+                    facing = renewed(mechanism, work, solver, choice, states, before, t, scalar)
                     known, factored = 0, 0
                     forget_ranks(ranks)
                 known += 1
-                guess(states, after.x, known)
+                first_guess(pace, states, before, after.x, known)
                 reason, passes, factored = independent_step(
-                    mechanism, work, solver, choice, settings, states, before, after, h, t0 + step * h, factored, scalar
+                    mechanism, work, solver, choice, settings, states, before, after, h, end, factored, scalar
                 )
                 size = choice.sizes[NOW]
                 if reason == DONE:
-                    reason, size = _checked(solver, choice, before, after, h, facing)
+                    reason, size = checked(solver, choice, before, after, h, facing)
                 if reason == DONE or tried or counts[HOLDS]:
                     break
                 # the best choice may carry the step where that of some time ago did not
@@ -113,8 +117,8 @@ def _march_independent(mechanism, work, solver, choice, settings, states, ranks,
                 if not changed:
                     break
             if reason != DONE:
-                _note_last(choice, before.q)
-                return out, reason, t0 + step * h
+                note_last(choice, before.q)
+                return out, reason, end
             if not counts[HOLDS]:
                 next_rank(ranks, 2.0 * log_root_det(solver.P, mechanism.n_v))
                 if touches_zero(ranks[0], ranks[1], ranks[2]):
@@ -125,14 +129,22 @@ def _march_independent(mechanism, work, solver, choice, settings, states, ranks,
             before, after = after, before
         report(samples, out, states, before)
         samples.iterations[out] = count
-    return samples.q.shape[0], DONE, t0 + step * h
+    return samples.q.shape[0], DONE, end
 
 
 @wrapper
 def march_independent(mechanism, choice, settings, ranks, h, t0, every, samples):
     """`steps.newmark.kernels.march.march` of the Matrix R formulation with a `Choice`, which is changed on the way; x
     of the samples holds the memory of the independent coordinates in its first columns, ranks log |det W|."""
+    return _marched(mechanism, choice, settings, ranks, Pace(float(h), float(t0), every, NOT_HELD), samples)
+
+
+@wrapper
+def march_independent_held(mechanism, choice, settings, ranks, held, samples):
+    """`march_independent` by the steps of another march, time and length of each (k, 2), and every state reported."""
+    return _marched(mechanism, choice, settings, ranks, Pace(0.0, float(held[0, 0]), 1, held), samples)
+
+
+def _marched(mechanism, choice, settings, ranks, pace, samples):
     work, solver, states = make_work(mechanism), make_solver(mechanism), make_workspace(mechanism, samples)
-    return _march_independent(
-        mechanism, work, solver, choice, settings, states, ranks, h, t0, every, samples
-    )  # fmt: skip
+    return _march_independent(mechanism, work, solver, choice, settings, states, ranks, pace, samples)

@@ -192,13 +192,13 @@ def _motion_changes(blocks, i, room, q, v, a):
 def _tangent_steps(settings, h, blocks, room, terms, change, after):
     settings, blocks, room = refer(settings), refer(blocks), refer(room)
     terms, change, after = refer(terms), refer(change), refer(after)
-    scale, cv, ca = step_factors(settings, h)
     lam, r, u = after.lam, room.r, room.u
     for i in range(after.q.shape[0]):
+        scale, cv, ca = step_factors(settings, h[i])
         if not _responses(blocks, i, cv, ca, room):
             return i
         q, v, a = after.q[i], after.v[i], after.a[i]
-        _scheme_changes(settings, h, i, terms, change, q, v, a, room)
+        _scheme_changes(settings, h[i], i, terms, change, q, v, a, room)
         _motion_changes(blocks, i, room, q, v, a)
         for j in range(lam.shape[1]):
             for k in range(lam.shape[2]):
@@ -214,8 +214,8 @@ def _tangent_steps(settings, h, blocks, room, terms, change, after):
 
 @wrapper
 def independent_tangent_steps(settings, h, blocks, terms, change, after):
-    """Changes (`FreeColumns`) of independent coordinates and memory through N steps, in place; those of states into the
-    fields q, v, a, lam of `after` (N, ., np).
+    """Changes (`FreeColumns`) of independent coordinates and memory through N steps of lengths h (N,), in place; those
+    of states into the fields q, v, a, lam of `after` (N, ., np).
 
     terms: `LevelTerms` (N, n, np), in the order of the rows of W. Returns the first step with a singular matrix, or -1.
     """
@@ -271,9 +271,9 @@ def _scheme_back(settings, h, i, adjoint, room, weights):
 def _adjoint_steps(settings, h, blocks, room, pulls, adjoint, weights):
     settings, blocks, room = refer(settings), refer(blocks), refer(room)
     pulls, adjoint, weights = refer(pulls), refer(adjoint), refer(weights)
-    scale, cv, ca = step_factors(settings, h)
     q, v, a, x, along, m = room.q, room.v, room.a, room.r, room.along, pulls.lam.shape[1]
     for i in range(pulls.q.shape[0] - 1, -1, -1):
+        scale, cv, ca = step_factors(settings, h[i])
         if not _responses(blocks, i, cv, ca, room):
             return i
         for j in range(q.shape[0]):
@@ -282,7 +282,7 @@ def _adjoint_steps(settings, h, blocks, room, pulls, adjoint, weights):
                 x[j, k] = -pulls.lam[i, j, k] if j < m else 0.0
                 along[j, k] = 0.0
         _motion_back(blocks, i, cv, ca, scale, adjoint, room)
-        _scheme_back(settings, h, i, adjoint, room, weights)
+        _scheme_back(settings, h[i], i, adjoint, room, weights)
     return -1
 
 

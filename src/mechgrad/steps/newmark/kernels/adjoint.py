@@ -43,8 +43,8 @@ def _add_weighted_transposed(Gamma, w2, m, n, X, first, out):
 
 
 @inlined
-def _pass_on_back(settings, room, pulls, adjoint, i):
-    """The transpose of `_pass_on`: what objectives feel of q, v, a after the step, and, so far, of a and x before."""
+def pass_on_back(settings, room, pulls, adjoint, i):
+    """The transpose of `pass_on`: what objectives feel of q, v, a after the step, and, so far, of a and x before."""
     alpha_m, alpha_f, q, v, a = settings.alpha_m, settings.alpha_f, room.q, room.v, room.a
     yq, yv, ya, yx, GQ, GV, GA = adjoint.q, adjoint.v, adjoint.a, adjoint.x, pulls.q, pulls.v, pulls.a
     for j in range(q.shape[0]):
@@ -58,7 +58,7 @@ def _pass_on_back(settings, room, pulls, adjoint, i):
 @spliced
 def _project_accelerations_back(numbers, blocks, i, room, weights):
     """The transpose of `_project_acceleration_changes`."""
-    n, m, x, passes = blocks.d.shape[1], blocks.total.size, room.x, numbers.passes_projection
+    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, room.x, numbers.passes_projection
     _move(room.a, x, m)
     refined_columns(room.P, room.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, room.c, room.work)
     _keep(x, n, m, weights.acceleration_impulse, weights.second, i)
@@ -71,7 +71,7 @@ def _project_accelerations_back(numbers, blocks, i, room, weights):
 @spliced
 def _project_velocities_back(numbers, blocks, i, room, weights):
     """The transpose of `_project_velocity_changes`."""
-    n, m, x, passes = blocks.d.shape[1], blocks.total.size, room.x, numbers.passes_projection
+    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, room.x, numbers.passes_projection
     _move(room.v, x, m)
     refined_columns(room.P, room.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, room.c, room.work)
     _keep(x, n, m, weights.velocity_impulse, weights.rate, i)
@@ -84,7 +84,7 @@ def _project_velocities_back(numbers, blocks, i, room, weights):
 def _newton_back(atoms_i, numbers, blocks, i, room, by_lam, weights):
     """The transpose of `_newton_changes`; by_lam: gradients by multipliers."""
     n, m, scale, cv, ca, total = (
-        blocks.d.shape[1], blocks.total.size, numbers.scale, numbers.cv, numbers.ca, blocks.total,
+        blocks.d.shape[1], blocks.w2.size, numbers.scale[i], numbers.cv[i], numbers.ca[i], blocks.total[i],
     )  # fmt: skip
     x, q, v, a, d = room.x, room.q, room.v, room.a, room.d
     copy_columns(q, d)
@@ -114,9 +114,9 @@ def _newton_back(atoms_i, numbers, blocks, i, room, by_lam, weights):
 
 
 @spliced
-def _scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint):
-    """The transpose of `_scheme_changes`."""
-    beta, gamma, alpha_m, alpha_f, h = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f, numbers.h
+def scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint):
+    """The transpose of `scheme_changes`."""
+    beta, gamma, alpha_m, alpha_f, h = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f, numbers.h[i]
     yq, yv, ya, yx, q, v, a, d = adjoint.q, adjoint.v, adjoint.a, adjoint.x, room.q, room.v, room.a, room.d
     copy_columns(q, d)
     carry(atoms_i, blocks.d[i], q, -1.0)
@@ -137,13 +137,13 @@ def _adjoint_steps(atoms_i, settings, numbers, blocks, room, pulls, adjoint, wei
     for i in range(blocks.d.shape[0] - 1, -1, -1):
         if not both_factors(atoms_i, numbers, blocks, i, room, rank):
             return i
-        _pass_on_back(settings, room, pulls, adjoint, i)
-        if blocks.total.size > 0 and blocks.projected[i]:
+        pass_on_back(settings, room, pulls, adjoint, i)
+        if blocks.w2.size > 0 and blocks.projected[i]:
             if settings.project_accelerations:
                 _project_accelerations_back(numbers, blocks, i, room, weights)
             _project_velocities_back(numbers, blocks, i, room, weights)
         _newton_back(atoms_i, numbers, blocks, i, room, pulls.lam, weights)
-        _scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint)
+        scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint)
     return -1
 
 

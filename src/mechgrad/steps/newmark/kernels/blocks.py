@@ -22,7 +22,7 @@ class StepBlocks(NamedTuple):
     Gamma: np.ndarray
     c_q: np.ndarray  # partials of the constraint that is solved; c_a is w2 Gamma
     c_v: np.ndarray
-    total: np.ndarray  # (m,) w0 + w1 cv + w2 ca, and w2
+    total: np.ndarray  # (N, m) w0 + w1 cv + w2 ca, and w2 (m,)
     w2: np.ndarray
     projected: np.ndarray  # (N,) which steps were, and the partials of projections
     K2: np.ndarray
@@ -33,13 +33,13 @@ class StepBlocks(NamedTuple):
 
 
 class StepNumbers(NamedTuple):
-    """Numbers of N steps of one scheme; every field has its own type."""
+    """Numbers of N steps of one scheme, each of its own length; every field has its own type."""
 
-    h: float
-    scale: float  # beta h^2
-    cv: float
-    ca: float
-    eps: float  # of the second block of Newton's matrix, times the total weight of its row
+    h: np.ndarray  # (N,)
+    scale: np.ndarray  # (N,) beta h^2
+    cv: np.ndarray  # (N,)
+    ca: np.ndarray  # (N,)
+    eps: np.ndarray  # (N,) of the second block of Newton's matrix, times the total weight of its row
     passes: int
     eps_projection: np.ndarray  # (m,)
     passes_projection: int
@@ -87,7 +87,7 @@ class Room(NamedTuple):
 
 
 def make_room(blocks, count):
-    n, m = blocks.d.shape[1], blocks.total.size
+    n, m = blocks.d.shape[1], blocks.w2.size
     size = n + m
     sizes = {
         "A": n * n, "low": m * n, "S": size * size, "P": size * size, "x": (size, count), "c": (m, count),
@@ -108,11 +108,12 @@ def copy_columns(source, target):
 @inner
 def _newton_factors(atoms_i, numbers, blocks, i, room):
     """Factors of Newton's matrix in step i. Returns False where it is singular."""
-    n, m, d = blocks.d.shape[1], blocks.total.size, blocks.d[i]
+    n, m, d = blocks.d.shape[1], blocks.w2.size, blocks.d[i]
     K, C, M, Gamma, c_q, c_v = blocks.K[i], blocks.C[i], blocks.M[i], blocks.Gamma[i], blocks.c_q[i], blocks.c_v[i]
-    total, w2, scale, cv, ca, A, low = blocks.total, blocks.w2, numbers.scale, numbers.cv, numbers.ca, room.A, room.low
+    total, w2, A, low, eps = blocks.total[i], blocks.w2, room.A, room.low, numbers.eps[i]
+    scale, cv, ca = numbers.scale[i], numbers.cv[i], numbers.ca[i]
     for k in range(m):
-        room.eps[k] = numbers.eps / total[k]
+        room.eps[k] = eps / total[k]
     for j in range(n * n):
         A[j] = scale * K[j]
     spread_matrix(atoms_i, d, A, n, n)
@@ -132,7 +133,7 @@ def _newton_factors(atoms_i, numbers, blocks, i, room):
 def both_factors(atoms_i, numbers, blocks, i, room, rank):
     """Factors of both matrices of step i; rank: how far constraints are from losing theirs. Returns False where one is
     singular."""
-    n, m = blocks.d.shape[1], blocks.total.size
+    n, m = blocks.d.shape[1], blocks.w2.size
     if not _newton_factors(atoms_i, numbers, blocks, i, room):
         return False
     rank[i] = log_root_det(room.S, n + m)

@@ -14,7 +14,7 @@ from mechgrad.kernels.records import refer
 from mechgrad.model.joints.base import BALL, REVOLUTE
 from mechgrad.model.tree import KIND, V_AT
 from mechgrad.steps.newmark.kernels.fixed_point import fixed_point_step
-from mechgrad.steps.newmark.kernels.march_states import guess, make_workspace, report
+from mechgrad.steps.newmark.kernels.march_states import NOT_HELD, Pace, first_guess, make_workspace, pace_of, report
 from mechgrad.steps.newmark.kernels.step import implicit_step
 
 SHARP = math.log(8.0)  # a fall of s in one step that only folds have
@@ -64,56 +64,59 @@ def rank_nearly_lost(mechanism, work, solver, settings):
 
 
 @spliced
-def _meets_fold(mechanism, work, solver, settings, ranks):
-    """Whether rows lost their rank in one of the last steps, if that matters; ranks: log s there (`touches_zero`)."""
+def _meets_fold(mechanism, work, solver, settings, ranks, even):
+    """Whether rows lost their rank in one of the last steps, if that matters; ranks: log s there (`touches_zero`);
+    even: whether steps have one length."""
     if not settings.watch or not mechanism.n_constraints:
         return False
     next_rank(ranks, log_root_det(solver.S, mechanism.n_v + mechanism.n_constraints))
     # a step that ends on the fold itself, where the motion may stay, is known by its fall
-    if ranks[0] - ranks[1] > SHARP or touches_zero(ranks[0], ranks[1], ranks[2]):
+    if (even and ranks[0] - ranks[1] > SHARP) or touches_zero(ranks[0], ranks[1], ranks[2]):
         return True
     return rank_nearly_lost(mechanism, work, solver, settings)
 
 
 @kernel
-def _march(mechanism, work, solver, settings, states, ranks, h, t0, every, newton, fixed_point, samples):
+def _march(mechanism, work, solver, settings, states, ranks, pace, newton, fixed_point, samples):
     mechanism, work, solver, settings = refer(mechanism), refer(work), refer(solver), refer(settings)
-    states, samples = refer(states), refer(samples)
+    states, pace, samples = refer(states), refer(pace), refer(samples)
     scalar = mechanism.atoms_f[0, 0] * 0.0
     begin(mechanism, work, scalar)
     before, after = states.before, states.after
+    even, end = pace.held.size == 0, pace.t0
     factored, step = runtime_int(0), runtime_int(0)
     begin_listening(work.countdown, mechanism.n_v + mechanism.n_constraints)
     for out in range(1, samples.q.shape[0]):
         count = 0
-        for _ in range(every):
+        for _ in range(pace.every):
             if interrupted(work.listener, work.countdown):
-                return out, INTERRUPTED, t0 + step * h
+                return out, INTERRUPTED, end
             step += 1
-            guess(states, after.x, step)
+            now, end, h = pace_of(pace, step, end)
+            first_guess(pace, states, before, after.x, step)
+            if not even:
+                factored = 0
             # branches on None vanish before types are looked at: only one of both is compiled
             if fixed_point is not None:
-                reason, passes = fixed_point_step(
-                    mechanism, work, settings, states, before, after, h, t0 + step * h, scalar
-                )
+                reason, passes = fixed_point_step(mechanism, work, settings, states, before, after, h, end, scalar)
             if newton is not None:
                 reason, passes, factored = implicit_step(
-                    mechanism, work, solver, settings, states, before, after, h, t0 + step * h, factored, scalar
+                    mechanism, work, solver, settings, states, before, after, h, end, factored, scalar
                 )
             if reason != DONE:
-                return out, reason, t0 + step * h
-            if newton is not None and _meets_fold(mechanism, work, solver, settings, ranks):
-                return out, CHANGE_POINT, t0 + (step - 1) * h
+                return out, reason, end
+            if newton is not None and _meets_fold(mechanism, work, solver, settings, ranks, even):
+                return out, CHANGE_POINT, now
             count += passes
             before, after = after, before
         report(samples, out, states, before)
         samples.iterations[out] = count
-    return samples.q.shape[0], DONE, t0 + step * h
+    return samples.q.shape[0], DONE, end
 
 
-def _marched(mechanism, settings, ranks, h, t0, every, way, samples):
+def _marched(mechanism, settings, ranks, pace, way, samples):
     work, solver, states = make_work(mechanism), make_solver(mechanism), make_workspace(mechanism, samples)
-    return _march(mechanism, work, solver, settings, states, ranks, h, t0, every, *way, samples)
+    return _march(mechanism, work, solver, settings, states, ranks, pace, *way, samples)
 
 
 @wrapper
@@ -123,10 +126,23 @@ def march(mechanism, settings, ranks, h, t0, every, samples):
     ranks: log s at the last three steps (`touches_zero`), goes on from call to call; `no_ranks` to begin with. t0: time
     of line 0. Returns (lines written, reason, time).
     """
-    return _marched(mechanism, settings, ranks, h, t0, every, (1, None), samples)
+    return _marched(mechanism, settings, ranks, Pace(float(h), float(t0), every, NOT_HELD), (1, None), samples)
 
 
 @wrapper
 def march_fixed_point(mechanism, settings, ranks, h, t0, every, samples):
     """`march` by fixed-point iteration on the accelerations, for mechanisms without constraints (and ranks)."""
-    return _marched(mechanism, settings, ranks, h, t0, every, (None, 1), samples)
+    return _marched(mechanism, settings, ranks, Pace(float(h), float(t0), every, NOT_HELD), (None, 1), samples)
+
+
+@wrapper
+def march_held(mechanism, settings, ranks, held, samples):
+    """`march` by the steps of another one, time and length of each (k, 2); the state after each goes to the next
+    line."""
+    return _marched(mechanism, settings, ranks, Pace(0.0, float(held[0, 0]), 1, held), (1, None), samples)
+
+
+@wrapper
+def march_held_fixed_point(mechanism, settings, ranks, held, samples):
+    """`march_held` by fixed-point iteration."""
+    return _marched(mechanism, settings, ranks, Pace(0.0, float(held[0, 0]), 1, held), (None, 1), samples)

@@ -67,6 +67,20 @@ class Samples(NamedTuple):
     iterations: np.ndarray
 
 
+class Pace(NamedTuple):
+    """How a march goes: steps h from time t0 on, `every` of them from one line of its samples to the next; or steps of
+    another march, held (k, 2): time and length of each. These begin with the first guesses of a march that controls
+    its error, so that they are the same to the last bit."""
+
+    h: float
+    t0: float
+    every: int
+    held: np.ndarray
+
+
+NOT_HELD = np.empty((0, 2))
+
+
 def make_workspace(mechanism, samples):
     """Room of a march that begins with line 0 of its samples."""
     n, free, dtype = samples.v.shape[1], mechanism.n_all - mechanism.n_rows, samples.q.dtype
@@ -106,6 +120,25 @@ def guess(states, x, step):
             x[j] = solved[j]
         older[j] = before[j]
         before[j] = solved[j]
+
+
+@inlined
+def first_guess(pace, states, before, x, step):
+    """`guess`; or, of a step that is held, the memory before."""
+    if pace.held.size:
+        for j in range(x.size):
+            x[j] = before.x[j]
+    else:
+        guess(states, x, step)
+
+
+@inlined
+def pace_of(pace, step, end):
+    """When a step, counted from 1, begins and ends, and its length; end: of the step before."""
+    if pace.held.size:
+        t, h = pace.held[step - 1, 0], pace.held[step - 1, 1]
+        return t, t + h, h
+    return end, pace.t0 + step * pace.h, pace.h
 
 
 @inlined

@@ -57,9 +57,9 @@ def _add_weighted(Gamma, w2, m, n, X, out, first, factor):
 
 
 @spliced
-def _scheme_changes(atoms_i, settings, numbers, blocks, i, room, change):
+def scheme_changes(atoms_i, settings, numbers, blocks, i, room, change):
     """What the state before leaves behind: dq0, dv0, da0 into the columns of q, v, a."""
-    beta, gamma, alpha_m, alpha_f, h = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f, numbers.h
+    beta, gamma, alpha_m, alpha_f, h = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f, numbers.h[i]
     dq, dv, da, dx, q, v, a, d = change.q, change.v, change.a, change.x, room.q, room.v, room.a, room.d
     for j in range(q.shape[0]):
         for k in range(q.shape[1]):
@@ -76,7 +76,7 @@ def _scheme_changes(atoms_i, settings, numbers, blocks, i, room, change):
 def _newton_changes(atoms_i, numbers, blocks, i, room, terms, lam):
     """Stage 1: changes of q, v, a by Newton's equations; those of multipliers into lam."""
     n, m, scale, cv, ca, total = (
-        blocks.d.shape[1], blocks.total.size, numbers.scale, numbers.cv, numbers.ca, blocks.total,
+        blocks.d.shape[1], blocks.w2.size, numbers.scale[i], numbers.cv[i], numbers.ca[i], blocks.total[i],
     )  # fmt: skip
     x, q, v, a, d, r_p, c_p = room.x, room.q, room.v, room.a, room.d, terms.residual, terms.constraint
     for j in range(n):
@@ -110,7 +110,7 @@ def _newton_changes(atoms_i, numbers, blocks, i, room, terms, lam):
 @spliced
 def _project_velocity_changes(numbers, blocks, i, room, terms):
     """Stage 2: changes of velocities by the projection."""
-    n, m, x, passes = blocks.d.shape[1], blocks.total.size, room.x, numbers.passes_projection
+    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, room.x, numbers.passes_projection
     _put_minus(terms.velocity_impulse[i], terms.rate[i], x)
     add_product(blocks.M[i], n, n, room.v, x, 0, 1.0)
     add_product(blocks.K2[i], n, n, room.q, x, 0, -1.0)
@@ -122,7 +122,7 @@ def _project_velocity_changes(numbers, blocks, i, room, terms):
 @spliced
 def _project_acceleration_changes(numbers, blocks, i, room, terms):
     """Stage 3: changes of accelerations by the projection."""
-    n, m, x, passes = blocks.d.shape[1], blocks.total.size, room.x, numbers.passes_projection
+    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, room.x, numbers.passes_projection
     _put_minus(terms.acceleration_impulse[i], terms.second[i], x)
     add_product(blocks.M[i], n, n, room.a, x, 0, 1.0)
     add_product(blocks.K3[i], n, n, room.q, x, 0, -1.0)
@@ -133,7 +133,7 @@ def _project_acceleration_changes(numbers, blocks, i, room, terms):
 
 
 @inlined
-def _pass_on(settings, room, change, after, i):
+def pass_on(settings, room, change, after, i):
     """Changes of state and memory after a step, in place and into line i of `after`."""
     alpha_m, alpha_f, q, v, a = settings.alpha_m, settings.alpha_f, room.q, room.v, room.a
     dq, dv, da, dx, DQ, DV, DA = change.q, change.v, change.a, change.x, after.q, after.v, after.a
@@ -152,13 +152,13 @@ def _tangent_steps(atoms_i, settings, numbers, blocks, room, terms, change, afte
     for i in range(blocks.d.shape[0]):
         if not both_factors(atoms_i, numbers, blocks, i, room, rank):
             return i
-        _scheme_changes(atoms_i, settings, numbers, blocks, i, room, change)
+        scheme_changes(atoms_i, settings, numbers, blocks, i, room, change)
         _newton_changes(atoms_i, numbers, blocks, i, room, terms, after.lam)
-        if blocks.total.size > 0 and blocks.projected[i]:
+        if blocks.w2.size > 0 and blocks.projected[i]:
             _project_velocity_changes(numbers, blocks, i, room, terms)
             if settings.project_accelerations:
                 _project_acceleration_changes(numbers, blocks, i, room, terms)
-        _pass_on(settings, room, change, after, i)
+        pass_on(settings, room, change, after, i)
     return -1
 
 

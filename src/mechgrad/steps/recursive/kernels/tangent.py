@@ -7,23 +7,55 @@ joint by joint, without any matrix of the whole mechanism: cost O(n) per paramet
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mechgrad.dynamics.kernels.state_accelerations import DONE, tree_accelerations
 from mechgrad.dynamics.kernels.system import begin, make_work
-from mechgrad.kernels.dual_lanes import dual_zero
+from mechgrad.kernels.dual_lanes import dual_of, dual_zero, slope_of
 from mechgrad.kernels.host import LANES
-from mechgrad.kernels.jit import kernel, spliced, wrapper
-from mechgrad.kernels.lanes import gather, load, store, width
+from mechgrad.kernels.jit import inlined, kernel, spliced, wrapper
+from mechgrad.kernels.lanes import gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.records import refer
-from mechgrad.steps.runge_kutta.kernels.fixed_steps import Reports, UniformSteps, begin_motions, report_motions
+from mechgrad.steps.runge_kutta.kernels.fixed_steps import Reports
 from mechgrad.steps.runge_kutta.kernels.stages import joined, make_stages, normalise, split, sum_stages
 
 
+class Path(NamedTuple):
+    """N steps that are held as they were taken.
+
+    A, B, C : of the method;   t, h : (N,) where steps begin and their lengths
+    start : (N, n_q + n_v) states there, as steps carry them;   first : (N + 1,) where their stages begin among all
+    end_line : (N,) the line of the reports that a state after a step is, or -1
+    out_first : (N + 1,) where the reports within each step begin;   out_line : (reports,) their lines
+    weights : (reports, stages of a step) of h k in them
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    t: np.ndarray
+    h: np.ndarray
+    start: np.ndarray
+    first: np.ndarray
+    end_line: np.ndarray
+    out_first: np.ndarray
+    out_line: np.ndarray
+    weights: np.ndarray
+
+
+@inlined
+def _held(start, y, scalar):
+    """The values of y := those of the motion, slopes as they are."""
+    for j in range(start.size):
+        store(y, j, dual_of(lane_zero() + start[j], slope_of(load(y, j, scalar))))
+
+
 @spliced
-def _stage(mechanism, work, stages, tableau, i, t, h, push, scalar):
+def _stage(mechanism, work, stages, path, i, t, h, push, scalar):
     """The derivative of stage i, with what parameters themselves do to its accelerations (`push`)."""
-    sum_stages(stages.y, stages.K, tableau.A[i], i, h, stages.trial, mechanism.n_q + mechanism.n_v, scalar)
+    sum_stages(stages.y, stages.K, path.A[i], i, h, stages.trial, mechanism.n_q + mechanism.n_v, scalar)
     split(mechanism, stages.trial, stages, scalar)
     reason = tree_accelerations(mechanism, work, stages.q, stages.v, scalar * 0.0 + t, stages.a, scalar)
     for j in range(mechanism.n_v):
@@ -32,40 +64,50 @@ def _stage(mechanism, work, stages, tableau, i, t, h, push, scalar):
     return reason
 
 
+@inlined
+def _report(mechanism, stages, y, reports, line, row, scalar):
+    """y into a line of the reports."""
+    split(mechanism, y, stages, scalar)
+    scatter(stages.q, 0, reports.q[line], row, scalar)
+    scatter(stages.v, 0, reports.v[line], row, scalar)
+
+
 @kernel
-def _recursive_tangents(mechanism, work, stages, steps, pushes, push, reports):
+def _recursive_tangents(mechanism, work, stages, path, pushes, push, now, reports):
     scalar = dual_zero()
     mechanism, work, stages = refer(mechanism), refer(work), refer(stages)
-    steps, reports = refer(steps), refer(reports)
+    path, reports = refer(path), refer(reports)
     begin(mechanism, work, scalar)
-    n, h, tableau = mechanism.n_q + mechanism.n_v, steps.h, steps.tableau
-    count = tableau.B.size
-    for row in range(0, reports.q.shape[1], width(scalar)):
-        begin_motions(mechanism, stages, reports, row, scalar)
-        step = 0
-        for out in range(1, reports.q.shape[0]):
-            for _ in range(steps.every):
-                for i in range(count):
-                    gather(pushes[step * count + i], row, push, 0, scalar)
-                    t = steps.t0 + (step + tableau.C[i]) * h
-                    reason = _stage(mechanism, work, stages, tableau, i, t, h, push, scalar)
-                    if reason != DONE:
-                        return out, reason
-                sum_stages(stages.y, stages.K, tableau.B, count, h, stages.y, n, scalar)
-                normalise(mechanism.atoms_i, stages.y, scalar)
-                step += 1
-            report_motions(mechanism, stages, reports, out, row, scalar)
-    return reports.q.shape[0], DONE
+    n = mechanism.n_q + mechanism.n_v
+    for row in range(0, now.shape[0], width(scalar)):
+        gather(now, row, stages.y, 0, scalar)
+        for i in range(path.h.size):
+            h, count = path.h[i], path.first[i + 1] - path.first[i]
+            _held(path.start[i], stages.y, scalar)
+            for m in range(count):
+                gather(pushes[path.first[i] + m], row, push, 0, scalar)
+                reason = _stage(mechanism, work, stages, path, m, path.t[i] + path.C[m] * h, h, push, scalar)
+                if reason != DONE:
+                    return i, reason
+            for o in range(path.out_first[i], path.out_first[i + 1]):
+                sum_stages(stages.y, stages.K, path.weights[o], count, h, stages.end, n, scalar)
+                _report(mechanism, stages, stages.end, reports, path.out_line[o], row, scalar)
+            sum_stages(stages.y, stages.K, path.B, path.B.size, h, stages.y, n, scalar)
+            normalise(mechanism.atoms_i, stages.y, scalar)
+            if path.end_line[i] >= 0:
+                _report(mechanism, stages, stages.y, reports, path.end_line[i], row, scalar)
+        scatter(stages.y, 0, now, row, scalar)
+    return -1, DONE
 
 
 @wrapper
-def recursive_tangents(mechanism, tableau, h, t0, every, pushes, Q, V):
-    """Steps h from line 0 of Q, V (outputs, parameters, n), complex: values and slopes; every `every`-th state goes to
-    the next line.
+def recursive_tangents(mechanism, path, pushes, now, Q, V):
+    """Steps from `now` (parameters, n_q + n_v), in place, complex: values and slopes, as steps carry them; reports go
+    to their lines of Q, V (lines, parameters, n), in parent axes.
 
-    mechanism: of complex numbers without slopes; tableau: a `Tableau`; pushes (stages of all steps, parameters, n_v):
-    what parameters themselves do to accelerations, in imaginary parts. Returns (outputs written, reason).
+    mechanism: of complex numbers without slopes; pushes (stages of all steps, parameters, n_v): what parameters
+    themselves do to accelerations, in imaginary parts. Returns the step that failed, or -1, and the reason.
     """
-    work, stages = make_work(mechanism, LANES), make_stages(mechanism, tableau.B.size, Q.dtype, LANES)
-    steps, push = UniformSteps(tableau, float(h), float(t0), every), np.zeros(mechanism.n_v * LANES, Q.dtype)
-    return _recursive_tangents(mechanism, work, stages, steps, pushes, push, Reports(Q, V))
+    work, stages = make_work(mechanism, LANES), make_stages(mechanism, path.A.shape[0], Q.dtype, LANES)
+    push = np.zeros(mechanism.n_v * LANES, Q.dtype)
+    return _recursive_tangents(mechanism, work, stages, path, pushes, push, now, Reports(Q, V))

@@ -51,7 +51,7 @@ def _sum_back(x, K, factors, count, h, base):
 
 
 @inlined
-def _summed_back(atoms_i, balls, room, factors, count, h, q, v):
+def summed_back(atoms_i, balls, room, factors, count, h, q, v):
     """The transpose of a state that is a sum of stages: from room.x, room.y_v to the stages; adds to room.y_q first."""
     to_parent_back(balls, q, v, room.x, room.y_v)
     lift(atoms_i, q, room.x, room.y_q, True)
@@ -60,7 +60,7 @@ def _summed_back(atoms_i, balls, room, factors, count, h, q, v):
 
 
 @spliced
-def _end_back(atoms_i, balls, blocks, i, k, room, pulls, adjoint, weights):
+def end_back(atoms_i, balls, blocks, i, k, room, pulls, adjoint, weights):
     """The transpose of `_end_change`; nothing is known of the stages yet."""
     x, y_v = room.x, room.y_v
     for j in range(x.size):
@@ -75,11 +75,11 @@ def _end_back(atoms_i, balls, blocks, i, k, room, pulls, adjoint, weights):
     for m in range(room.k_q.shape[0]):
         clear_all(room.k_q[m])
         clear_all(room.k_v[m])
-    _summed_back(atoms_i, balls, room, blocks.B, blocks.B.size, blocks.h[i], blocks.end[i], blocks.end_v[i])
+    summed_back(atoms_i, balls, room, blocks.B, blocks.B.size, blocks.h[i], blocks.end[i], blocks.end_v[i])
 
 
 @spliced
-def _report_back(atoms_i, balls, blocks, i, o, k, room, pulls, weights):
+def report_back(atoms_i, balls, blocks, i, o, k, room, pulls, weights):
     """The transpose of `_report_change`."""
     stages, x, y_v = blocks.first[i + 1] - blocks.first[i], room.x, room.y_v
     copy_into(pulls.report_q[o, k], x)
@@ -89,7 +89,7 @@ def _report_back(atoms_i, balls, blocks, i, o, k, room, pulls, weights):
         put_row(weights.report_q[k], o, x)
         put_row(weights.report_v[k], o, y_v)
         _corrected_back(blocks.out_settled, o, x, y_v, room.work)
-    _summed_back(atoms_i, balls, room, blocks.weights[o], stages, blocks.h[i], blocks.out_q[o], blocks.out_v[o])
+    summed_back(atoms_i, balls, room, blocks.weights[o], stages, blocks.h[i], blocks.out_q[o], blocks.out_v[o])
 
 
 @spliced
@@ -115,11 +115,11 @@ def _stage_back(atoms_i, balls, blocks, i, m, k, room, weights):
         clear_all(y_q)
         stretch_back(atoms_i, blocks.before[at], room.around, y_q, blocks.q[at])
         _corrected_back(blocks.corrected, at, x, y_v, room.work)
-    _summed_back(atoms_i, balls, room, blocks.A[m], m, blocks.h[i], blocks.before[at], blocks.before_v[at])
+    summed_back(atoms_i, balls, room, blocks.A[m], m, blocks.h[i], blocks.before[at], blocks.before_v[at])
 
 
 @spliced
-def _start_back(atoms_i, balls, blocks, i, k, room, adjoint):
+def start_back(atoms_i, balls, blocks, i, k, room, adjoint):
     """The transpose of `_start_change`."""
     clear_all(adjoint.q[k])
     to_child_back(balls, blocks.start[i], blocks.start_v[i], adjoint.q[k], room.base_v)
@@ -132,12 +132,12 @@ def _adjoint_march(atoms_i, balls, blocks, room, pulls, adjoint, weights):
     blocks, room, pulls, adjoint, weights = refer(blocks), refer(room), refer(pulls), refer(adjoint), refer(weights)
     for i in range(blocks.h.size - 1, -1, -1):
         for k in range(adjoint.q.shape[0]):
-            _end_back(atoms_i, balls, blocks, i, k, room, pulls, adjoint, weights)
+            end_back(atoms_i, balls, blocks, i, k, room, pulls, adjoint, weights)
             for o in range(blocks.out_first[i], blocks.out_first[i + 1]):
-                _report_back(atoms_i, balls, blocks, i, o, k, room, pulls, weights)
+                report_back(atoms_i, balls, blocks, i, o, k, room, pulls, weights)
             for m in range(blocks.first[i + 1] - blocks.first[i] - 1, -1, -1):
                 _stage_back(atoms_i, balls, blocks, i, m, k, room, weights)
-            _start_back(atoms_i, balls, blocks, i, k, room, adjoint)
+            start_back(atoms_i, balls, blocks, i, k, room, adjoint)
 
 
 @wrapper

@@ -9,9 +9,26 @@ to parent    dv = R du + dq x v
 
 from __future__ import annotations
 
-from mechgrad.kernels.jit import inner
+from mechgrad.kernels.jit import inlined, inner
+from mechgrad.kernels.rotation import get4, pure_product, pure_product_back, rotated, square
+from mechgrad.kernels.vec3 import add3, cross, get3, put3, scale
 from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.tree import KIND, Q_AT, V_AT
+
+
+@inlined
+def _add4(out, k, f, e):
+    """out[k .. k + 3] += f e"""
+    out[k] += f * e[0]
+    out[k + 1] += f * e[1]
+    out[k + 2] += f * e[2]
+    out[k + 3] += f * e[3]
+
+
+@inlined
+def _factor(e, shared):
+    """1 / 2, or 2 / |e|^2 where `shared`."""
+    return 2.0 / square(e) if shared else 0.5
 
 
 @inner
@@ -20,13 +37,8 @@ def lift(atoms_i, q, x, out, shared):
     for i in range(atoms_i.shape[0]):
         kind, k, j = atoms_i[i, KIND], atoms_i[i, Q_AT], atoms_i[i, V_AT]
         if kind == BALL:
-            e0, e1, e2, e3 = q[k], q[k + 1], q[k + 2], q[k + 3]
-            f = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3) if shared else 0.5
-            x1, x2, x3 = f * x[j], f * x[j + 1], f * x[j + 2]
-            out[k] -= x1 * e1 + x2 * e2 + x3 * e3
-            out[k + 1] += e0 * x1 + x2 * e3 - x3 * e2
-            out[k + 2] += e0 * x2 + x3 * e1 - x1 * e3
-            out[k + 3] += e0 * x3 + x1 * e2 - x2 * e1
+            e = get4(q, k, 0.0)
+            _add4(out, k, _factor(e, shared), pure_product(get3(x, j, 0.0), e))
         elif kind != FIXED:
             out[k] += x[j]
 
@@ -37,12 +49,8 @@ def drop(atoms_i, q, x, out, shared):
     for i in range(atoms_i.shape[0]):
         kind, k, j = atoms_i[i, KIND], atoms_i[i, Q_AT], atoms_i[i, V_AT]
         if kind == BALL:
-            e0, e1, e2, e3 = q[k], q[k + 1], q[k + 2], q[k + 3]
-            f = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3) if shared else 0.5
-            x0, x1, x2, x3 = f * x[k], f * x[k + 1], f * x[k + 2], f * x[k + 3]
-            out[j] += e0 * x1 - e1 * x0 + e2 * x3 - e3 * x2
-            out[j + 1] += e0 * x2 - e2 * x0 + e3 * x1 - e1 * x3
-            out[j + 2] += e0 * x3 - e3 * x0 + e1 * x2 - e2 * x1
+            e = get4(q, k, 0.0)
+            add3(out, j, scale(_factor(e, shared), pure_product_back(get4(x, k, 0.0), e)), 0.0)
         elif kind != FIXED:
             out[j] += x[k]
 
@@ -52,13 +60,15 @@ def turn(atoms_i, v, x, out, sign):
     """out += sign (0, w) x / 2 for the Euler parameters of all balls; its own transpose with the other sign."""
     for i in range(atoms_i.shape[0]):
         if atoms_i[i, KIND] == BALL:
-            k, j = atoms_i[i, Q_AT], atoms_i[i, V_AT]
-            w1, w2, w3 = 0.5 * sign * v[j], 0.5 * sign * v[j + 1], 0.5 * sign * v[j + 2]
-            e0, e1, e2, e3 = x[k], x[k + 1], x[k + 2], x[k + 3]
-            out[k] -= w1 * e1 + w2 * e2 + w3 * e3
-            out[k + 1] += e0 * w1 + w2 * e3 - w3 * e2
-            out[k + 2] += e0 * w2 + w3 * e1 - w1 * e3
-            out[k + 3] += e0 * w3 + w1 * e2 - w2 * e1
+            k = atoms_i[i, Q_AT]
+            _add4(out, k, 0.5 * sign, pure_product(get3(v, atoms_i[i, V_AT], 0.0), get4(x, k, 0.0)))
+
+
+@inlined
+def _add_dyad(out, k, left, right, size, x):
+    """out += left (right . x) / size, for four numbers from k on."""
+    a, b = get4(right, k, 0.0), get4(x, k, 0.0)
+    _add4(out, k, (a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]) / size, get4(left, k, 0.0))
 
 
 @inner
@@ -67,69 +77,7 @@ def stretch(atoms_i, along, x, out, to):
     for i in range(atoms_i.shape[0]):
         if atoms_i[i, KIND] == BALL:
             k = atoms_i[i, Q_AT]
-            square, dot = 0.0, 0.0
-            for c in range(k, k + 4):
-                square += along[c] * along[c]
-                dot += along[c] * x[c]
-            for c in range(k, k + 4):
-                out[c] += to[c] * dot / square
-
-
-@inner
-def _turned(q, x, k, j, way):
-    """The vector of one ball in x from child into parent axes (way 1) or back (-1), in place."""
-    e0, e1, e2, e3 = way * q[k], q[k + 1], q[k + 2], q[k + 3]
-    f = 2.0 / (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3)
-    x1, x2, x3 = x[j], x[j + 1], x[j + 2]
-    c1, c2, c3 = f * (e2 * x3 - e3 * x2), f * (e3 * x1 - e1 * x3), f * (e1 * x2 - e2 * x1)
-    x[j] += e0 * c1 + e2 * c3 - e3 * c2
-    x[j + 1] += e0 * c2 + e3 * c1 - e1 * c3
-    x[j + 2] += e0 * c3 + e1 * c2 - e2 * c1
-
-
-@inner
-def _crossed(x, y, out, j, sign):
-    """out += sign x cross y, for one ball."""
-    x1, x2, x3, y1, y2, y3 = sign * x[j], sign * x[j + 1], sign * x[j + 2], y[j], y[j + 1], y[j + 2]
-    out[j] += x2 * y3 - x3 * y2
-    out[j + 1] += x3 * y1 - x1 * y3
-    out[j + 2] += x1 * y2 - x2 * y1
-
-
-@inner
-def to_child(balls, q, v, dq, dv):
-    """Changes dv of vectors v of balls := R^T (dv - dq x v); balls: (count, 2), where they begin in q and v."""
-    for i in range(balls.shape[0]):
-        k, j = balls[i, 0], balls[i, 1]
-        _crossed(dq, v, dv, j, -1.0)
-        _turned(q, dv, k, j, -1.0)
-
-
-@inner
-def to_child_back(balls, q, v, dq, dv):
-    """The transpose of `to_child`, which adds to dq."""
-    for i in range(balls.shape[0]):
-        k, j = balls[i, 0], balls[i, 1]
-        _turned(q, dv, k, j, 1.0)
-        _crossed(v, dv, dq, j, -1.0)
-
-
-@inner
-def to_parent(balls, q, v, dq, dv):
-    """Changes dv of vectors of balls, v in parent axes := R dv + dq x v."""
-    for i in range(balls.shape[0]):
-        k, j = balls[i, 0], balls[i, 1]
-        _turned(q, dv, k, j, 1.0)
-        _crossed(dq, v, dv, j, 1.0)
-
-
-@inner
-def to_parent_back(balls, q, v, dq, dv):
-    """The transpose of `to_parent`, which adds to dq."""
-    for i in range(balls.shape[0]):
-        k, j = balls[i, 0], balls[i, 1]
-        _crossed(v, dv, dq, j, 1.0)
-        _turned(q, dv, k, j, -1.0)
+            _add_dyad(out, k, to, along, square(get4(along, k, 0.0)), x)
 
 
 @inner
@@ -138,9 +86,52 @@ def stretch_back(atoms_i, along, x, out, to):
     for i in range(atoms_i.shape[0]):
         if atoms_i[i, KIND] == BALL:
             k = atoms_i[i, Q_AT]
-            square, dot = 0.0, 0.0
-            for c in range(k, k + 4):
-                square += along[c] * along[c]
-                dot += to[c] * x[c]
-            for c in range(k, k + 4):
-                out[c] += along[c] * dot / square
+            _add_dyad(out, k, along, to, square(get4(along, k, 0.0)), x)
+
+
+@inlined
+def _turn(q, x, k, j, way):
+    """The vector of one ball in x from child into parent axes (way 1), or back (-1), in place."""
+    put3(x, j, rotated(get4(q, k, 0.0), get3(x, j, 0.0), way))
+
+
+@inlined
+def _add_cross(x, y, out, j, sign):
+    """out += sign x cross y, for one ball."""
+    add3(out, j, scale(sign, cross(get3(x, j, 0.0), get3(y, j, 0.0))), 0.0)
+
+
+@inner
+def to_child(balls, q, v, dq, dv):
+    """Changes dv of vectors v of balls := R^T (dv - dq x v); balls: (count, 2), where they begin in q and v."""
+    for i in range(balls.shape[0]):
+        k, j = balls[i, 0], balls[i, 1]
+        _add_cross(dq, v, dv, j, -1.0)
+        _turn(q, dv, k, j, -1.0)
+
+
+@inner
+def to_child_back(balls, q, v, dq, dv):
+    """The transpose of `to_child`, which adds to dq."""
+    for i in range(balls.shape[0]):
+        k, j = balls[i, 0], balls[i, 1]
+        _turn(q, dv, k, j, 1.0)
+        _add_cross(v, dv, dq, j, -1.0)
+
+
+@inner
+def to_parent(balls, q, v, dq, dv):
+    """Changes dv of vectors of balls, v in parent axes := R dv + dq x v."""
+    for i in range(balls.shape[0]):
+        k, j = balls[i, 0], balls[i, 1]
+        _turn(q, dv, k, j, 1.0)
+        _add_cross(dq, v, dv, j, 1.0)
+
+
+@inner
+def to_parent_back(balls, q, v, dq, dv):
+    """The transpose of `to_parent`, which adds to dq."""
+    for i in range(balls.shape[0]):
+        k, j = balls[i, 0], balls[i, 1]
+        _add_cross(v, dv, dq, j, 1.0)
+        _turn(q, dv, k, j, -1.0)

@@ -1,0 +1,61 @@
+"""What objectives feel of a change, on its way back through explicit steps of open trees, body by body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from mechgrad.dynamics.kernels.state_accelerations import DONE
+from mechgrad.dynamics.states import StateGradients
+from mechgrad.errors import InputError
+from mechgrad.steps.acceleration_slopes import pulled_back
+from mechgrad.steps.base import Adjoint
+from mechgrad.steps.failures import REASONS
+from mechgrad.steps.recursive.kernels.adjoint import recursive_adjoint
+from mechgrad.steps.runge_kutta.adjoint import gathered
+from mechgrad.steps.runge_kutta.kernels.blocks import EndColumns, StageTerms, StateChange
+from mechgrad.steps.weights import Weights, WeightSink
+from mechgrad.typing import FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.steps.recursive.pieces import Piece, RecursiveSteps
+
+
+@final
+class RecursiveAdjoint(Adjoint):
+    """yq and yv, (no, n_v) each.
+
+    pull_q, pull_v : what objectives feel of the reported states, through accelerations, too
+    """
+
+    def __init__(self, steps: RecursiveSteps, g: StateGradients, sink: WeightSink) -> None:
+        self.steps, self.count = steps, g.q.shape[1]
+        self.pull_q, self.pull_v = np.array(g.q, float), np.array(g.v, float)
+        felt = np.flatnonzero(g.a.any(axis=(1, 2)))
+        for first in range(0, len(felt), steps.stages_at_once(self.count)):
+            some = felt[first : first + steps.stages_at_once(self.count)]
+            by_q, by_v, weights = pulled_back(
+                steps.system, steps.f, steps.record.states().rows(some), np.ascontiguousarray(g.a[some].swapaxes(0, 1))
+            )
+            self.pull_q[some] += by_q
+            self.pull_v[some] += by_v
+            sink(weights)
+        self.yq, self.yv = np.zeros((self.count, steps.n)), np.zeros((self.count, steps.n))
+
+    def through(self, piece: Piece) -> Iterable[Weights]:
+        steps, span, stages, count, n = self.steps, piece.span, piece.stages, self.count, self.steps.n
+        pulls = [gathered(x, span.ends, len(span.t)) for x in (self.pull_q, self.pull_v)]
+        pulls += [np.ascontiguousarray(x[span.within[:, 1]]) for x in (self.pull_q, self.pull_v)]
+        mu, none = np.zeros((count, len(stages.states.t), n)), np.zeros((count, 0, n))
+        bad, reason = recursive_adjoint(
+            steps.system.recursive, steps.balls, steps.blocks(span, stages), stages.states.t, EndColumns(*pulls),
+            StateChange(self.yq, self.yv), StageTerms(mu, *(none,) * 6),
+        )  # fmt: skip
+        if reason != DONE:
+            raise InputError(f"sensitivities end before t = {stages.states.t[bad]:.6g} s: {REASONS[reason]}.")
+        yield Weights(stages.states, mu)
+
+    def finished(self, sink: WeightSink) -> tuple[FloatArray, FloatArray]:
+        return self.yq + self.pull_q[0], self.yv + self.pull_v[0]
