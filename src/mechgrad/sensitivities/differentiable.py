@@ -129,7 +129,7 @@ class OfSteps(Case):
             tables.add(weights)
         if method == "direct":
             slopes = steps.direct(parameters, dq, dv)
-            total = (np.tensordot(g, x, ([0, 2], [0, 2])) for g, x in zip(by_states, slopes, strict=True))
+            total = (_over_instants(g, x) for g, x in zip(by_states, slopes, strict=True))
             return np.asarray(explicit + sum(total) + (tables.by_parameters() if between else 0.0))
         self.check_backwards(steps, parameters)
         yq, yv = steps.adjoint(by_states, tables.add)
@@ -137,3 +137,12 @@ class OfSteps(Case):
 
     def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
         return self.steps((), threads).direct(parameters, *self.start_slopes(parameters))
+
+
+def _over_instants(g: FloatArray, x: FloatArray) -> FloatArray:
+    """Sums over instants and coordinates of g (nt, no, n) times x (nt, np, n): (no, np); where few instants count, over
+    these alone."""
+    count = g.any(axis=(1, 2))
+    if not count.all():
+        g, x = g[count], x[count]
+    return np.tensordot(g, x, ([0, 2], [0, 2]))
