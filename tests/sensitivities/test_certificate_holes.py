@@ -25,7 +25,7 @@ from mechgrad.simulation.starts.assembled import AssembledStart
 from mechgrad.simulation.starts.base import Rates
 from mechgrad.simulation.starts.rest import StaticEquations
 from mechgrad.steps.newmark import pieces as implicit
-from mechgrad.steps.runge_kutta import pieces as explicit
+from mechgrad.steps.runge_kutta import held_steps as explicit
 
 TIP = mg.AtEnd(mg.measures.PointPosition("tip"))
 

@@ -303,6 +303,7 @@ HERE, MARCHES, GRADIENTS = (
     "sensitivities/test_time_gradients.py",
 )
 FUNCTIONS = "model/test_model_functions.py"
+INSTANTS = "sensitivities/test_several_instants.py"
 TRACKING = "sensitivities/test_tracking.py"
 COVERED = {
     "Trajectory.at": ("simulation/test_dense_output.py", "test_a_late_start_and_reported_instants"),
@@ -333,6 +334,8 @@ COVERED = {
     "equilibrium": (HERE, "test_equilibrium"),
     "simulate": (MARCHES, "test_order_of_every_scheme_on_a_loop"),
     "AtTime": (GRADIENTS, "test_values_at_an_instant"),
+    "AtTimes": (INSTANTS, "test_values_at_instants_are_those_of_single_instants"),
+    "SmoothMaximum": (INSTANTS, "test_the_smooth_maximum_keeps_its_word"),
     "Samples": (TRACKING, "test_"),
     "Tracking": (TRACKING, "test_"),
     # knots of functions, evaluated within and beyond them
@@ -363,8 +366,8 @@ ALONG = {
     "spring_energy": "test_power_reactions_and_energies_of_a_motion",
     "kinetic_energy": "test_power_reactions_and_energies_of_a_motion",
 }
-# of positions, sums of the others, or drawings; `at` is among those that are covered
-TIMELESS = {"at", "potential_energy", "energy", "markers", "plot"}
+# of positions, sums of the others, drawings, or views; `at` is among those that are covered
+TIMELESS = {"at", "potential_energy", "energy", "markers", "plot", "rows"}
 
 
 def timed_functions() -> set[str]:

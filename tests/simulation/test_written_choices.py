@@ -32,8 +32,9 @@ def test_what_is_printed_is_read(given: Any) -> None:
 
 
 def test_every_kind_is_printed() -> None:
-    assert {type(x) for x in FORMULATIONS} == set(known_formulations().values())
-    assert {type(x) for x in SCHEMES} == set(known_schemes().values())
+    for given, known in ((FORMULATIONS, known_formulations()), (SCHEMES, known_schemes())):
+        ours = {kind for kind in known.values() if kind.__module__.startswith("mechgrad.")}  # other tests add theirs
+        assert {type(x) for x in given} == ours
 
 
 def test_a_motion_is_made_again_from_its_text() -> None:
