@@ -26,14 +26,13 @@ from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism import elements_of, mechanism_of, row_report
 from mechgrad.model.columns import STEP, expand_paths
 from mechgrad.model.functions import Spline
-from mechgrad.model.layout import Slot
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, PIECE, Mechanism
 from mechgrad.model.model import Model
 from mechgrad.model.parameters import MAGIC, matching, resolve
-from mechgrad.model.primitives.fields import entry, table
 from mechgrad.model.tree import BEYOND, MASS
 from mechgrad.sensitivities.gradient_by_tables import TABLES, BodyNumbers, TableGradient
 from mechgrad.sensitivities.numbers import load_paths, load_vector
+from mechgrad.sensitivities.parameter_kinds import ParameterKinds
 from mechgrad.simulation.starts import start_of
 from mechgrad.simulation.starts.base import MOTION, START, Forces
 from mechgrad.simulation.trajectory import Trajectory
@@ -78,6 +77,7 @@ class Parameters:
         self.in_model = [k for k, slot in enumerate(self._slots) if slot is not None]
         self.acting = [k for k in range(len(self.names)) if not self.is_start(k)]
         self.of_start = [k for k in range(len(self.names)) if self.is_start(k)]
+        self._kinds = ParameterKinds(self.model, self.names, self._slots)
         self._moved: dict[str, Model] = {}
         self._records: dict[int, Mechanism] = {}
         self._unforced: dict[int, Mechanism] = {}
@@ -160,17 +160,12 @@ class Parameters:
         return float(np.real(self.model.value(name)))
 
     def values(self) -> FloatArray:
-        """The present values of all; thousands of knots share one array each."""
-        fields: dict[tuple[str, int, str], Any] = {}
+        """The present values of all."""
         result = np.empty(len(self))
         for k, slot in enumerate(self._slots):
             if slot is None or slot.group == "gravity":
                 result[k] = self.value(k)
-                continue
-            key = slot.group, slot.position, slot.field
-            if key not in fields:
-                fields[key] = entry(getattr(self.model, slot.group)[slot.position], slot.field, ())
-            result[k] = np.real(fields[key][slot.index] if slot.index else fields[key])
+        self._kinds.put_values(result)
         return result
 
     # ---- with other values
@@ -269,46 +264,23 @@ class Parameters:
     def moves_nothing(self, k: int) -> bool:
         """Whether parameter k is a mass, an inertia or a number of a force element, or drives such alone: it moves no
         marker and closes no loop."""
-        weights = ("bodies", "mass"), ("bodies", "inertia")
-        still = (slot.group == "forces" or (slot.group, slot.field) in weights for slot in self._targets(k))
-        return self._slots[k] is not None and all(still)
+        return k in self._kinds.still
 
     def places(self, k: int) -> bool:
         """Whether parameter k can move joints, points or vectors, or is a number of a constraint."""
-        return any(slot.group in ("joints", "points", "vectors", "constraints") for slot in self._targets(k))
+        return k in self._kinds.placing
 
     def by_user(self, k: int) -> bool:
         """Whether parameter k is a number that a user's force law receives: no table of the mechanism holds it."""
-        return any(slot.group == "forces" and slot.field == "numbers" for slot in self._targets(k))
-
-    def _targets(self, k: int) -> tuple[Slot, ...]:
-        """The numbers of the model that parameter k is, or drives."""
-        slot = self._slots[k]
-        if slot is None or slot.group != "variables":
-            return () if slot is None else (slot,)
-        layout, groups = self.model.layout, self.model.groups
-        return tuple(resolve(layout, groups, path) for path, _ in self.model.path_derivative(self.names[k]))
+        return k in self._kinds.of_users
 
     def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
         """Values of splines, by function: positions of the parameters, where its pieces begin among the numbers of the
         mechanism, the function, and which of its values they are."""
-        elements, T = elements_of(self.model), self.motion.system.recursive
-        places: dict[tuple[str, int, str], tuple[list[int], list[int]]] = {}
-        for k, slot in enumerate(self._slots):
-            if slot is not None and slot.group in ("forces", "constraints") and slot.field.endswith(".values"):
-                positions, values = places.setdefault((slot.group, slot.position, slot.field), ([], []))
-                positions.append(k)
-                values.append(slot.index[0])
-        found: dict[tuple[str, int], tuple[Spline, list[int], list[int]]] = {}
-        for (group, position, field), (positions, values) in places.items():
-            element = getattr(self.model, group)[position]
-            function = getattr(element, field.removesuffix(".values"))
-            fields = [name for name in table(type(element)).functions if getattr(element, name) is function]
-            if isinstance(function, Spline) and len(fields) == 1:
-                found[element.name, id(function)] = function, positions, values
+        elements, first = elements_of(self.model), int(self.motion.system.recursive.ints[AT_PIECES])
         return [
-            (positions, int(T.ints[AT_PIECES]) + PIECE * int(elements.functions_i[index, 0]), function, values)
-            for (owner, _), (function, positions, values) in found.items()
+            (positions, first + PIECE * int(elements.functions_i[index, 0]), function, values)
+            for owner, function, positions, values in self._kinds.of_splines()
             for index, other in enumerate(elements.functions)
             if other is function and elements.function_owners[index] == owner
         ]
