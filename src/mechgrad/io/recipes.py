@@ -43,6 +43,7 @@ from mechgrad.model.model import Model
 from mechgrad.model.primitives.measure_entries import measure_from, measure_to_dict
 from mechgrad.simulation.recipe import Recipe
 from mechgrad.simulation.recipe_checks import check_recipe
+from mechgrad.simulation.recipe_data import RecipeData
 from mechgrad.simulation.simulate import chosen_method
 from mechgrad.steps.schemes import as_scheme, known_schemes
 
@@ -82,7 +83,7 @@ def load_recipe(path: str | Path) -> Recipe:
     return _named(lambda: recipe_from_dict(content), path)
 
 
-def recipe_text(recipe: Recipe) -> str:
+def recipe_text(recipe: RecipeData[Any]) -> str:
     """The text of a recipe file."""
     content = recipe_to_dict(recipe)
     model, loads = content.pop("model"), content.pop("loads", [])
@@ -107,7 +108,7 @@ def _named(read: Callable[[], Recipe], path: str | Path) -> Recipe:
 # ---- to a dictionary
 
 
-def recipe_to_dict(recipe: Recipe) -> dict[str, Any]:
+def recipe_to_dict(recipe: RecipeData[Any]) -> dict[str, Any]:
     """A recipe as plain dictionaries, lists, strings and numbers, in the words of its file; for JSON, too.
 
     >>> recipe_to_dict(mg.simulate(model, [0.5], 0.2, step=0.1).recipe)["start"]

@@ -134,13 +134,13 @@ def model_terms(model: Model, tree: Tree, path: str, markers: Sequence[str | Non
 
 
 def _plain_terms(model: Model, tree: Tree, path: str, markers: Sequence[str | None]) -> list[Term]:
-    slot = resolve(model._layout, model._groups, path)
+    slot = resolve(model.layout, model.groups, path)
     if slot.group == "gravity":
         return [Term(GRAVITY, -1, np.eye(3)[slot.index[0]])]
-    item = model._groups[slot.group][slot.position]
+    item = model.groups[slot.group][slot.position]
     moved = replaced(item, {(slot.field, slot.index): read_value(model, path) + 1j * STEP}, check=False)
     if slot.group == "joints":
-        if slot.position in (spanning := model._layout.spanning).cut:
+        if slot.position in (spanning := model.layout.spanning).cut:
             return []
         if spanning.backwards[spanning.order.index(slot.position)]:
             item, moved = Reversed(item), Reversed(moved)

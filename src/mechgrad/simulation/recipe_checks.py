@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from mechgrad.steps.schemes import Scheme
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
-    from mechgrad.simulation.recipe import Recipe
+    from mechgrad.simulation.recipe_data import RecipeData
 
 
-def check_recipe(recipe: Recipe) -> None:
+def check_recipe(recipe: RecipeData[Any]) -> None:
     """Raise for what no motion can be made of."""
     if recipe.stop is not None and np.ndim(recipe.start.q) == 2:
         raise InputError("a stop condition ends one motion; give one start, or look at the batch afterwards.")

@@ -17,8 +17,9 @@ from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.state import State, state
 from mechgrad.model.tree import Reference
-from mechgrad.simulation.recipe import TOLERANCE, Recipe
+from mechgrad.simulation.recipe import Recipe
 from mechgrad.simulation.recipe_checks import has_loops
+from mechgrad.simulation.recipe_data import TOLERANCE
 from mechgrad.simulation.run import march
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.conditions import as_stop

@@ -30,7 +30,7 @@ from mechgrad.steps.schemes import Scheme
 from mechgrad.typing import Array, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from mechgrad.simulation.recipe import Recipe
+    from mechgrad.simulation.recipe_data import RecipeData
 
 WITHIN = 1e-9  # of a motion: times that are outside by less are its ends
 
@@ -85,10 +85,10 @@ class Trajectory(Motion):
     """
 
     record: Record
-    recipe: Recipe
+    recipe: RecipeData[Trajectory]
 
     @classmethod
-    def of(cls, record: Record, recipe: Recipe) -> Trajectory:
+    def of(cls, record: Record, recipe: RecipeData[Trajectory]) -> Trajectory:
         """The motion of a record."""
         return cls(record.model, record.t, record.q, record.v, record.a, record, recipe)
 

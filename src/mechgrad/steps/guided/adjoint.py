@@ -8,24 +8,22 @@ The gradient by a parameter is  psi_p - x0 . value_p - x1 . rate_p - x2 . second
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
 from mechgrad.dynamics.states import StateGradients
 from mechgrad.steps.base import Adjoint
+from mechgrad.steps.guided.pieces import GuidedSteps
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.guided.pieces import GuidedSteps
 
 
 @final
 class GuidedAdjoint(Adjoint):
     """Weights of rows at all instants; a start does not matter."""
 
-    def __init__(self, steps: GuidedSteps, g: StateGradients) -> None:
+    def __init__(self, steps: GuidedSteps, g: StateGradients, sink: WeightSink) -> None:
         self.steps, self.g = steps, g
 
     def through(self, piece: slice) -> Iterable[Weights]:

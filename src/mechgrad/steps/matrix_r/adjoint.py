@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from mechgrad.steps.base import Adjoint
 from mechgrad.steps.initial import InitialAccelerations
 from mechgrad.steps.matrix_r.kernels import tangent as _kernels
 from mechgrad.steps.matrix_r.kernels.tangent import FreeColumns, IndependentBlocks, LevelTerms
+from mechgrad.steps.matrix_r.pieces import IndependentSteps, Piece
 from mechgrad.steps.newmark.kernels.blocks import StateColumns
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.matrix_r.pieces import IndependentSteps, Piece
 
 
 @final
@@ -28,7 +26,7 @@ class IndependentAdjoint(Adjoint):
     pending : what coordinates that were chosen anew pull at the state before
     """
 
-    def __init__(self, steps: IndependentSteps, g: StateGradients) -> None:
+    def __init__(self, steps: IndependentSteps, g: StateGradients, sink: WeightSink) -> None:
         self.steps, self.g, self.count = steps, g, g.q.shape[1]
         self.y = self._at_rest()
         self.pending = [np.zeros((steps.n, self.count)) for _ in range(3)]

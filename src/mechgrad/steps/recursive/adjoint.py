@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from mechgrad.steps.acceleration_slopes import pulled_back
 from mechgrad.steps.base import Adjoint
 from mechgrad.steps.failures import REASONS
 from mechgrad.steps.recursive.kernels.adjoint import recursive_adjoint
+from mechgrad.steps.recursive.pieces import Piece, RecursiveSteps
 from mechgrad.steps.runge_kutta.adjoint import gathered
 from mechgrad.steps.runge_kutta.kernels.blocks import EndColumns, StageTerms, StateChange
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.recursive.pieces import Piece, RecursiveSteps
 
 
 @final

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -11,11 +11,9 @@ from mechgrad.dynamics.states import StateGradients
 from mechgrad.steps.base import Adjoint
 from mechgrad.steps.runge_kutta.kernels.adjoint import adjoint_march
 from mechgrad.steps.runge_kutta.kernels.blocks import EndColumns, StageTerms, StateChange
+from mechgrad.steps.runge_kutta.pieces import Piece, RungeKuttaSteps
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.runge_kutta.pieces import Piece, RungeKuttaSteps
 
 
 @final

@@ -7,17 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.states import StateGradients
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.steps.acceleration_slopes import Mechanics, StateAccelerations
 from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.record import Record
-from mechgrad.steps.runge_kutta.adjoint import RungeKuttaAdjoint
 from mechgrad.steps.runge_kutta.constraint_correction import ConstraintCorrection
 from mechgrad.steps.runge_kutta.held_steps import HeldSteps, Span
 from mechgrad.steps.runge_kutta.kernels.blocks import RungeKuttaBlocks, Settled
-from mechgrad.steps.runge_kutta.tangent import RungeKuttaTangent
-from mechgrad.steps.weights import WeightSink
 from mechgrad.typing import FloatArray, IntArray
 
 CHUNK_BYTES = 2**25  # of linearised equations kept at a time
@@ -61,12 +57,6 @@ class RungeKuttaSteps(HeldSteps):
             none = (np.zeros((0, count, n)), np.zeros((0, count, n)))
             terms += none if correction is None else correction.by_parameters(parameters)
         return found._replace(terms=terms)
-
-    def tangent(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> RungeKuttaTangent:
-        return RungeKuttaTangent(self, parameters, dq, dv)
-
-    def adjoint_of(self, g: StateGradients, sink: WeightSink) -> RungeKuttaAdjoint:
-        return RungeKuttaAdjoint(self, g, sink)
 
     def onto_constraints(
         self, q: FloatArray, v: FloatArray, t: FloatArray, picks: IntArray | None
