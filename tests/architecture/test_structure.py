@@ -206,6 +206,11 @@ OWN = ("self", "cls")
 NAMED_TUPLES = {"_replace", "_fields", "_asdict"}  # public in spite of their names: `collections.namedtuple`
 FOREIGN = {  # of other libraries, which offer nothing else
     ("kernels/lanes.py", "_getvalue"),  # Numba's builder of structures
+    ("kernels/compiler.py", "_pass_builder"),  # Numba's pipelines and libraries of code, `kernels.compiler` says why
+    ("kernels/compiler.py", "_reload_init"),
+    ("kernels/compiler.py", "_final_module"),
+    ("kernels/compiler.py", "_module_pass_manager"),
+    ("kernels/compiler.py", "_data_layout"),
     ("kernels/disk/cache.py", "_cache"),  # a dispatcher's cache, replaced by one with locks
     ("kernels/disk/cache.py", "_index_name"),  # of Numba's index of cached overloads
     ("kernels/disk/cache.py", "_source_stamp"),

@@ -76,7 +76,7 @@ class Equilibrium:
     model : Model
     q : (n_q,)
     multipliers : (m,)
-        Of the constraint rows that act, named by `constraint_names`; the mechanism feels -Gamma^T lam. The smallest
+        Of the constraint rows that act, named by `constraint_names`; on the mechanism acts -Gamma^T lam. The smallest
         ones where rows depend on each other.
     holding : dict
         For each held coordinate the generalized force that keeps it there [N m or N].

@@ -147,7 +147,7 @@ class System:
         return a, lam, row, reason
 
     def row_scales(self, q: Array, t: float = 0.0) -> FloatArray:
-        """Inverse masses that the constraint rows feel, (m,): diagonal of Gamma M^-1 Gamma^T, roughly, about q.
+        """Inverse masses that act in the constraint rows, (m,): diagonal of Gamma M^-1 Gamma^T, roughly, about q.
 
         The largest of a few configurations that differ by random turns: where a row has no influence at q itself (a
         linkage on one line), or little, its scale is that of its surroundings. An order of magnitude: numbers that

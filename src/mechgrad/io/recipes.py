@@ -9,7 +9,7 @@
     way = "given"                         # q, v, t
     way = "assembled"                     # what `assemble` held, at and rates, and the q and v that it found; written
                                           # by hand without q and v: at, rates and guess, and they are found
-    way = "at rest"                       # what `equilibrium` held and felt: at, rates, tau, loads, and q likewise
+    way = "at rest"                       # what `equilibrium` held, what acted: at, rates, tau, loads, and q likewise
 
     [[loads]]                             # body, force, torque, point, axes, name
     [model]                               # a model as in its own file, with [[model.bodies]], [[model.joints]], ...
@@ -246,7 +246,7 @@ def _load_from(entry: Any, what: str) -> Load:
     entry = values.table(entry, what)
     values.only_known(entry, _LOAD, what)
     if "body" not in entry:
-        raise InputError(f"{what}: 'body' is missing, the name of the body that feels it.")
+        raise InputError(f"{what}: 'body' is missing, the name of the body that it acts on.")
     found: dict[str, Any] = {}
     for key, x in entry.items():
         named = key in ("body", "axes", "name") or (key == "point" and isinstance(x, str))

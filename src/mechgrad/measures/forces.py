@@ -107,7 +107,7 @@ class Effort(Measure):
         return Gradients(q, v, p=by_p)
 
     def _reached(self, at: StateSamples, weights: FloatArray) -> FloatArray | None:
-        """Virtual velocities (k, nt, n_v) that its rows feel as these weights; None if they depend on each other.
+        """Virtual velocities (k, nt, n_v) that its rows see as these weights; None if they depend on each other.
 
         Their product with the residual changes with the numbers of the force as the weighted effort does.
         """

@@ -58,7 +58,7 @@ class ConstrainedDerivatives:
     dz : (.., n_v, f)
         By the independent coordinates; for one of a ball, by a small rotation in parent axes.
     dzd, dzdd : (.., n_v, g)
-        By their rates and second rates; `dzdd` is what inertia the drives feel.
+        By their rates and second rates; `dzdd` is the inertia that the drives move.
     dp : (.., n_v, n_p)
         By parameters, z, z' and z'' held: loops close again and all else follows.
     independent : tuple of str
@@ -242,7 +242,7 @@ def stepped(model: Model, loads: Sequence[Load], load_paths: Sequence[str], path
 
 
 def _of_tree(found: Balanced, terms: Terms, paths: tuple[str, ...]) -> InverseDynamicsDerivatives:
-    """Of a tree with force elements: every coordinate may feel every other."""
+    """Of a tree with force elements: every coordinate may depend on every other."""
     n, states = found.states.model.n_v, found.states
     values = [found.tau, *(np.ascontiguousarray(x).reshape(len(x), -1) for x in (terms.q, terms.v, terms.a, terms.p))]
     return InverseDynamicsDerivatives(

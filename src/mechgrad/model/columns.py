@@ -60,7 +60,7 @@ class Term:
 class ParameterColumns:
     """Columns for a list of parameters, as the tables kernels read.
 
-    The rows of a term are listed explicitly, ancestors first: `rows[start:beyond]` feel the displaced wrench,
+    The rows of a term are listed explicitly, ancestors first: `rows[start:beyond]` depend on the displaced wrench,
     `rows[beyond:end]` are displaced themselves. Each row holds (column of the tree, position in the packed values).
     """
 
@@ -205,7 +205,7 @@ def parameter_columns(tree: Tree, paths: Sequence[str], terms: Sequence[Sequence
 
 
 def _rows(tree: Tree, term: Term) -> tuple[list[int], list[int]]:
-    """Columns that feel a term through the wrench beyond them, and columns that are displaced by it."""
+    """Columns that depend on a term through the wrench beyond them, and columns that are displaced by it."""
     node = term.atom if term.kind in (LOAD_FORCE, LOAD_COUPLE, LOAD_POINT) else term.node
     if term.kind == MARKER:
         return [], []

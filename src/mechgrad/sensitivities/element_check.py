@@ -37,7 +37,7 @@ from mechgrad.typing import Array, FloatArray
 
 __all__ = ["acceleration_family", "constraint_family", "motion_family"]
 
-DEPENDENT = 1e3 * REGULAR  # of Gamma M^-1 Gamma^T: below, what keeps its equations regular is felt in the solution
+DEPENDENT = 1e3 * REGULAR  # of Gamma M^-1 Gamma^T: below, what keeps its equations regular shows in the solution
 ROUNDING = 1e-13  # that solving linear equations amplifies by their condition
 
 

@@ -170,7 +170,7 @@ def kinematic_motion(
 
 class GuidedForces(NamedTuple):
     """What balances a guided motion: multipliers (nt, m) of the constraint rows, and of what is driven besides them
-    (nt, held); the mechanism feels both with a minus."""
+    (nt, held); on the mechanism both act with a minus."""
 
     system: System
     multipliers: Array

@@ -24,8 +24,15 @@ class Recipe(RecipeData[Trajectory]):
     step : float [s] or None;   samples : int or None
     tau : (n_v,), loads : constant forces
     reference : "root", "com" or "origin"
-    rtol, atol : tolerances of the error control
+        Where velocities and wrenches are taken while they are summed up: about the point where the mechanism's root is;
+        residual and mass matrix about centres of mass (RTdyn0), all else about the root; or everything about the
+        world's origin (RTdyn1), which costs digits far from it. The motion is the same (docs/reference_points.md).
+    rtol, atol : float
+        Tolerances of the error control. DOP853: of every step. Implicit schemes: of the whole motion, each step being
+        granted its share; how much the motion itself enlarges errors comes on top.
     stop : the condition that may end the motion, or None
+        The first step with different signs at its ends (or the first interval between outputs) is found, and the
+        instant within it to rounding, between the steps as `Trajectory.at` reads them.
 
     >>> swing = mg.simulate(model, {"pin": 0.5}, 2.0)
     >>> swing.recipe

@@ -63,7 +63,7 @@ class Trajectory(Motion):
     tau : (n_v,) generalized forces that acted, loads besides
     loads : external loads
     multipliers : (nt, m)
-        Of the constraint rows that act, named by `constraint_names`; the mechanism feels -Gamma^T lam.
+        Of the constraint rows that act, named by `constraint_names`; on the mechanism acts -Gamma^T lam.
     norms : (nt, 3)
         Norms of constraint values, rates and second rates.
     iterations : (nt,) or None

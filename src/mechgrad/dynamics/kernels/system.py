@@ -89,7 +89,7 @@ from mechgrad.model.mechanism import (
 from mechgrad.model.primitives.rows import LINEAR
 from mechgrad.model.tree import C_PARENT
 
-NO_DAMPING = 1e-300  # sum of all partials by rates, below which laws feel none
+NO_DAMPING = 1e-300  # sum of all partials by rates, below which laws have none
 
 
 class Work(NamedTuple):
@@ -407,7 +407,7 @@ def law_columns(mechanism, work, scalar):
 
 @inner
 def damped(ints, y_gd, scalar):
-    """Whether any law feels the rate of a row."""
+    """Whether any law depends on the rate of a row."""
     total = scalar * 0.0
     for k in range(ints[N_CONSTRAINTS] * ints[LAW_WIDTH], ints[N_ROWS] * ints[LAW_WIDTH]):
         total = total + magnitude(load(y_gd, k, scalar))

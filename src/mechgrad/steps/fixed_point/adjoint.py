@@ -1,4 +1,4 @@
-"""What objectives feel of a change, on its way back through steps by fixed-point iteration."""
+"""Gradients of objectives by the state, on their way back through steps by fixed-point iteration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mechgrad.typing import FloatArray
 
 @final
 class FixedPointAdjoint(Adjoint):
-    """y : what is felt of q, v, a and of the scheme's memory, (no, n_v, 1) each."""
+    """y : gradients by q, v, a and by the scheme's memory, (no, n_v, 1) each."""
 
     def __init__(self, steps: FixedPointSteps, g: StateGradients, sink: WeightSink) -> None:
         self.steps, self.g, self.count = steps, g, g.q.shape[1]

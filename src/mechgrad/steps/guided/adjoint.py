@@ -1,4 +1,4 @@
-"""What objectives feel of a motion that drivers decide, from accelerations to positions: the transpose of `tangent`.
+"""Gradients of objectives by a motion that drivers decide, from accelerations to positions: the transpose of `tangent`.
 
     W^T x2 = g_a,    W^T x1 = g_v - second_v^T x2,    W^T x0 = g_q - rate_q^T x1 - second_q^T x2
 

@@ -1,4 +1,4 @@
-"""What objectives feel of a change, on its way back through steps in independent coordinates: the transpose of
+"""Gradients of objectives by the state, on their way back through steps in independent coordinates: the transpose of
 `tangent`."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mechgrad.typing import FloatArray
 
 @final
 class IndependentAdjoint(Adjoint):
-    """What is felt of z, z', z'' and the memory, (freedom, no) each.
+    """Gradients of objectives by z, z', z'' and the memory, (freedom, no) each.
 
     pending : what coordinates that were chosen anew pull at the state before
     """
@@ -50,9 +50,9 @@ class IndependentAdjoint(Adjoint):
                 more[:] = 0.0
             blocks = IndependentBlocks(*(x[here] for x in piece.blocks))
             into = [np.ascontiguousarray(x[:, here]) for x in weights]
-            felt_at = StateColumns(*(x[here] for x in pulls))
+            pulled_at = StateColumns(*(x[here] for x in pulls))
             bad = _kernels.independent_adjoint_steps(
-                steps.settings, piece.taken.h[here], blocks, felt_at, FreeColumns(*self.y), LevelTerms(*into)
+                steps.settings, piece.taken.h[here], blocks, pulled_at, FreeColumns(*self.y), LevelTerms(*into)
             )
             steps.check(bad, states.rows(here), piece.taken.h[here])
             for whole, part in zip(weights, into, strict=True):

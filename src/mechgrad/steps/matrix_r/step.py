@@ -84,7 +84,7 @@ class IndependentRun(Run):
 
     def march_controlled(self, workspace: Any, limits: Limits, wanted: Wanted) -> tuple[int, int]:
         assert self.choosing is not None
-        self.choosing.make_room(NOTES)
+        self.choosing.extend_log(NOTES)
         T, choice, settings, ranks = self.task.system.T, self.choosing.record, self.settings, self.ranks
         found: tuple[int, int] = march_controlled_independent(T, choice, workspace, settings, ranks, limits, wanted)
         return found

@@ -1,4 +1,4 @@
-"""What objectives feel of a change, on its way back through implicit steps: the transpose of `tangent`."""
+"""Gradients of objectives by the state, on their way back through implicit steps: the transpose of `tangent`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mechgrad.typing import FloatArray
 
 @final
 class NewmarkAdjoint(Adjoint):
-    """yq, yv, ya and what is felt of the memory, (n_v, no) each."""
+    """yq, yv, ya and the gradient by the memory, (n_v, no) each."""
 
     def __init__(self, steps: NewmarkSteps, g: StateGradients, sink: WeightSink) -> None:
         self.steps, self.g, self.count = steps, g, g.q.shape[1]

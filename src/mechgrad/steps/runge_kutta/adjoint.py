@@ -1,4 +1,4 @@
-"""What objectives feel of a change, on its way back through explicit steps: the transpose of `tangent`."""
+"""Gradients of objectives by the state, on their way back through explicit steps: the transpose of `tangent`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mechgrad.typing import FloatArray, IntArray
 class RungeKuttaAdjoint(Adjoint):
     """yq and yv, (no, n_v) each.
 
-    pull_q, pull_v : what objectives feel of the reported states, through accelerations and multipliers, too
+    pull_q, pull_v : gradients of objectives by the reported states, through accelerations and multipliers, too
     """
 
     def __init__(self, steps: RungeKuttaSteps, g: StateGradients, sink: WeightSink) -> None:

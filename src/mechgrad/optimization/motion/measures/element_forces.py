@@ -74,7 +74,7 @@ def dependence_of(model: Model, rows: IntArray) -> Dependence:
     rng = np.random.default_rng(5)
     q = random_configurations(model, 4, rng)
     found = evaluate_rows(system.T, q, rng.normal(size=(4, model.n_v)), None, np.zeros(4), 0, system.n_rows)
-    # a ball that carries both sides may turn a row without moving it: rates feel that
+    # a ball that carries both sides may turn a row without moving it: rates depend on that
     moved = np.any((np.abs(found.J) > 1e-12) | (np.abs(found.J_rate) > 1e-12), axis=0)
     n, m = model.n_v, len(rows)
     kinds = elements.rows_i[np.concatenate([rows, np.arange(elements.n_constraints, elements.n_rows)]), R_KIND]
