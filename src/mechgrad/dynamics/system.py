@@ -14,7 +14,7 @@ from mechgrad.dynamics.laws import UserLaws
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows, mechanism_of, row_report
+from mechgrad.kinematics.mechanism_record import RowValues, elements_of, evaluate_rows, mechanism_of, row_report
 from mechgrad.memory import require_memory
 from mechgrad.model.joints import PRISMATIC
 from mechgrad.model.mechanism import AT_TAU, N_HOLONOMIC, N_ROWS, Mechanism

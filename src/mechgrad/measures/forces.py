@@ -11,7 +11,7 @@ import numpy as np
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
+from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows
 from mechgrad.measures.base import Gradients, Measure, Partials, StateSamples, product
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.model.columns import STEP

@@ -28,7 +28,7 @@ from mechgrad.inverse.published_methods import SPATIAL, other_method
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives as tree_derivatives
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.mechanism import row_report
+from mechgrad.kinematics.mechanism_record import row_report
 from mechgrad.kinematics.trees_only import has_elements, require_tree
 from mechgrad.mechanics.balance import Freedoms
 from mechgrad.mechanics.checked_states import TOLERANCE, States, unbalanced

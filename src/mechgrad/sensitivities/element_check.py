@@ -24,7 +24,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.dynamics.terms import constraint_terms, motion_terms
 from mechgrad.errors import SingularMassMatrixError
 from mechgrad.inverse.loads import Load
-from mechgrad.kinematics.mechanism import row_report
+from mechgrad.kinematics.mechanism_record import row_report
 from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
 from mechgrad.mechanics.accelerations import mechanism_accelerations
 from mechgrad.model.model import Model

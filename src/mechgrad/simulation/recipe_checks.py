@@ -10,7 +10,7 @@ from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.accumulation import REFERENCES
-from mechgrad.kinematics.mechanism import elements_of, row_report
+from mechgrad.kinematics.mechanism_record import elements_of, row_report
 from mechgrad.kinematics.state import State
 from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.model.mechanism import R_FUNCTION

@@ -14,7 +14,7 @@ from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.inverse.loads import Load, loads_are_complex
 from mechgrad.kernels.interrupt import go_on, raised
 from mechgrad.kinematics.batch import check_samples, tree_of
-from mechgrad.kinematics.mechanism import elements_of
+from mechgrad.kinematics.mechanism_record import elements_of
 from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.model.configuration import unit
 from mechgrad.model.idle_gravity import note_idle_gravity

@@ -16,7 +16,7 @@ from mechgrad.errors import InputError, MechgradError
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.inverse.tree_reactions import JointReactions
-from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.kinematics.mechanism_record import evaluate_rows
 from mechgrad.kinematics.state import State, state
 from mechgrad.mechanics.power import Power
 from mechgrad.mechanics.reactions import joint_reactions

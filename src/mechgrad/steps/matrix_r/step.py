@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT
-from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.kinematics.mechanism_record import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.steps.independent.choices import Choosing
 from mechgrad.steps.independent.dead_points import at_dead_point

@@ -24,7 +24,7 @@ from mechgrad.dynamics.kernels.projection import CLOSE_ENOUGH
 from mechgrad.dynamics.kernels.saddle import solve_lines
 from mechgrad.dynamics.states import States, linearised, slopes, unforced
 from mechgrad.errors import InputError
-from mechgrad.kinematics.mechanism import RowValues, evaluate_rows
+from mechgrad.kinematics.mechanism_record import RowValues, evaluate_rows
 from mechgrad.model.joints.base import BALL
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.tree import KIND, V_AT

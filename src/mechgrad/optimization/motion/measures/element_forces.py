@@ -24,7 +24,7 @@ from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.states import Linearised, States
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
-from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, random_configurations
+from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows, random_configurations
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import L_FIRST, L_KIND, L_ROWS, L_SECOND_FUNCTION, R_KIND, Mechanism
 from mechgrad.model.primitives.rows import CONTACT, CURVE, FRICTION, LINEAR, MOTOR, SPRING, TYRE, USER
