@@ -88,7 +88,7 @@ class System:
         """The record, made when it is first asked for."""
         n, m = self.model.n_v, len(self.names)
         require_memory(
-            8.0 * (4 * n * n + 2 * (n + m) ** 2),  # the room of a step, `dynamics.kernels.solver`
+            8.0 * (4 * n * n + 2 * (n + m) ** 2),  # the workspace of a step, `dynamics.kernels.solver`
             f"the matrices of {n} velocities and {m} constraint rows of model {self.model.name!r}",
             "Explicit motions of open trees (scheme 'rk4' or 'dop853') need none.",
         )

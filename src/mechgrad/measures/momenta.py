@@ -144,9 +144,9 @@ class CentreOfMass(Measure):
         by_q = np.zeros((*weights.shape[:2], at.model.n_v))
         by_p = -np.tensordot(weights, self.values(at), ([0, 2], [0, 1]))[:, None] * _mass_share(at, parameters, total)
         for k, W in enumerate(weights.swapaxes(0, 1) / total):
-            pushed = np.zeros((len(t), case.model.n_v))
-            pushed[:, slides] = W
-            by_q[:, k] = inverse_dynamics(tree, wide_q, None, pushed)[:, probes.columns]
+            accelerated = np.zeros((len(t), case.model.n_v))
+            accelerated[:, slides] = W
+            by_q[:, k] = inverse_dynamics(tree, wide_q, None, accelerated)[:, probes.columns]
             u = _across(W)
             here = case.states(q, 0.0 * v, 0.0 * a, 0.0 * lam, t)
             here.a[:, slides] = u

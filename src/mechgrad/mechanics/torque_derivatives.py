@@ -211,9 +211,9 @@ class Terms:
         load_paths = compile_loads(model, tree_of(model), loads, nt, float).paths
         twin = States(model, q + 0j, v + 0j, a + 0j, t, states.single)
         for k, path in enumerate(paths):
-            moved, pushed = stepped(model, loads or (), load_paths, path)
+            moved, loaded = stepped(model, loads or (), load_paths, path)
             other = System(moved, rows=system.rows, dtype=complex)
-            r, rows = unbalanced(twin, other, pushed)
+            r, rows = unbalanced(twin, other, loaded)
             turned = rows.J[:, :m].imag / STEP
             self.p[:, :, k] = r.imag / STEP + np.einsum("tmn,tm->tn", turned, lam)
             self.turned_p[:, :, k] = np.einsum("tmn,tn->tm", turned, mu)

@@ -228,7 +228,7 @@ class MotionCase(OfSteps):
                 "parameters, and the others do not. Ask gradient for AtEnd and EndTime, or simulate a fixed duration."
             )
         found, slopes = self._reading((), self.whole), super().histories(parameters, threads)
-        return slopes if found is None else found[0].pushed(slopes)
+        return slopes if found is None else found[0].carried(slopes)
 
     def accuracy(self) -> str:
         text = accuracy_note(self.motion)

@@ -285,8 +285,8 @@ class Trajectory(Motion):
         loads = np.zeros(len(q))
         if self.loads:
             still = self.model.open_tree()
-            pushed = inverse_dynamics(still, q) - inverse_dynamics(still, q, loads=list(self.loads))
-            loads = np.sum(pushed * v, axis=1)
+            by_loads = inverse_dynamics(still, q) - inverse_dynamics(still, q, loads=list(self.loads))
+            loads = np.sum(by_loads * v, axis=1)
         parts = (each[:, m:].sum(axis=1), v @ self.tau, loads, each[:, :m].sum(axis=1))
         return Power(*(np.asarray(x.reshape(self.q.shape[:-1])) for x in parts))
 

@@ -1,4 +1,4 @@
-"""Numbers and room of the implicit solution of one step, shared by all formulations."""
+"""Numbers and workspace of the implicit solution of one step, shared by all formulations."""
 
 from __future__ import annotations
 

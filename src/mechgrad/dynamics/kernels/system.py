@@ -93,7 +93,7 @@ NO_DAMPING = 1e-300  # sum of all partials by rates, below which laws have none
 
 
 class Work(NamedTuple):
-    """Scratch of one thread: what `place` leaves, and room for the terms. Numbers are slots of the kernel's scalar."""
+    """Scratch of one thread: what `place` leaves, and space for the terms. Numbers are slots of the kernel's scalar."""
 
     frames: np.ndarray  # of atoms and the world, `kinematics.kernels.outward`
     twists: np.ndarray  # of columns
@@ -430,7 +430,7 @@ def add_law_partials(ints, J, J_rate, y_g, y_gd, K, C, scalar):
                     by_q = by_q + damping * load(J_rate, (start + j) * n_v + c, scalar)
                     by_v = by_v + damping * g
                 for row in range(n_v):
-                    push = load(J, i * n_v + row, scalar)
+                    weight = load(J, i * n_v + row, scalar)
                     at = row * n_v + c
-                    store(K, at, load(K, at, scalar) + push * by_q)
-                    store(C, at, load(C, at, scalar) + push * by_v)
+                    store(K, at, load(K, at, scalar) + weight * by_q)
+                    store(C, at, load(C, at, scalar) + weight * by_v)

@@ -13,7 +13,7 @@ from mechgrad.model.mechanism import AT_COORDS, AT_ROWS, N_ALL, R_FIRST, ROW
 from mechgrad.steps.independent.kernels.choices import HOLDS, NAMED, NOTED, RANK, STEP, Choice
 from mechgrad.typing import Array, FloatArray, IntArray
 
-ROOM = 64  # for changes, that a march first has
+FIRST_CAPACITY = 64  # for changes, that a march first has
 
 
 class Chosen(NamedTuple):
@@ -82,8 +82,8 @@ class Choosing:
         held = np.column_stack([choices.first, choices.picks])[before + 1 :]
         self.record = Choice(
             choices.picks[before].copy(), np.zeros(n, np.int64), columns, np.ascontiguousarray(held),
-            np.zeros((ROOM, 1 + n), np.int64), np.zeros(ROOM), counts, np.zeros(2), np.zeros((m + n) * n),
-            np.zeros(m + 2 * n, np.int64), np.zeros(system.model.n_q),
+            np.zeros((FIRST_CAPACITY, 1 + n), np.int64), np.zeros(FIRST_CAPACITY), counts, np.zeros(2),
+            np.zeros((m + n) * n), np.zeros(m + 2 * n, np.int64), np.zeros(system.model.n_q),
         )  # fmt: skip
 
     def run(self, march: Callable[[Choice], Any], enough: Callable[[Any], bool] = lambda found: True) -> Any:

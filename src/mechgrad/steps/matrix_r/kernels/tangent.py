@@ -66,7 +66,7 @@ class Scratch(NamedTuple):
     Rq: np.ndarray  # (n, f) what a unit of each u does to q, v, a and r
     Rv: np.ndarray
     Ra: np.ndarray
-    push: np.ndarray
+    forces: np.ndarray
     q: np.ndarray  # (n, columns)
     v: np.ndarray
     a: np.ndarray
@@ -78,7 +78,7 @@ class Scratch(NamedTuple):
 
 
 def _make_scratch(n, f, count):
-    sizes = {"F": n * n, "S": f * f, **dict.fromkeys(("Rq", "Rv", "Ra", "push"), n * f), "u": (f, count)}
+    sizes = {"F": n * n, "S": f * f, **dict.fromkeys(("Rq", "Rv", "Ra", "forces"), n * f), "u": (f, count)}
     sizes |= dict.fromkeys(("q", "v", "a", "r", "along"), (n, count))
     return allocate(Scratch, sizes, float, pivots=np.zeros(n, np.int64), pivots_S=np.zeros(f, np.int64))
 
@@ -136,17 +136,17 @@ def _responses(blocks, i, cv, ca, scratch):
         scratch.Rv,
         scratch.Ra,
     )
-    W, push = blocks.W[i], scratch.push
+    W, forces = blocks.W[i], scratch.forces
     for j in range(n * n):
         F[j] = W[j]
     if not lu_factor(F, scratch.pivots, n):
         return False
     for j in range(n * f):
-        Rq[j] = Rv[j] = Ra[j] = push[j] = 0.0
+        Rq[j] = Rv[j] = Ra[j] = forces[j] = 0.0
     for k in range(f):
         o = (n - f + k) * f + k
         Rq[o], Rv[o], Ra[o] = 1.0, cv, ca
-    q, v, a, r = Rq.reshape(n, f), Rv.reshape(n, f), Ra.reshape(n, f), push.reshape(n, f)
+    q, v, a, r = Rq.reshape(n, f), Rv.reshape(n, f), Ra.reshape(n, f), forces.reshape(n, f)
     _solve_levels(F, scratch.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n)
     _add_forces(blocks.K[i], blocks.C[i], blocks.M[i], q, v, a, r, n)
     for j in range(f * f):
@@ -192,7 +192,7 @@ def _motion_changes(blocks, i, scratch, q, v, a):
     add_product(scratch.Rq, n, f, u, q, 0, 1.0)
     add_product(scratch.Rv, n, f, u, v, 0, 1.0)
     add_product(scratch.Ra, n, f, u, a, 0, 1.0)
-    add_product(scratch.push, n, f, u, r, 0, 1.0)
+    add_product(scratch.forces, n, f, u, r, 0, 1.0)
     solve_columns_transposed(scratch.F, scratch.pivots, r, n)
 
 

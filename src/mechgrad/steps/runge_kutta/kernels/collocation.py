@@ -105,7 +105,7 @@ def begin_collocation(K, n, past, scalar):
 
 @inner
 def no_more_sweeps(i, past):
-    """Whether the sweep that ends before node number i (1, 2, ..) was the last: settled, or contracting no more."""
+    """Whether the sweep that ends before node number i (1, 2, ..) was the last: converged, or contracting no more."""
     if i == 1 or (i - 1) % N_NODES != 0:
         return False
     if past[CHANGED] < SETTLED or past[CHANGED] > CONTRACTS * past[CHANGED_BEFORE] or i > SWEEPS * N_NODES:
