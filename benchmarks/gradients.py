@@ -36,11 +36,14 @@ from support.five_bar_reference import DATA, FiveBar
 import mechgrad as mg
 from mechgrad.gallery import chain, five_bar, five_bar_start
 from mechgrad.sensitivities.motion_parameters import Parameters
-from mechgrad.steps.recursive.pieces import RecursiveSteps
-from mechgrad.steps.runge_kutta.pieces import RungeKuttaSteps
+from mechgrad.steps.base import StepMethod
+from mechgrad.steps.recursive import methods as of_trees
+from mechgrad.steps.runge_kutta import methods as explicit
 
 exudyn_twins.exu.config.suppressWarnings = True
 from exudyn.processing import ComputeSensitivities  # noqa: E402
+
+RECURSIVE, DENSE = of_trees.METHODS[0], explicit.METHODS[0]
 
 STEP, DURATION = 1e-3, 5.0
 MANOEUVRES = 16
@@ -270,10 +273,10 @@ def recursive_growth(report: Report, quick: bool) -> None:
         bodies += [f"start.position.joint{k}" for k in range(1, n + 1)]
         return motion, Parameters(motion, (bodies * p)[:p] if p > len(bodies) else bodies[:p])
 
-    def clock(kind: type, n: int, p: int) -> float:
+    def clock(kind: StepMethod, n: int, p: int) -> float:
         motion, parameters = prepared(n, p)
         slopes = parameters.start.slopes(parameters)
-        run = kind(motion.record)
+        run = kind.sweeps(motion.record)
         run.direct(parameters, *slopes)
         best = np.inf
         for _ in range(2 if quick else 5):
@@ -284,7 +287,7 @@ def recursive_growth(report: Report, quick: bool) -> None:
 
     rows, times = [], {"recursive": [], "dense": []}
     for n in sizes:
-        for name, kind in (("recursive", RecursiveSteps), ("dense", RungeKuttaSteps)):
+        for name, kind in (("recursive", RECURSIVE), ("dense", DENSE)):
             if name == "recursive" or n <= LARGEST_DENSE:
                 times[name].append(clock(kind, n, 4))
         rows.append([str(n), *(digits(1e6 * t[len(rows)]) if len(rows) < len(t) else "-" for t in times.values())])
@@ -295,7 +298,7 @@ def recursive_growth(report: Report, quick: bool) -> None:
         report.note(key, exponent([sizes[k] for k in large], [t[k] for k in large]))
         report.say(f"{key}: {report.figures[key]:.2f} (from 16 links on)")
     counts = (1, 2, 4, 8, 16, 32, 64)
-    by_count = [clock(RecursiveSteps, 32, p) for p in counts]
+    by_count = [clock(RECURSIVE, 32, p) for p in counts]
     rows = [[str(p), digits(1e6 * t)] for p, t in zip(counts, by_count, strict=True)]
     report.table("sensitivities of a chain of 32 links, recursive, us per RK4 step", ["parameters", "us"], rows)
     report.note("recursive_exponent_in_parameters", exponent(counts[3:], by_count[3:]))

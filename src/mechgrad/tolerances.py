@@ -1,4 +1,4 @@
-"""Numbers that several rooms share: the step of complex differentiation, and when a singular value counts as zero."""
+"""Numbers that several folders share: the step of complex differentiation, and when a singular value counts as zero."""
 
 from __future__ import annotations
 

@@ -14,15 +14,15 @@ import house  # noqa: E402
 
 # Counts as they are. Each may only fall: whoever brings one down lowers the number here, and nobody raises it.
 AT_MOST = {
-    "long_functions": 2,
+    "long_functions": 0,
     "wide_kernels": 0,
     "type_tests": 0,
     "names_at_the_top": 50,
-    "median_file": 111,
-    "p90_file": 320,
-    "repeated_file_names": 6,  # base, energies, reactions, gradient, simulate, mechanism: siblings of one concept
-    "add_joint_files": 2,
-    "add_constraint_files": 2,
+    "median_file": 104,
+    "p90_file": 280,
+    "repeated_file_names": 3,  # base: what a folder consists of; energies, reactions: measures beside mechanics
+    "add_joint_files": 1,
+    "add_constraint_files": 1,
     "add_force_files": 1,
     "add_measure_files": 1,
     "add_objective_files": 1,

@@ -75,6 +75,22 @@ def cycle(graph: dict[Path, set[Path]]) -> list[str]:
     return []
 
 
+def tangles(graph: dict[Path, set[Path]]) -> list[list[Path]]:
+    """Files of one folder that reach each other by imports, in groups; `__init__.py` collects and does not count."""
+    files = {a: {b for b in targets if b.stem != "__init__"} for a, targets in graph.items() if a.stem != "__init__"}
+    reached = {}
+    for start in files:
+        seen, left = set(), [start]
+        while left:
+            left += (new := files[left.pop()] - seen)
+            seen |= new
+        reached[start] = seen
+    groups = {
+        frozenset(b for b in reached[a] if a in reached[b] and a.parent == b.parent) for a in files if a in reached[a]
+    }
+    return sorted((sorted(group) for group in groups if len(group) > 1), key=str)
+
+
 def two_way_pairs(package: Path) -> dict[str, list[str]]:
     """Folders that import from a subfolder which imports from them, be it for type checkers alone, and these imports.
 
@@ -100,6 +116,12 @@ def two_way_pairs(package: Path) -> dict[str, list[str]]:
 def test_no_files_import_each_other() -> None:
     """Function-level imports count: hiding a circle does not cut it."""
     assert cycle(import_graph(PACKAGE)) == []
+
+
+def test_no_files_of_a_folder_need_each_other_even_for_types() -> None:
+    """A reader of one of them has to read them all. What both sides need is a file of its own, or a protocol."""
+    found = tangles(import_graph(PACKAGE, True))
+    assert [[relative(path) for path in group] for group in found] == []
 
 
 def test_a_folder_and_its_subfolder_import_in_one_direction() -> None:
@@ -142,6 +164,23 @@ def test_circles_and_two_way_pairs_are_seen(
     assert list(two_way_pairs(tmp_path / "house")) == pairs
 
 
+def test_tangles_are_seen(tmp_path: Path) -> None:
+    house = tmp_path / "house"
+    files = {
+        "__init__": "",
+        "a/__init__": "from house.a import x",
+        "a/x": "if TYPE_CHECKING:\n    from house.a import y",
+    }
+    files |= {"a/x": "if TYPE_CHECKING:\n    from house.a import y"}
+    files |= {"a/y": "from house.a import z", "a/z": "def f():\n    from house.a import x"}
+    for name, text in files.items():
+        path = house / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert tangles(import_graph(house)) == []
+    assert tangles(import_graph(house, True)) == [[house / "a" / f"{name}.py" for name in "xyz"]]
+
+
 @pytest.mark.parametrize("folder", ["src", "tests", "benchmarks"])
 def test_files_can_be_read_in_one_sitting(folder: str) -> None:
     lengths = {relative(path): len(path.read_text().splitlines()) for path in (ROOT / folder).rglob("*.py")}
@@ -167,6 +206,11 @@ OWN = ("self", "cls")
 NAMED_TUPLES = {"_replace", "_fields", "_asdict"}  # public in spite of their names: `collections.namedtuple`
 FOREIGN = {  # of other libraries, which offer nothing else
     ("kernels/lanes.py", "_getvalue"),  # Numba's builder of structures
+    ("kernels/compiler.py", "_pass_builder"),  # Numba's pipelines and libraries of code, `kernels.compiler` says why
+    ("kernels/compiler.py", "_reload_init"),
+    ("kernels/compiler.py", "_final_module"),
+    ("kernels/compiler.py", "_module_pass_manager"),
+    ("kernels/compiler.py", "_data_layout"),
     ("kernels/disk/cache.py", "_cache"),  # a dispatcher's cache, replaced by one with locks
     ("kernels/disk/cache.py", "_index_name"),  # of Numba's index of cached overloads
     ("kernels/disk/cache.py", "_source_stamp"),

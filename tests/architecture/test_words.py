@@ -82,6 +82,7 @@ RIDDLES = (
     r"\bCrew\b", r"\bSettling\b", r"\bMoments\b", r"\bdef felt\b", r"\.pushes\(", r"\bacts_alone\b", r"\bdef weighs\b",
     r"\bplain\(0\)", r"\bBELOW(_ROOT)?\b", r"table top", r"\bmost_iterations\b", r"\.free_complex\b",
     r"\bFOOT\b", r"\bfoot_(atom|column|covector)", r"_foot\(", r"\b_Room\b",
+    r"\bfelt\b", r"\bfeels?\b", r"\bmake_room\b", r"\broom[.,)]", r"\bsettl(es|ing)\b", r"\bSettled\b",
 )  # fmt: skip
 
 

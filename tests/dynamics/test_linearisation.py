@@ -14,7 +14,7 @@ import row_values as plain
 import mechgrad as mg
 from mechgrad.dynamics.kernels import states
 from mechgrad.dynamics.system import System
-from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
+from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows
 from mechgrad.model.mechanism import N_ALL
 
 STEP = 1e-30

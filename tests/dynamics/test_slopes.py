@@ -20,7 +20,7 @@ from mechgrad.dynamics.states import Slopes, States
 from mechgrad.dynamics.system import System
 from mechgrad.gallery import five_bar
 from mechgrad.kernels.host import LANES
-from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
+from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, AT_TAU, N_ALL, N_CONSTRAINTS, N_V, Mechanism
 from mechgrad.model.primitives import rows as R
 from mechgrad.model.tree import MASS

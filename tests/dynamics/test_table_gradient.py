@@ -23,7 +23,7 @@ from mechgrad.dynamics.terms import motion_terms
 from mechgrad.gallery import five_bar
 from mechgrad.inverse.kernels.wrenches import L_IN_BODY_AXES
 from mechgrad.kernels.host import LANES
-from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, row_report
+from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows, row_report
 from mechgrad.model.columns import expand_paths
 from mechgrad.model.mechanism import (
     AT_FACTORS,

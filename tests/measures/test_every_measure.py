@@ -15,7 +15,7 @@ import pytest
 from support import measured_motion as by_hand
 
 import mechgrad as mg
-from mechgrad.kinematics.mechanism import evaluate_rows, mechanism_of
+from mechgrad.kinematics.mechanism_record import evaluate_rows, mechanism_of
 from mechgrad.measures.base import Measure, product
 from mechgrad.model.mechanism import N_ALL, N_ROWS
 from mechgrad.model.primitives.attached import places

@@ -110,12 +110,6 @@ def test_a_measure_of_ones_own_drives_but_is_not_written():
         def row(self, where):
             return Row(POINT, (where(self.point), where("ground.origin")), direction=(0.0, 0.0, 2.0))
 
-        def function(self, *x):
-            return 2.0 * x[0][:, 2]
-
-        def gradient(self, *x):
-            return (np.tile([0.0, 0.0, 2.0], (len(x[0]), 1)),)
-
     model = driven(Doubled("eye"), function=2.0)
     state = mg.assemble(model, guess=[0.8])
     assert np.sin(state.q[0]) == pytest.approx(2.0 / 3.0, abs=1e-10)

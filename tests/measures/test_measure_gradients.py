@@ -55,7 +55,7 @@ def test_efforts_feel_velocities_at_once(method):
     # all but the friction are linear in v; its third derivative is about 40, hence an error of 7 h^2 = 7e-10
     np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-9)
     size = np.abs(wanted).max(axis=1)
-    assert size[2] == 0.0  # a motor does not feel how fast it turns
+    assert size[2] == 0.0  # a motor does not depend on how fast it turns
     assert np.delete(size, 2).min() > 0.02
 
 

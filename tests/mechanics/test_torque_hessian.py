@@ -11,7 +11,7 @@ from torque_cases import CASES, sprung_pendulum
 
 import mechgrad as mg
 from mechgrad.dynamics.system import System
-from mechgrad.kinematics.mechanism import row_report
+from mechgrad.kinematics.mechanism_record import row_report
 from mechgrad.mechanics.checked_states import States
 
 gradient_of, hessian_of = mg.terms.inverse_dynamics_gradient, mg.terms.inverse_dynamics_hessian

@@ -255,7 +255,7 @@ def test_a_planar_body_with_one_moment_is_told_what_to_write(axis):
     moment = 1 / 12 + 1e-7
     given = np.zeros(3)
     given[axis] = moment
-    with pytest.raises(errors.InertiaError, match="about the others, which that motion does not feel") as caught:
+    with pytest.raises(errors.InertiaError, match="about the others, which that motion does not depend on") as caught:
         Body("bar", 1.0, (0.5, 0, 0), given)
     assert f"in a plane across {'xyz'[axis]} and" in str(caught.value)
     # the numbers are those to write: copied from the message they make a body with this moment

@@ -22,7 +22,7 @@ H = 1e-30
 def rebuilt(model):
     """The same model without anything it inherited."""
     new = pickle.loads(pickle.dumps(model))
-    assert new._near is None
+    assert new.of_original("tree") is None
     assert new._shared == {}
     return new
 

@@ -18,10 +18,14 @@ from mechgrad.sensitivities.gradient_by_tables import TableGradient
 from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
 from mechgrad.simulation.starts.base import coordinate_names
+from mechgrad.steps.base import Sweeps
 from mechgrad.steps.runge_kutta import dop853
 from mechgrad.steps.runge_kutta.constraint_correction import turned
 from mechgrad.steps.runge_kutta.held_steps import report_weights
+from mechgrad.steps.runge_kutta.methods import METHODS
 from mechgrad.steps.runge_kutta.pieces import RungeKuttaSteps
+
+EXPLICIT = METHODS[0]
 
 STEP = 1e-30
 FIVE_BAR = [
@@ -48,9 +52,9 @@ def tangent(model: mg.Model, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
 
 def compared(motion: mg.Trajectory, wrt: list[str], tolerance: float = 1e-9) -> None:
     """Direct derivatives against complex steps through the simulation, adjoint ones against direct ones."""
-    parameters, steps = Parameters(motion, wrt), RungeKuttaSteps(motion.record)
+    parameters, sweeps = Parameters(motion, wrt), EXPLICIT.sweeps(motion.record)
     dq, dv = parameters.start.slopes(parameters)
-    found = steps.direct(parameters, dq, dv)
+    found = sweeps.direct(parameters, dq, dv)
     for k, name in enumerate(parameters.names):
         values = parameters.values() + 0j
         values[k] += 1j * STEP
@@ -61,16 +65,16 @@ def compared(motion: mg.Trajectory, wrt: list[str], tolerance: float = 1e-9) -> 
         for what, mine, true in zip(("q", "v", "a", "lam"), found, exact, strict=True):
             error = np.abs(mine[:, k] - true).max(initial=0.0) / max(np.abs(true).max(initial=0.0), 1e-6)
             assert error < tolerance, f"{what} by {name}: {error:.2e}"
-    transposed(motion, parameters, steps, dq, dv, found)
+    transposed(motion, parameters, sweeps, dq, dv, found)
 
 
 def transposed(
-    motion: mg.Trajectory, parameters: Parameters, steps: RungeKuttaSteps, dq: np.ndarray, dv: np.ndarray, found: Any
+    motion: mg.Trajectory, parameters: Parameters, sweeps: Sweeps, dq: np.ndarray, dv: np.ndarray, found: Any
 ) -> None:
     rng = np.random.default_rng(5)
     g = StateGradients(*(rng.normal(size=(len(motion.t), 2, x.shape[2])) for x in found))
     weights: list = []
-    yq, yv = steps.adjoint(g, weights.append)
+    yq, yv = sweeps.adjoint(g, weights.append)
     tables = TableGradient(motion.system, 2, parameters)
     for weight in weights:
         tables.add(weight)
@@ -176,8 +180,8 @@ def test_rows_that_follow_time() -> None:
 def test_spans_do_not_matter() -> None:
     """A motion worked off in many short spans has the same derivatives."""
     motion, wrt = tree_motion(scheme="dop853")
-    parameters, whole, parts = Parameters(motion, wrt), RungeKuttaSteps(motion.record), RungeKuttaSteps(motion.record)
-    parts.chunk = 1
+    parameters, (whole, parts) = Parameters(motion, wrt), (EXPLICIT.sweeps(motion.record) for _ in range(2))
+    parts.steps.chunk = 1
     dq, dv = parameters.start.slopes(parameters)
     for one, other in zip(whole.direct(parameters, dq, dv), parts.direct(parameters, dq, dv), strict=True):
         np.testing.assert_allclose(other, one, rtol=1e-12, atol=1e-12 * np.abs(one).max(initial=1.0))

@@ -11,7 +11,10 @@ from mechgrad.errors import AssemblyError, InputError, UnknownNameError
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
 from mechgrad.measures.base import StateSamples
 from mechgrad.sensitivities.guided_subject import GuidedSubject
+from mechgrad.steps.base import Sweeps
+from mechgrad.steps.guided.adjoint import GuidedAdjoint
 from mechgrad.steps.guided.pieces import GuidedSteps
+from mechgrad.steps.guided.tangent import GuidedTangent
 
 STEP = 1e-30
 TIMES = np.linspace(0.0, 0.5, 6)
@@ -103,7 +106,7 @@ def test_states_follow_parameters_as_complex_steps_do(case):
     motion = mg.kinematic_motion(model, TIMES, at, guess=guess)
     parameters = GuidedSubject(motion).parameters(wrt)
     still = np.zeros((len(parameters), model.n_v))
-    found = GuidedSteps(motion.record).direct(parameters, still, still)
+    found = Sweeps(GuidedSteps(motion.record), GuidedTangent, GuidedAdjoint).direct(parameters, still, still)
     layout = model.layout
     for k, name in enumerate(parameters.names):
         moved = mg.kinematic_motion(parameters.moved(k), TIMES, at, guess=guess)

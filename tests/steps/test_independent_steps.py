@@ -16,7 +16,10 @@ from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.repeat import repeated
 from mechgrad.steps.matrix_r import pieces as independent
 from mechgrad.steps.matrix_r.kernels import tangent as matrix_r_tangent
+from mechgrad.steps.matrix_r.methods import METHODS
 from mechgrad.steps.matrix_r.pieces import IndependentSteps
+
+MATRIX_R = METHODS[0]
 
 STEP = 1e-30
 SCHEMES = ("trapezoidal", "hht", "generalized-alpha")
@@ -78,10 +81,10 @@ class Case:
         self.model, self.motion = model, mg.simulate(model, start, duration=duration, step=step, **options)
         self.parameters = Parameters(self.motion, wrt)
         self.dq, self.dv = self.parameters.start.slopes(self.parameters)
-        self.steps = IndependentSteps(self.motion.record)
+        self.sweeps = MATRIX_R.sweeps(self.motion.record)
 
     def direct(self) -> StateSlopes:
-        return self.steps.direct(self.parameters, self.dq, self.dv)
+        return self.sweeps.direct(self.parameters, self.dq, self.dv)
 
     def by_complex_step(self, k: int) -> list[np.ndarray]:
         values = self.parameters.values().astype(complex)
@@ -109,7 +112,7 @@ class Case:
     def check_adjoint(self, bound: float = 1e-11) -> None:
         g = self.gradients()
         weights: list = []
-        yq, yv = self.steps.adjoint(g, weights.append)
+        yq, yv = self.sweeps.adjoint(g, weights.append)
         tables = TableGradient(self.motion.system, len(yq), self.parameters)
         for some in weights:
             tables.add(some)
@@ -169,7 +172,7 @@ def test_few_samples_are_checkpoints():
     """The derivatives at few instants are those of all steps in between."""
     options = {"formulation": matrix_r("P2.x", "P2.y"), "scheme": "generalized-alpha"}
     whole, few = (Case(*five_bar_at_start(), FIVE_BAR, samples=samples, **options) for samples in (None, 6))
-    assert (whole.steps.every, few.steps.every) == (1, 10)
+    assert (whole.sweeps.steps.every, few.sweeps.steps.every) == (1, 10)
     few.check_direct()
     few.check_adjoint()
     for x, y in zip(whole.direct(), few.direct(), strict=True):
@@ -179,12 +182,12 @@ def test_few_samples_are_checkpoints():
 @pytest.mark.parametrize("samples", [None, 26])
 def test_chunks_join(samples, monkeypatch):
     case = Case(*five_bar_at_start(), FIVE_BAR, samples=samples, formulation=matrix_r(), scheme="hht")
-    whole, adjoints = case.direct(), case.steps.adjoint(case.gradients(), lambda _: None)
+    whole, adjoints = case.direct(), case.sweeps.adjoint(case.gradients(), lambda _: None)
     monkeypatch.setattr(independent, "CHUNK_BYTES", 1)
-    case.steps = IndependentSteps(case.motion.record)
-    assert len(case.steps.pieces(1)) > 4
+    case.sweeps = MATRIX_R.sweeps(case.motion.record)
+    assert len(case.sweeps.steps.pieces(1)) > 4
     for x, y in zip(
-        (*whole, *adjoints), (*case.direct(), *case.steps.adjoint(case.gradients(), lambda _: None)), strict=True
+        (*whole, *adjoints), (*case.direct(), *case.sweeps.adjoint(case.gradients(), lambda _: None)), strict=True
     ):
         np.testing.assert_allclose(y, x, rtol=0, atol=1e-12 * np.abs(x).max())
     case.check_adjoint()
@@ -194,7 +197,7 @@ def test_adjoint_weights_have_no_part_in_rows_of_laws():
     case = Case(*five_bar_at_start(), FIVE_BAR, formulation=matrix_r("P2.x", "P2.y"), scheme="trapezoidal")
     system = case.motion.system
     kept: list = []
-    case.steps.adjoint(case.gradients(), kept.append)
+    case.sweeps.adjoint(case.gradients(), kept.append)
     steps = kept[0]
     for weight in (steps.w0, steps.w1, steps.w2):
         assert not weight[:, :, system.n_constraints : system.n_rows].any()

@@ -15,8 +15,11 @@ from support.random_trees import random_tree
 import mechgrad as mg
 from mechgrad.errors import InputError
 from mechgrad.sensitivities.motion_parameters import Parameters
+from mechgrad.steps.recursive import methods as of_trees
 from mechgrad.steps.recursive.pieces import RecursiveSteps
-from mechgrad.steps.runge_kutta.pieces import RungeKuttaSteps
+from mechgrad.steps.runge_kutta import methods as explicit
+
+EXPLICIT, RECURSIVE = explicit.METHODS[0], of_trees.METHODS[0]
 
 # kinetic energy of the double pendulum of point masses and its derivatives by L1, L2, MP, MQ (closed form, order eight)
 ENERGIES = {
@@ -84,7 +87,7 @@ def test_accelerations_of_spatial_chains(n):
     motion = mg.simulate(model, mg.state(model, q, v), duration=1e-3, step=1e-3, scheme="rk4")
     parameters = Parameters(motion, ["b1.mass", "l1"])
     dq, dv = np.tile(0.1 * np.sin(k), (2, 1)), np.tile(0.2 * np.cos(2 * k), (2, 1))
-    found = RecursiveSteps(motion.record).direct(parameters, dq, dv)
+    found = RECURSIVE.sweeps(motion.record).direct(parameters, dq, dv)
     got = [motion.a[0, 0], motion.a[0, -1], *found.a[0, 0, [0, -1]], *found.a[0, 1, [0, -1]]]
     np.testing.assert_allclose(got, CHAINS[n], rtol=1e-10)
 
@@ -103,7 +106,7 @@ def test_agrees_with_the_dense_method(tree):
     wrt = [*[p.path for p in model.parameters()][::7], "start.position.*", "start.velocity.*"]
     parameters = Parameters(motion, wrt)
     slopes = parameters.start.slopes(parameters)
-    dense, recursive = (kind(motion.record).direct(parameters, *slopes) for kind in (RungeKuttaSteps, RecursiveSteps))
+    dense, recursive = (kind.sweeps(motion.record).direct(parameters, *slopes) for kind in (EXPLICIT, RECURSIVE))
     for x, y in zip(dense[:3], recursive[:3], strict=True):
         np.testing.assert_allclose(y, x, atol=1e-12 * np.abs(x).max())
         assert np.abs(x).max() > 1e-6

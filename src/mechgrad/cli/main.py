@@ -16,10 +16,10 @@ from rich.table import Table
 from mechgrad.cli.check import check
 from mechgrad.cli.console import MISUSED, fail
 from mechgrad.cli.demo import LIMIT, DemoResult, run_demo
-from mechgrad.cli.gradient import gradient
+from mechgrad.cli.gradient_command import gradient
 from mechgrad.cli.models import MODEL_HELP, find_model
 from mechgrad.cli.optimize import optimize
-from mechgrad.cli.simulate import simulate
+from mechgrad.cli.simulate_command import simulate
 from mechgrad.cli.warm import WarmStep, demo_steps, warm_steps
 from mechgrad.errors import MechgradError
 from mechgrad.kernels.disk.notices import compile_notices, expected, short

@@ -17,7 +17,7 @@ class ALI3P(Formulation):
 
         M a + Gamma^T lam = Q,     value(q) = eps beta h^2 (lam - lam_before),       repeated with the lam just found
         min |v - v*|_M  with  rate = 0,        then        min |a - a*|_M  with  second rate = 0
-        eps = max(1 / penalty, (turn / 2)^2) / (mass that the row feels)
+        eps = max(1 / penalty, (turn / 2)^2) / (effective mass of the row)
 
     The choice for loops when time is stepped: no coordinates to choose, redundant rows are accepted (multipliers
     start each step from 95 % of the last ones, so that what they have in common cannot grow).
@@ -30,8 +30,8 @@ class ALI3P(Formulation):
     Attributes
     ----------
     penalty : float
-        Of the augmented Lagrangian, beside the masses that rows feel and per step squared (dimensionless); the result
-        does not depend on it, 1e6 to 1e12 work.
+        Of the augmented Lagrangian, beside the effective masses of rows and per step squared (dimensionless); the
+        result does not depend on it, 1e6 to 1e12 work.
     projection : "augmented", "penalty" or None
         Projections repeated until nothing is left, done once with `scaling` times the penalty, or none.
     accelerations : bool

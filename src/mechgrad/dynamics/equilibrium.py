@@ -76,7 +76,7 @@ class Equilibrium:
     model : Model
     q : (n_q,)
     multipliers : (m,)
-        Of the constraint rows that act, named by `constraint_names`; the mechanism feels -Gamma^T lam. The smallest
+        Of the constraint rows that act, named by `constraint_names`; on the mechanism acts -Gamma^T lam. The smallest
         ones where rows depend on each other.
     holding : dict
         For each held coordinate the generalized force that keeps it there [N m or N].
@@ -296,10 +296,10 @@ class _Search:
         return np.asarray(attempt.q.real) if attempt.closed else None
 
     def share(self, step: Array, reach: float) -> float:
-        """How much of a step may be taken: no turn beyond what a linear picture can bear, no push out of sight."""
+        """How much of a step may be taken: no turn beyond what a linear picture can bear, no shift out of sight."""
         turn = np.abs(step[self.turning]).max(initial=0.0) / LARGEST_TURN
-        push = np.abs(step[~self.turning]).max(initial=0.0) / reach
-        return float(1.0 / max(1.0, turn, push))
+        shift = np.abs(step[~self.turning]).max(initial=0.0) / reach
+        return float(1.0 / max(1.0, turn, shift))
 
     def force_scale(self, here: _Forces) -> float:
         """The largest force at work [N or N m]: weights, tau, loads, force elements, multipliers."""

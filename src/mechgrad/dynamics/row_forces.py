@@ -14,7 +14,7 @@ from mechgrad.typing import Array
 def row_forces(
     system: System, q: Array, v: Array, a: Array, lam: Array, t: Array, *, laws: bool = True
 ) -> tuple[Array, Array]:
-    """Multipliers of all rows, and what bodies feel from them.
+    """Multipliers of all rows, and the forces on bodies that they are.
 
         wrench of a body = -sum over rows k of  y_k ((x - x_atom) cross g, g)    over the attachments of row k on it
 

@@ -14,7 +14,7 @@ from mechgrad.dynamics.laws import UserLaws
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows, mechanism_of, row_report
+from mechgrad.kinematics.mechanism_record import RowValues, elements_of, evaluate_rows, mechanism_of, row_report
 from mechgrad.memory import require_memory
 from mechgrad.model.joints import PRISMATIC
 from mechgrad.model.mechanism import AT_TAU, N_HOLONOMIC, N_ROWS, Mechanism
@@ -88,7 +88,7 @@ class System:
         """The record, made when it is first asked for."""
         n, m = self.model.n_v, len(self.names)
         require_memory(
-            8.0 * (4 * n * n + 2 * (n + m) ** 2),  # the room of a step, `dynamics.kernels.solver`
+            8.0 * (4 * n * n + 2 * (n + m) ** 2),  # the workspace of a step, `dynamics.kernels.solver`
             f"the matrices of {n} velocities and {m} constraint rows of model {self.model.name!r}",
             "Explicit motions of open trees (scheme 'rk4' or 'dop853') need none.",
         )
@@ -147,7 +147,7 @@ class System:
         return a, lam, row, reason
 
     def row_scales(self, q: Array, t: float = 0.0) -> FloatArray:
-        """Inverse masses that the constraint rows feel, (m,): diagonal of Gamma M^-1 Gamma^T, roughly, about q.
+        """Inverse masses that act in the constraint rows, (m,): diagonal of Gamma M^-1 Gamma^T, roughly, about q.
 
         The largest of a few configurations that differ by random turns: where a row has no influence at q itself (a
         linkage on one line), or little, its scale is that of its surroundings. An order of magnitude: numbers that

@@ -12,7 +12,7 @@ from mechgrad.dynamics.kernels import states as _kernels
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.kinematics.mechanism import row_report
+from mechgrad.kinematics.mechanism_record import row_report
 from mechgrad.model.columns import STEP, expand_paths
 from mechgrad.typing import Array, ArrayLike, FloatArray
 

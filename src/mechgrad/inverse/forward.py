@@ -189,7 +189,7 @@ class MultiplierDerivatives:
 @final
 @dataclass(frozen=True, eq=False)
 class ForwardDynamicsDerivatives:
-    """Accelerations and their derivatives; dense, since every joint feels every other one through M^-1.
+    """Accelerations and their derivatives; dense, since every joint depends on every other one through M^-1.
 
     Attributes
     ----------

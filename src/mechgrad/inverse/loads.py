@@ -30,7 +30,7 @@ class Load:
     Attributes
     ----------
     body : str
-        Who feels it.
+        Whom it acts on.
     force : (3,) or (nt, 3)
         [N], constant or one per sample.
     torque : (3,) or (nt, 3)

@@ -88,7 +88,7 @@ class ReactionDerivatives:
     ----------
     reactions : JointReactions
     dq, dv, da : Packed
-        By q (along `model.integrate`), v, a; a joint feels the columns on its way to the ground and those beyond it.
+        By q (along `model.integrate`), v, a; a joint depends on the columns on its way to the ground and beyond it.
     dp : Packed
         By parameters, one column per entry of `parameters`.
     """

@@ -9,7 +9,7 @@
     way = "given"                         # q, v, t
     way = "assembled"                     # what `assemble` held, at and rates, and the q and v that it found; written
                                           # by hand without q and v: at, rates and guess, and they are found
-    way = "at rest"                       # what `equilibrium` held and felt: at, rates, tau, loads, and q likewise
+    way = "at rest"                       # what `equilibrium` held, what acted: at, rates, tau, loads, and q likewise
 
     [[loads]]                             # body, force, torque, point, axes, name
     [model]                               # a model as in its own file, with [[model.bodies]], [[model.joints]], ...
@@ -43,6 +43,7 @@ from mechgrad.model.model import Model
 from mechgrad.model.primitives.measure_entries import measure_from, measure_to_dict
 from mechgrad.simulation.recipe import Recipe
 from mechgrad.simulation.recipe_checks import check_recipe
+from mechgrad.simulation.recipe_data import RecipeData
 from mechgrad.simulation.simulate import chosen_method
 from mechgrad.steps.schemes import as_scheme, known_schemes
 
@@ -82,7 +83,7 @@ def load_recipe(path: str | Path) -> Recipe:
     return _named(lambda: recipe_from_dict(content), path)
 
 
-def recipe_text(recipe: Recipe) -> str:
+def recipe_text(recipe: RecipeData[Any]) -> str:
     """The text of a recipe file."""
     content = recipe_to_dict(recipe)
     model, loads = content.pop("model"), content.pop("loads", [])
@@ -107,7 +108,7 @@ def _named(read: Callable[[], Recipe], path: str | Path) -> Recipe:
 # ---- to a dictionary
 
 
-def recipe_to_dict(recipe: Recipe) -> dict[str, Any]:
+def recipe_to_dict(recipe: RecipeData[Any]) -> dict[str, Any]:
     """A recipe as plain dictionaries, lists, strings and numbers, in the words of its file; for JSON, too.
 
     >>> recipe_to_dict(mg.simulate(model, [0.5], 0.2, step=0.1).recipe)["start"]
@@ -245,7 +246,7 @@ def _load_from(entry: Any, what: str) -> Load:
     entry = values.table(entry, what)
     values.only_known(entry, _LOAD, what)
     if "body" not in entry:
-        raise InputError(f"{what}: 'body' is missing, the name of the body that feels it.")
+        raise InputError(f"{what}: 'body' is missing, the name of the body that it acts on.")
     found: dict[str, Any] = {}
     for key, x in entry.items():
         named = key in ("body", "axes", "name") or (key == "point" and isinstance(x, str))

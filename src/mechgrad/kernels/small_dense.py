@@ -16,7 +16,7 @@ def tree_factor(M, start, parent, diagonal, scalar):
     """M = L^T D L in place, L unit lower triangular; returns 1 in samples where M is singular. `diagonal`: n slots
     of scratch.
 
-    The pivots are the inertia a joint feels with all joints beyond it free; one of them vanishes when M is singular.
+    The pivots are the inertia that a joint moves with all joints beyond it free; one of them vanishes if M is singular.
     """
     one = 1.0 + 0.0 * scalar
     failed = 0.0 * scalar

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, mechanism_of, row_report
+from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows, mechanism_of, row_report
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_HOLONOMIC, N_ROWS, R_FUNCTION, Mechanism
 from mechgrad.model.primitives.attached import check_reference, places
 from mechgrad.model.primitives.rows import DOT, LINEAR, POINT, Place, Row, RowMeasure, point, vector

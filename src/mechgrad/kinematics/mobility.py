@@ -16,7 +16,7 @@ from scipy.linalg import qr, solve_triangular
 from mechgrad.errors import AssemblyError
 from mechgrad.kinematics.assembly import RANK, assemble, find_positions, worst_rows
 from mechgrad.kinematics.held import Equations, Quantity, checked_state, find_quantity, point_quantities
-from mechgrad.kinematics.mechanism import row_report
+from mechgrad.kinematics.mechanism_record import row_report
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import final
 
-from mechgrad.measures.geometric import GeometricMeasure, length
+from mechgrad.measures.geometric import GeometricMeasure
 from mechgrad.model.primitives.attached import POINT, Where
 from mechgrad.model.primitives.measured_rows import distance_row
 from mechgrad.model.primitives.rows import Row
-from mechgrad.typing import Array
 
 
 @final
@@ -33,12 +32,3 @@ class Distance(GeometricMeasure):
     def row(self, where: Where) -> Row:
         """The row that it is."""
         return distance_row(where, self.point_a, self.point_b)
-
-    def function(self, *x: Array) -> Array:
-        a, b = x
-        return length(a - b)
-
-    def gradient(self, *x: Array) -> tuple[Array, ...]:
-        a, b = x
-        u = (a - b) / length(a - b)[:, None]
-        return u, -u

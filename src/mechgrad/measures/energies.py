@@ -19,7 +19,7 @@ from mechgrad.inverse.probes import probed
 from mechgrad.inverse.second_order import inverse_dynamics_gradient
 from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.kinematics.marker_motions import marker_motion
-from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.kinematics.mechanism_record import evaluate_rows
 from mechgrad.measures.base import Gradients, Measure, StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.measures.probing import ProbedCase

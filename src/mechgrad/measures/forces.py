@@ -11,7 +11,7 @@ import numpy as np
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
+from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows
 from mechgrad.measures.base import Gradients, Measure, Partials, StateSamples, product
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.model.columns import STEP
@@ -107,7 +107,7 @@ class Effort(Measure):
         return Gradients(q, v, p=by_p)
 
     def _reached(self, at: StateSamples, weights: FloatArray) -> FloatArray | None:
-        """Virtual velocities (k, nt, n_v) that its rows feel as these weights; None if they depend on each other.
+        """Virtual velocities (k, nt, n_v) that its rows see as these weights; None if they depend on each other.
 
         Their product with the residual changes with the numbers of the force as the weighted effort does.
         """

@@ -2,24 +2,28 @@
 
     y_q = sum g_k . x_k,q         y_p = sum g_k . x_k,p         (w y)_qq = w x_q^T g_xx x_q + sum (x_k,q^T (w g_k))_q
 
-A new one names its markers as fields and states g and its gradients g_k = dg/dx_k, complex-safe. If it is a row of
-`model.primitives.rows` it says so, and force laws, drivers and `assemble` read it as well.
+A new one names its markers as fields. If it is a row of `model.primitives.rows` it says which, in `row`: g and its
+gradients g_k = dg/dx_k are those of the row, from the source of the kernels, and force laws, drivers and `assemble`
+read it as well. Any other states `function` and `gradient`, complex-safe.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from mechgrad.kernels.in_numpy import in_numpy
 from mechgrad.kinematics.batch import tree_of
+from mechgrad.kinematics.kernels import measures as rows
 from mechgrad.kinematics.marker_motions import contracted_hessian, marker_derivatives, marker_motion
 from mechgrad.measures.base import Curvature, Measure, Partials, StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.model.columns import BEFORE, BEHIND, MARKER, STEP, model_terms
+from mechgrad.model.primitives.rows import Place, Row
 from mechgrad.typing import Array, FloatArray
 
 
@@ -39,13 +43,47 @@ class GeometricMeasure(Measure, ABC):
 
     uses: ClassVar[str] = "q"
 
-    @abstractmethod
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = cls.function is not GeometricMeasure.function and cls.gradient is not GeometricMeasure.gradient
+        if not (own or hasattr(cls, "row") or ABC in cls.__bases__):
+            raise TypeError(
+                f"{cls.__name__} does not say what it measures. Give it `function` and `gradient`, or `row`, if it is "
+                "one of the rows of constraints."
+            )
+
     def function(self, *x: Array) -> Array:
         """g (nt,) of positions of points and of vectors, (nt, 3) each, in the order of the fields."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # the gradient may not be there: where points meet
+            return self._of_row(x)[0]
 
-    @abstractmethod
     def gradient(self, *x: Array) -> tuple[Array, ...]:
         """dg/dx_k, (nt, 3) each; complex-safe, so that its own derivative is a complex step."""
+        return self._of_row(x)[1]
+
+    def _of_row(self, x: Sequence[Array]) -> tuple[Array, tuple[Array, ...]]:
+        """Value and gradients of the row that it is, which reads vectors of length one."""
+        named = [f.metadata["refers"] for f in fields(self) if f.metadata.get("refers") in ("point", "vector")]
+        sizes = [length(part)[:, None] if kind == "vector" else 1.0 for part, kind in zip(x, named, strict=True)]
+        units = [part / size for part, size in zip(x, sizes, strict=True)]
+        row: Row = self.row(lambda name: Place(name, True, None))  # type: ignore[attr-defined]
+        zero, left, order = np.zeros(len(x[0])), list(self.markers), []
+        for place in row.places:
+            order.append(len(x) if place.body == "ground.origin" not in left else left.index(place.body))
+            if order[-1] < len(x):
+                left[order[-1]] = ""  # a name that stands twice is found twice
+        units.append(np.zeros((len(zero), 3)))  # the world's origin
+        placed = [tuple(units[k].T) for k in order] + [(zero, zero, zero)] * (4 - len(order))
+        g, *parts = in_numpy(rows.gradient)(row.kind, row.radius, row.direction, *placed, zero)
+        found = list(x)
+        for k, part in zip(order, parts, strict=False):
+            if k == len(x):
+                continue
+            slope = np.stack(np.broadcast_arrays(*part, zero)[:3], axis=1)
+            if named[k] == "vector":
+                slope = (slope - dot(units[k], slope)[:, None] * units[k]) / sizes[k]
+            found[k] = slope
+        return np.asarray(g), tuple(found)
 
     @property
     def markers(self) -> tuple[str, ...]:

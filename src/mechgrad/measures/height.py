@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import final
 
-from mechgrad.measures.geometric import GeometricMeasure, dot, length
+from mechgrad.measures.geometric import GeometricMeasure
 from mechgrad.model.primitives.attached import POINT, VECTOR, Where
 from mechgrad.model.primitives.measured_rows import height_row
 from mechgrad.model.primitives.rows import Row
-from mechgrad.typing import Array
 
 
 @final
@@ -30,13 +29,3 @@ class Height(GeometricMeasure):
     def row(self, where: Where) -> Row:
         """The row that it is."""
         return height_row(where, self.point, self.plane_point, self.normal)
-
-    def function(self, *x: Array) -> Array:
-        point, plane, n = x
-        return dot(n, point - plane) / length(n)
-
-    def gradient(self, *x: Array) -> tuple[Array, ...]:
-        point, plane, n = x
-        size = length(n)[:, None]
-        u, d = n / size, point - plane
-        return u, -u, (d - dot(u, d)[:, None] * u) / size

@@ -6,7 +6,7 @@ equal to the velocities, and no velocities, what they need is the momentum
     (L, P) = (M v) of the probe,      P = sum m x',    L = sum (x cross m x' + I w)         about the world's origin
 
 and for weights W on it, mu at the probe,  mu . M v  has M mu for its gradient by v, (M v)_q^T mu for that by q. Where
-the ground is accelerated by W, joints need S_q^T W with S = sum of masses times centres; accelerated by u it feels the
+the ground is accelerated by W, joints need S_q^T W with S = sum of masses times centres; accelerated by u it needs the
 moment S x u, so that W . S = w . (S x u) for a unit vector u across W and w = W x u: a weighted residual, whose
 gradient by all parameters is one pass.
 """
@@ -144,9 +144,9 @@ class CentreOfMass(Measure):
         by_q = np.zeros((*weights.shape[:2], at.model.n_v))
         by_p = -np.tensordot(weights, self.values(at), ([0, 2], [0, 1]))[:, None] * _mass_share(at, parameters, total)
         for k, W in enumerate(weights.swapaxes(0, 1) / total):
-            pushed = np.zeros((len(t), case.model.n_v))
-            pushed[:, slides] = W
-            by_q[:, k] = inverse_dynamics(tree, wide_q, None, pushed)[:, probes.columns]
+            accelerated = np.zeros((len(t), case.model.n_v))
+            accelerated[:, slides] = W
+            by_q[:, k] = inverse_dynamics(tree, wide_q, None, accelerated)[:, probes.columns]
             u = _across(W)
             here = case.states(q, 0.0 * v, 0.0 * a, 0.0 * lam, t)
             here.a[:, slides] = u

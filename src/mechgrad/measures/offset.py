@@ -14,7 +14,6 @@ from mechgrad.model.primitives.fields import as_vector
 from mechgrad.model.primitives.frames import unit
 from mechgrad.model.primitives.rows import POINT as POINT_ROW
 from mechgrad.model.primitives.rows import Row
-from mechgrad.typing import Array
 
 
 @final
@@ -42,11 +41,3 @@ class Offset(GeometricMeasure):
         """The row that it is."""
         ends = (where(self.point_a), where(self.point_b))
         return Row(POINT_ROW, ends, direction=self.direction, label="offset")
-
-    def function(self, *x: Array) -> Array:
-        a, b = x
-        return np.asarray((a - b) @ np.asarray(self.direction))
-
-    def gradient(self, *x: Array) -> tuple[Array, ...]:
-        e = np.broadcast_to(np.asarray(self.direction), x[0].shape)
-        return e, -e

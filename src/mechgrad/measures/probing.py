@@ -10,7 +10,7 @@ import numpy as np
 from mechgrad.dynamics.states import States
 from mechgrad.dynamics.system import System
 from mechgrad.inverse.probes import Probed
-from mechgrad.kinematics.mechanism import row_report
+from mechgrad.kinematics.mechanism_record import row_report
 from mechgrad.measures.base import StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.model.model import Model

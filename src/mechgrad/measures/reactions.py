@@ -181,12 +181,12 @@ class _Reaction:
         F, x = sign * f, (joint_point(bodies, self.way), joint_point(bodies, self.joint))
         d = (x[0] - x[1])[:, None]
         moment = sign * m - np.cross(d, F)  # about the probe's point
-        push = sign * (Wf + np.cross(Wm, d))
+        at_point = sign * (Wf + np.cross(Wm, d))
         shift = sign * np.cross(F, Wm)
         pose = bodies.of(self.way.child), bodies.of(self.joint.child)
         arms = [point - body.p for point, body in zip(x, pose, strict=True)]
-        mu = np.concatenate([np.einsum("tji,tkj->tki", pose[0].R, part) for part in (sign * Wm, push)], axis=2)
-        turned = np.cross(F, push) + sign * np.cross(moment, Wm)
+        mu = np.concatenate([np.einsum("tji,tkj->tki", pose[0].R, part) for part in (sign * Wm, at_point)], axis=2)
+        turned = np.cross(F, at_point) + sign * np.cross(moment, Wm)
         turns = [np.cross(arm[:, None], part) for arm, part in zip(arms, (shift, -shift), strict=True)]
         local = [np.einsum("tji,tkj->tki", body.R, part) for body, part in zip(pose, (shift, -shift), strict=True)]
         asked = np.cross(Wf, f) + np.cross(Wm, m)

@@ -25,7 +25,7 @@ from mechgrad.inverse.forward import forward_dynamics_derivatives as tree_deriva
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex, loads_of, loads_vary
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives as tree_torque_derivatives
 from mechgrad.kinematics.batch import Batch, tree_of
-from mechgrad.kinematics.mechanism import elements_of
+from mechgrad.kinematics.mechanism_record import elements_of
 from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.mechanics.accelerations import forward_dynamics, instants
 from mechgrad.memory import require_memory

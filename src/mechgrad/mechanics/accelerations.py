@@ -97,7 +97,7 @@ def forward_dynamics(
     a : (n_v,) or (nt, n_v) [rad/s^2, m/s^2]
     lam : (m,) or (nt, m), if asked for
         One per constraint row that acts, in the order of `constraint_terms(...).names`; those of minimum norm where
-        rows depend on each other. The mechanism feels -Gamma^T lam.
+        rows depend on each other. On the mechanism acts -Gamma^T lam.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from mechgrad.inverse.loads import Load, loads_are_complex
 from mechgrad.inverse.spatial import inverse_dynamics as tree_torques
 from mechgrad.kinematics.batch import Batch
 from mechgrad.kinematics.held import find_quantity
-from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows
+from mechgrad.kinematics.mechanism_record import RowValues, elements_of, evaluate_rows
 from mechgrad.memory import require_memory
 from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
 

@@ -9,7 +9,7 @@ import numpy as np
 from mechgrad.dynamics.system import System
 from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.kinematics.marker_motions import marker_motion
-from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.kinematics.mechanism_record import evaluate_rows
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_LAWS, L_FIRST, L_KIND, LAW, LAW_NUMBERS, N_LAWS
 from mechgrad.model.primitives.rows import SPRING
 from mechgrad.typing import Array

@@ -221,5 +221,5 @@ class _At:
             return
         of_loads = compile_loads(self.model, tree_of(self.model), self.loads, len(self.found.states.q), float).paths
         for path in paths:
-            moved, pushed = stepped(self.model, self.loads, of_loads, path)
-            yield System(moved, rows=rows, dtype=complex), pushed
+            moved, loaded = stepped(self.model, self.loads, of_loads, path)
+            yield System(moved, rows=rows, dtype=complex), loaded

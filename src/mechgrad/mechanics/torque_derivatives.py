@@ -28,7 +28,7 @@ from mechgrad.inverse.published_methods import SPATIAL, other_method
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives as tree_derivatives
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.mechanism import row_report
+from mechgrad.kinematics.mechanism_record import row_report
 from mechgrad.kinematics.trees_only import has_elements, require_tree
 from mechgrad.mechanics.balance import Freedoms
 from mechgrad.mechanics.checked_states import TOLERANCE, States, unbalanced
@@ -58,7 +58,7 @@ class ConstrainedDerivatives:
     dz : (.., n_v, f)
         By the independent coordinates; for one of a ball, by a small rotation in parent axes.
     dzd, dzdd : (.., n_v, g)
-        By their rates and second rates; `dzdd` is what inertia the drives feel.
+        By their rates and second rates; `dzdd` is the inertia that the drives move.
     dp : (.., n_v, n_p)
         By parameters, z, z' and z'' held: loops close again and all else follows.
     independent : tuple of str
@@ -211,9 +211,9 @@ class Terms:
         load_paths = compile_loads(model, tree_of(model), loads, nt, float).paths
         twin = States(model, q + 0j, v + 0j, a + 0j, t, states.single)
         for k, path in enumerate(paths):
-            moved, pushed = stepped(model, loads or (), load_paths, path)
+            moved, loaded = stepped(model, loads or (), load_paths, path)
             other = System(moved, rows=system.rows, dtype=complex)
-            r, rows = unbalanced(twin, other, pushed)
+            r, rows = unbalanced(twin, other, loaded)
             turned = rows.J[:, :m].imag / STEP
             self.p[:, :, k] = r.imag / STEP + np.einsum("tmn,tm->tn", turned, lam)
             self.turned_p[:, :, k] = np.einsum("tmn,tn->tm", turned, mu)
@@ -242,7 +242,7 @@ def stepped(model: Model, loads: Sequence[Load], load_paths: Sequence[str], path
 
 
 def _of_tree(found: Balanced, terms: Terms, paths: tuple[str, ...]) -> InverseDynamicsDerivatives:
-    """Of a tree with force elements: every coordinate may feel every other."""
+    """Of a tree with force elements: every coordinate may depend on every other."""
     n, states = found.states.model.n_v, found.states
     values = [found.tau, *(np.ascontiguousarray(x).reshape(len(x), -1) for x in (terms.q, terms.v, terms.a, terms.p))]
     return InverseDynamicsDerivatives(

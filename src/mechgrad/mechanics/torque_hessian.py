@@ -22,7 +22,7 @@ from mechgrad.inverse.second_order import InverseDynamicsHessian, Stepper
 from mechgrad.inverse.second_order import inverse_dynamics_gradient as tree_gradient
 from mechgrad.inverse.second_order import inverse_dynamics_hessian as tree_hessian
 from mechgrad.kinematics.batch import Batch, tree_of
-from mechgrad.kinematics.mechanism import elements_of, row_report
+from mechgrad.kinematics.mechanism_record import elements_of, row_report
 from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.mechanics.accelerations import instants
 from mechgrad.memory import require_memory

@@ -13,7 +13,7 @@ from mechgrad.inverse.loads import Load
 from mechgrad.inverse.published_methods import SPATIAL, other_method
 from mechgrad.inverse.spatial import torques_of_tree
 from mechgrad.kinematics.batch import check_out, tree_of
-from mechgrad.kinematics.mechanism import RowValues
+from mechgrad.kinematics.mechanism_record import RowValues
 from mechgrad.kinematics.trees_only import has_elements, require_tree
 from mechgrad.mechanics.balance import Balance
 from mechgrad.mechanics.checked_states import (

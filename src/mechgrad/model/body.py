@@ -137,5 +137,5 @@ def _advice(matrix: Array, moments: Array) -> str:
     text = ", ".join(repr(largest if i == k else largest / 2) for i in range(3))
     return (
         f"If the body moves in a plane across {'xyz'[k]} and only its moment I about that axis is known, give it I/2 "
-        f"about the others, which that motion does not feel: inertia=({text})."
+        f"about the others, which that motion does not depend on: inertia=({text})."
     )

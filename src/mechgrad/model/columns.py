@@ -60,7 +60,7 @@ class Term:
 class ParameterColumns:
     """Columns for a list of parameters, as the tables kernels read.
 
-    The rows of a term are listed explicitly, ancestors first: `rows[start:beyond]` feel the displaced wrench,
+    The rows of a term are listed explicitly, ancestors first: `rows[start:beyond]` depend on the displaced wrench,
     `rows[beyond:end]` are displaced themselves. Each row holds (column of the tree, position in the packed values).
     """
 
@@ -134,13 +134,13 @@ def model_terms(model: Model, tree: Tree, path: str, markers: Sequence[str | Non
 
 
 def _plain_terms(model: Model, tree: Tree, path: str, markers: Sequence[str | None]) -> list[Term]:
-    slot = resolve(model._layout, model._groups, path)
+    slot = resolve(model.layout, model.groups, path)
     if slot.group == "gravity":
         return [Term(GRAVITY, -1, np.eye(3)[slot.index[0]])]
-    item = model._groups[slot.group][slot.position]
+    item = model.groups[slot.group][slot.position]
     moved = replaced(item, {(slot.field, slot.index): read_value(model, path) + 1j * STEP}, check=False)
     if slot.group == "joints":
-        if slot.position in (spanning := model._layout.spanning).cut:
+        if slot.position in (spanning := model.layout.spanning).cut:
             return []
         if spanning.backwards[spanning.order.index(slot.position)]:
             item, moved = Reversed(item), Reversed(moved)
@@ -205,7 +205,7 @@ def parameter_columns(tree: Tree, paths: Sequence[str], terms: Sequence[Sequence
 
 
 def _rows(tree: Tree, term: Term) -> tuple[list[int], list[int]]:
-    """Columns that feel a term through the wrench beyond them, and columns that are displaced by it."""
+    """Columns that depend on a term through the wrench beyond them, and columns that are displaced by it."""
     node = term.atom if term.kind in (LOAD_FORCE, LOAD_COUPLE, LOAD_POINT) else term.node
     if term.kind == MARKER:
         return [], []

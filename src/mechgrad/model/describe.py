@@ -9,10 +9,10 @@ from mechgrad.model.joints.reversed import Reversed
 from mechgrad.model.primitives.fields import brief
 
 if TYPE_CHECKING:
-    from mechgrad.model.model import Model
+    from mechgrad.model.model_parts import ModelParts
 
 
-def describe(model: Model) -> str:
+def describe(model: ModelParts) -> str:
     """The model for a reader.
 
     A joint indented under a fork starts a branch; a joint straight below another one hangs on it.
@@ -34,7 +34,7 @@ def describe(model: Model) -> str:
     return "\n".join(lines)
 
 
-def _header(model: Model) -> list[str]:
+def _header(model: ModelParts) -> list[str]:
     cuts = f", {len(model.cut)} of them cut" if model.cut else ""
     count = "velocities" if model.cut or model.constraints else "mobility"
     return [
@@ -46,7 +46,7 @@ def _header(model: Model) -> list[str]:
     ]
 
 
-def _tree(model: Model) -> list[str]:
+def _tree(model: ModelParts) -> list[str]:
     children: list[list[int]] = [[] for _ in range(len(model.tree_joints) + 1)]
     for number, parent in enumerate(model.parents.tolist(), start=1):
         children[parent].append(number)
@@ -66,7 +66,7 @@ def _tree(model: Model) -> list[str]:
     return ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (heading, *table)]
 
 
-def _columns(model: Model, number: int) -> tuple[str, str, str, str]:
+def _columns(model: ModelParts, number: int) -> tuple[str, str, str, str]:
     joint = model.tree_joints[number - 1]
     span = model.q_slice(joint.name)
     at = "-" if joint.n_q == 0 else f"{span.start}" if joint.n_q == 1 else f"{span.start}..{span.stop - 1}"

@@ -1,6 +1,7 @@
 """Which joints bodies have that share points and vectors, and relations between those they do not share.
 
-What two bodies share is fixed to both: directions are the shared vectors and the lines between shared points.
+What two bodies share is fixed to both: directions are the shared vectors and the lines between shared points. Each kind
+of joint says in `drawn_from` where it is found, and so do constraints:
 
     shared point    shared directions      relation                        joint
     yes             none                   -                               Spherical
@@ -19,12 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from mechgrad.errors import ValueRangeError, unknown_name
-from mechgrad.model.joints import Cardan, Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical
+from mechgrad.model.joints import JOINT_TYPES, Joint
+from mechgrad.model.joints.base import Drawn
 from mechgrad.model.primitives.frames import axis_frame, cross, norm
 from mechgrad.typing import Array
 
@@ -45,6 +47,8 @@ class Perpendicular:
     'C'
     """
 
+    place: ClassVar[str] = "across"
+
     vector_a: str
     vector_b: str
     at: str | None = None
@@ -63,6 +67,8 @@ class OnLine:
     'bore'
     """
 
+    place: ClassVar[str] = "on line of"
+
     point_a: str
     point_b: str
     vector: str
@@ -79,6 +85,8 @@ class InPlane:
     >>> InPlane("attachment of cup", "corner of table", "up").vector
     'up'
     """
+
+    place: ClassVar[str] = "in plane of"
 
     point_a: str
     point_b: str
@@ -143,7 +151,7 @@ class Found:
 
     def swapped(self) -> Found:
         """The same joint with its bodies in the other order."""
-        axes = self.axes[::-1] if self.kind is Cardan else self.axes
+        axes = self.axes[::-1] if isinstance(self.relation, Perpendicular) else self.axes
         first, second = self.bodies
         return Found(
             self.kind, (second, first), self.label, self.anchors[::-1], axes, self.shared, self.relation, self.why
@@ -157,6 +165,15 @@ class Detected:
     joints: tuple[Found, ...]
     unused: tuple[Relation, ...]
     loose: tuple[tuple[str, str, str], ...]
+
+
+def kind_of(drawn: Drawn) -> type[Joint] | None:
+    """The kind of joint that is found where two bodies have this in common, if any is.
+
+    >>> kind_of(Drawn(point=True, directions=1)).__name__
+    'Revolute'
+    """
+    return next((kind for kind in JOINT_TYPES.values() if drawn in kind.drawn_from), None)
 
 
 def detect(scene: Scene, relations: Sequence[Relation]) -> Detected:
@@ -266,18 +283,14 @@ def _joint_between(scene: Scene, a: str, b: str, relations: Sequence[Relation]) 
         if isinstance(relation, Perpendicular) or (ends := _ends(scene, a, b, relation)) is None:
             continue
         w = scene.vectors[relation.vector]
-        kind: type[Joint]
-        if isinstance(relation, OnLine) and len(directions) > 1:
-            kind = Prismatic
-        elif len(directions) == 1 and _sine(w, directions[0][1]) <= ALIGNED:
-            kind = Cylindrical if isinstance(relation, OnLine) else Planar
-        else:
+        kind = kind_of(Drawn(False, len(directions), type(relation).__name__))
+        if kind is None or (len(directions) == 1 and _sine(w, directions[0][1]) > ALIGNED):
             continue
         place = "on a line along" if isinstance(relation, OnLine) else "in a plane across"
         why = f"share {told}; {relation.point_a!r} and {relation.point_b!r} are {place} {relation.vector!r}"
         # a vector of one body keeps its plain name as a marker, which the joint cannot have too
         default = relation.vector if relation.vector in shared else f"{relation.point_a}-{relation.point_b}"
-        axes = (w, _across(scene, a, relation, w)) if kind is Planar else (w,)
+        axes = (w, _across(scene, a, relation, w)) if isinstance(relation, InPlane) else (w,)
         return Found(kind, (a, b), relation.name or default, ends, axes, shared, relation, why)
     return None
 
@@ -309,8 +322,8 @@ def _joint_at_point(
     x = scene.points[points[0]]
     why = "share " + _listed("point", [repr(name) for name in points])
     if directions:
-        kind: type[Joint] = Revolute if len(directions) == 1 else Fixed
-        axes = (directions[0][1],) if kind is Revolute else ()
+        kind = _kind(Drawn(True, len(directions)))
+        axes = (directions[0][1],) if len(directions) == 1 else ()
         why += " and " + _listed("direction", [text for text, _ in directions])
         return Found(kind, pair, points[0], (x, x), axes, shared, None, why)
     for relation in relations:
@@ -320,8 +333,15 @@ def _joint_at_point(
             if u in scene.owned[pair[0]] and w in scene.owned[pair[1]]:
                 forks = (scene.vectors[u], scene.vectors[w])
                 why += f"; {u!r} and {w!r} are perpendicular"
-                return Found(Cardan, pair, relation.name or points[0], (x, x), forks, shared, relation, why)
-    return Found(Spherical, pair, points[0], (x, x), (), shared, None, why)
+                kind = _kind(Drawn(True, 0, type(relation).__name__))
+                return Found(kind, pair, relation.name or points[0], (x, x), forks, shared, relation, why)
+    return Found(_kind(Drawn(True, 0)), pair, points[0], (x, x), (), shared, None, why)
+
+
+def _kind(drawn: Drawn) -> type[Joint]:
+    kind = kind_of(drawn)
+    assert kind is not None
+    return kind
 
 
 def _independent(

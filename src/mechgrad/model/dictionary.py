@@ -21,7 +21,8 @@ from mechgrad.model.primitives.rows import RowMeasure
 from mechgrad.model.variables import DesignVariable
 
 if TYPE_CHECKING:
-    from mechgrad.model.model import Model
+    from mechgrad.model.model_parts import ModelParts
+
 
 _PLAIN_NOUNS: dict[str, type] = {"bodies": Body, "points": Point, "vectors": Vector, "variables": DesignVariable}
 _TYPED_NOUNS: dict[str, Mapping[str, type]] = {
@@ -32,7 +33,7 @@ _TYPED_NOUNS: dict[str, Mapping[str, type]] = {
 _GROUPS = ("bodies", "joints", "points", "vectors", "constraints", "forces", "variables")
 
 
-def model_to_dict(model: Model) -> dict[str, Any]:
+def model_to_dict(model: ModelParts) -> dict[str, Any]:
     """Everything that is not a default; joints, constraints, forces and functions carry their `type`.
 
     {"name": ..., "gravity": [...], "bodies": [{"name": ..., "mass": ...}], "joints": [{"type": "revolute", ...}], ...}

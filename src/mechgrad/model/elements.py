@@ -31,7 +31,7 @@ from mechgrad.typing import Array, IntArray
 if TYPE_CHECKING:
     from mechgrad.model.functions import Function
     from mechgrad.model.joints import Joint
-    from mechgrad.model.model import Model
+    from mechgrad.model.model_parts import ModelParts
 
 MARKER_POINT, MARKER_DIRECTION = 0, 1
 MOST_MARKERS, MOST_NUMBERS, MOST_FUNCTIONS = 4, 8, 2
@@ -70,7 +70,7 @@ class Elements:
     function_owners: tuple[str, ...]
     made_of: dict[str, tuple[Any, ...]]
 
-    def serve(self, model: Model) -> bool:
+    def serve(self, model: ModelParts) -> bool:
         """Whether a model that differs by numbers has the same tables: in masses and inertias, say."""
         if any(self.made_of[group] is not getattr(model, group) for group in MADE_OF):
             return False
@@ -94,7 +94,7 @@ Named = tuple[str, Row]
 MADE_OF = ("joints", "points", "vectors", "constraints", "forces")  # and centres of mass, which are markers
 
 
-def compile_elements(model: Model, tree: Tree, independent: Sequence[Row] = ()) -> Elements:
+def compile_elements(model: ModelParts, tree: Tree, independent: Sequence[Row] = ()) -> Elements:
     """Flatten the closures of cut joints, the constraints and the forces of a model.
 
     `independent` rows are measured only, and stand after all others (independent coordinates). Not cached: ask
@@ -102,7 +102,7 @@ def compile_elements(model: Model, tree: Tree, independent: Sequence[Row] = ()) 
     """
     if model.is_open:
         return _Tables(model, tree).finished(0, 0, 0)
-    near = model._near_elements
+    near: Elements | None = model.of_original("elements")
     if near is not None and not independent and near.serve(model):
         return near
     where = places(model)
@@ -122,7 +122,7 @@ def compile_elements(model: Model, tree: Tree, independent: Sequence[Row] = ()) 
     return tables.finished(len(holonomic), len(constraints), n_rows)
 
 
-def _closure(model: Model, joint: Joint) -> Sequence[Row]:
+def _closure(model: ModelParts, joint: Joint) -> Sequence[Row]:
     """The closure rows of a cut joint; copies of a model that have this very joint share them."""
     known: dict[str, tuple[Joint, Sequence[Row]]] = model.shared("closures", lambda _: {})
     if joint.name not in known:
@@ -135,7 +135,7 @@ def _closure(model: Model, joint: Joint) -> Sequence[Row]:
 class _Tables:
     """Tables that grow line by line."""
 
-    model: Model
+    model: ModelParts
     tree: Tree
     known_pieces: dict[int, Array] = field(default_factory=dict)
     markers: dict[int, int] = field(default_factory=dict)
@@ -158,7 +158,7 @@ class _Tables:
     function_owners: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        layout = self.model._layout
+        layout = self.model.layout
         positions = zip(layout.plain_q.tolist(), layout.plain_v.tolist(), strict=True)
         self.coordinates = {self.model.q_names[i]: (i, j) for i, j in positions}
 

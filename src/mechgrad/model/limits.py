@@ -9,13 +9,14 @@ from mechgrad.model.primitives.fields import entries, entry
 from mechgrad.typing import Number
 
 if TYPE_CHECKING:
-    from mechgrad.model.model import Model
+    from mechgrad.model.model_parts import ModelParts
+
 
 LARGEST = 1e50
 """Of masses, lengths, inertias and gravity: mass times length squared, and its square in eliminations, stay finite."""
 
 
-def too_large(model: Model, *items: Any) -> ValueRangeError:
+def too_large(model: ModelParts, *items: Any) -> ValueRangeError:
     """The error that names the number, of bodies, joints and some more items, that is beyond all bounds."""
     path, unit = "", ""
     value: Number = 0.0

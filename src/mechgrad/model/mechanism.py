@@ -48,7 +48,7 @@ def has_pairs(T: Mechanism) -> bool:
     """Whether a record has the tables that relate pairs of columns, O(n_v depth) numbers.
 
     Accelerations by recursive elimination do without: records for explicit marches of open trees leave them out, and
-    the room for matrices with them.
+    the space for matrices with them.
     """
     return bool(T.pattern_rows.size) or not T.columns_i.shape[0]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import Any, TypeVar, final
 
 from mechgrad.errors import ClosedLoopError, unknown_name
 from mechgrad.model import configuration
@@ -30,10 +30,6 @@ from mechgrad.model.topology import Topology, topology
 from mechgrad.model.validation import check_markers, check_names, check_tree
 from mechgrad.model.variables import DesignVariable
 from mechgrad.typing import Array, ArrayField, ArrayLike, FloatArray, IntArray, Number
-
-if TYPE_CHECKING:
-    from mechgrad.model.elements import Elements
-    from mechgrad.model.tree import Tree
 
 T = TypeVar("T")
 
@@ -96,8 +92,7 @@ class Model:
     _layout: Layout = field(init=False)
     _cache: dict[Hashable, Any] = field(init=False, default_factory=dict)
     _shared: dict[Hashable, Any] = field(init=False, default_factory=dict)
-    _near: Tree | None = field(init=False, default=None)
-    _near_elements: Elements | None = field(init=False, default=None)
+    _original: dict[Hashable, Any] = field(init=False, default_factory=dict)
     is_open: bool = field(init=False, default=False)
 
     def __init__(
@@ -126,18 +121,17 @@ class Model:
             forces=tuple(forces),
             _cache={},
             _shared={},
-            _near=None,
-            _near_elements=None,
+            _original={},
             is_open=False,
         )
-        names = check_names(self._groups)
+        names = check_names(self.groups)
         spanning = check_tree(self.bodies, self.joints, cut)
         check_markers(self.bodies, (*self.points, *self.vectors))
         vars(self)["cut"] = tuple(self.joints[k].name for k in spanning.cut)
         vars(self)["_layout"] = build_layout(names, spanning, spanning.tree(self.joints))
-        check_variables(self._layout, self._groups)
+        check_variables(self._layout, self.groups)
         numbers = dict(pair for variable in self.variables for pair in variable.driven())
-        vars(self).update(assigned(self._layout, self._groups, self.gravity, numbers, check=True))
+        vars(self).update(assigned(self._layout, self.groups, self.gravity, numbers, check=True))
         for element in (*self.constraints, *self.forces):
             element.check_model(self)
 
@@ -201,7 +195,15 @@ class Model:
     def groups(self) -> dict[str, tuple[Any, ...]]:
         """Everything that has a name, by kind: "bodies", "joints", "points", "vectors", "constraints", "forces",
         "variables"."""
-        return self._groups
+        return {
+            "bodies": self.bodies,
+            "joints": self.joints,
+            "points": self.points,
+            "vectors": self.vectors,
+            "constraints": self.constraints,
+            "forces": self.forces,
+            "variables": self.variables,
+        }
 
     @property
     def parents(self) -> IntArray:
@@ -294,7 +296,7 @@ class Model:
 
     def locate(self, path: str) -> tuple[str, str]:
         """The two halves of a path: who owns the number, and what it is called there."""
-        slot = resolve(self._layout, self._groups, path)
+        slot = resolve(self._layout, self.groups, path)
         return slot.owner, slot.label
 
     def with_values(self, values: Mapping[str, Number], *, check: bool = True) -> Model:
@@ -308,25 +310,25 @@ class Model:
     def stepped(self, values: Mapping[str, Number]) -> Model:
         """`with_values` without checks, for derivatives: a number that a variable drives moves without the variable."""
         if any(path in self._layout.driven for path in values):
-            return self._copy(assigned(self._layout, self._groups, self.gravity, values, check=False))
+            return self._copy(assigned(self._layout, self.groups, self.gravity, values, check=False))
         return self.with_values(values, check=False)
 
     def _copy(self, fields: Mapping[str, Any]) -> Model:
         new = object.__new__(Model)
         vars(new).update(vars(self))
-        near = self._cache.get("tree", self._near), self._cache.get("elements", self._near_elements)
-        vars(new).update(fields, _cache={}, _near=near[0], _near_elements=near[1])
+        kept = {key: self._cache.get(key, self._original.get(key)) for key in ("tree", "elements")}
+        vars(new).update(fields, _cache={}, _original=kept)
         return new
 
     def afresh(self) -> Model:
         """The same model without anything remembered, to compute all of it again."""
         new = self._copy({})
-        vars(new).update(_shared={}, _near=None, _near_elements=None)
+        vars(new).update(_shared={}, _original={})
         return new
 
     def path_derivative(self, path: str) -> list[tuple[str, float]]:
         """What a path moves: itself with weight 1, or the targets of a variable with d(target)/d(variable)."""
-        slot = resolve(self._layout, self._groups, path)
+        slot = resolve(self._layout, self.groups, path)
         return self.variables[slot.position].weights() if slot.group == "variables" else [(path, 1.0)]
 
     def cached(self, key: Hashable, make: Callable[[Model], T]) -> T:
@@ -346,6 +348,11 @@ class Model:
             self._shared[key] = make(self)
         result: T = self._shared[key]
         return result
+
+    def of_original(self, key: Hashable) -> Any:
+        """The "tree" or the "elements" of the model that this one is a copy of, or None: what makes them for this one
+        takes from there whatever did not change."""
+        return self._original.get(key)
 
     # ---- text
 
@@ -367,7 +374,7 @@ class Model:
             return NotImplemented
         return (
             self.name == other.name
-            and self._groups == other._groups
+            and self.groups == other.groups
             and self.cut == other.cut
             and self.gravity.tolist() == other.gravity.tolist()
         )
@@ -382,19 +389,7 @@ class Model:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_cache": {}, "_shared": {}, "_near": None, "_near_elements": None}
-
-    @property
-    def _groups(self) -> dict[str, tuple[Any, ...]]:
-        return {
-            "bodies": self.bodies,
-            "joints": self.joints,
-            "points": self.points,
-            "vectors": self.vectors,
-            "constraints": self.constraints,
-            "forces": self.forces,
-            "variables": self.variables,
-        }
+        return {**vars(self), "_cache": {}, "_shared": {}, "_original": {}}
 
     def _slice(self, slices: Mapping[str, slice], joint: str) -> slice:
         if (name := self.joint(joint).name) not in slices:
@@ -407,7 +402,7 @@ class Model:
     def _member(self, group: str, name: str) -> Any:
         found, position = self._layout.names.get(name, ("", 0))
         if found != group:
-            items = self._groups[group]
+            items = self.groups[group]
             noun = {"bodies": "body"}.get(group, group[:-1])
             raise unknown_name(noun, name, [item.name for item in items], f"model {self.name!r}")
-        return self._groups[group][position]
+        return self.groups[group][position]

@@ -15,12 +15,23 @@ import numpy as np
 
 from mechgrad.errors import DisconnectedError, DuplicateNameError, ValueRangeError, unknown_name
 from mechgrad.model.body import Body
-from mechgrad.model.constraints import Constraint, DotProduct, PointInPlane, PointOnLine, SameVector
-from mechgrad.model.detection import Detected, Found, InPlane, OnLine, Perpendicular, Relation, Scene, detect, sides
+from mechgrad.model.constraints import CONSTRAINT_TYPES, Constraint
+from mechgrad.model.detection import (
+    Detected,
+    Found,
+    InPlane,
+    OnLine,
+    Perpendicular,
+    Relation,
+    Scene,
+    detect,
+    kind_of,
+    sides,
+)
 from mechgrad.model.drawing import NaturalBody, body_of, draw, frame_of
 from mechgrad.model.forces.base import Force
-from mechgrad.model.joints import Cardan, Floating, Joint, Planar
-from mechgrad.model.joints.base import Pose
+from mechgrad.model.joints import Joint
+from mechgrad.model.joints.base import AXIS, Drawn, Pose
 from mechgrad.model.markers import Point, Vector
 from mechgrad.model.model import Model
 from mechgrad.model.primitives.fields import where
@@ -159,7 +170,8 @@ def model_from_points(
 def _left_over(scene: Scene, detected: Detected, markers: Mapping[tuple[str, str], str]) -> list[Constraint]:
     """What made no joint, as constraints."""
     held: list[Constraint] = [_constraint(scene, relation, markers) for relation in detected.unused]
-    return held + [SameVector(f"{w}: {a}-{b}", markers[w, a], markers[w, b]) for w, a, b in detected.loose]
+    shared = _drawn_constraint("SharedVector")
+    return held + [shared(f"{w}: {a}-{b}", markers[w, a], markers[w, b]) for w, a, b in detected.loose]
 
 
 def _along_the_tree(
@@ -241,7 +253,8 @@ def _floating_joints(
     for body in chosen or ():
         if body not in scene.owned or body == "ground":
             raise unknown_name("body", body, [known for known in scene.owned if known != "ground"], "floating")
-    kind: type[Joint] = Floating if scene.normal is None else Planar
+    kind = kind_of(Drawn(False, 0 if scene.normal is None else 1))
+    assert kind is not None
     axes = () if scene.normal is None else (scene.normal, axis_frame(scene.normal)[:, 0])
     made = []
     reached = _reached({"ground"}, detected)
@@ -287,12 +300,8 @@ def _joint(found: Found, name: str, frames: Mapping[str, Pose]) -> Joint:
     (R, o), (R_child, o_child) = frames[parent], frames[child]
     x = found.anchors[1]
     axes = [R.T @ axis for axis in found.axes]
-    if found.kind is Cardan:
-        options = {"axis1": axes[0], "axis2": axes[1]}
-    elif found.kind is Planar:
-        options = {"normal": axes[0], "direction": axes[1]}
-    else:
-        options = {"axis": axes[0]} if axes else {}
+    named = [f.name for f in fields(found.kind) if f.metadata == AXIS]
+    options = dict(zip(named, axes, strict=True))
     build: Any = found.kind
     joint: Joint = build(
         name, parent, child, R.T @ (x - o), _quaternion(R.T @ R_child), R_child.T @ (x - o_child), **options
@@ -322,12 +331,13 @@ def _local(scene: Scene, word: str, body: str, frames: Mapping[str, Pose]) -> Ar
 def _constraint(scene: Scene, relation: Relation, markers: Mapping[tuple[str, str], str]) -> Constraint:
     """The constraint of a relation that made no joint."""
     moving, body, base, other = sides(scene, relation)
-    end, first, last = markers[moving, body], markers[base[0], other], markers[base[-1], other]
-    if isinstance(relation, Perpendicular):
-        return DotProduct(relation.name or f"{moving} across {base[0]}", end, first)
-    if isinstance(relation, OnLine):
-        return PointOnLine(relation.name or f"{moving} on line of {base[0]}", end, first, last)
-    return PointInPlane(relation.name or f"{moving} in plane of {base[0]}", end, first, last)
+    kind, name = _drawn_constraint(type(relation).__name__), relation.name or f"{moving} {relation.place} {base[0]}"
+    return kind(name, markers[moving, body], *(markers[word, other] for word in base))
+
+
+def _drawn_constraint(relation: str) -> Callable[..., Constraint]:
+    """The constraint that a relation of a drawing is."""
+    return next(kind for kind in CONSTRAINT_TYPES.values() if kind.drawn_from == relation)
 
 
 def _renamed(item: T, names: Mapping[str, str]) -> T:

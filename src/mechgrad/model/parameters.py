@@ -14,7 +14,8 @@ from mechgrad.model.variables import DesignVariable
 from mechgrad.typing import Array, Number
 
 if TYPE_CHECKING:
-    from mechgrad.model.model import Model
+    from mechgrad.model.model_parts import ModelParts
+
 
 Groups = Mapping[str, Sequence[Any]]
 """The model's collections by name: bodies, joints, points, vectors, constraints, forces, variables."""
@@ -58,12 +59,12 @@ def resolve(layout: Layout, groups: Groups, path: str) -> Slot:
     return slot
 
 
-def is_path(model: Model, path: str) -> bool:
+def is_path(model: ModelParts, path: str) -> bool:
     """Whether a path is that of a number, as it stands."""
-    return path in model._layout.slots or _find(model._layout, model._groups, path) is not None
+    return path in model.layout.slots or _find(model.layout, model.groups, path) is not None
 
 
-def matching(model: Model, pattern: str, paths: Iterable[str]) -> list[str]:
+def matching(model: ModelParts, pattern: str, paths: Iterable[str]) -> list[str]:
     """Those of some paths that a shell pattern means: the path of this very name if there is one, or all that match.
 
     A name of the model stands for itself wherever it is a part of the pattern: "link[1].*" means numbers of the body
@@ -76,9 +77,9 @@ def matching(model: Model, pattern: str, paths: Iterable[str]) -> list[str]:
     return [path for path in known if means(path)]
 
 
-def _literal(model: Model, pattern: str) -> str:
+def _literal(model: ModelParts, pattern: str) -> str:
     """A pattern with the names of the model that look like patterns themselves made literal."""
-    special = model.shared("special names", lambda m: [name for name in m._layout.names if MAGIC.search(name)])
+    special = model.shared("special names", lambda m: [name for name in m.layout.names if MAGIC.search(name)])
     if not special or not MAGIC.search(pattern):
         return pattern
     if is_path(model, pattern):
@@ -91,14 +92,14 @@ def _escaped(text: str) -> str:
     return MAGIC.sub(lambda found: f"[{found.group()}]", text)
 
 
-def list_parameters(model: Model, pattern: str = "*") -> list[Parameter]:
+def list_parameters(model: ModelParts, pattern: str = "*") -> list[Parameter]:
     """All parameters whose path matches a shell pattern: those of the collections in order, gravity, variables."""
-    layout, driven = model._layout, model._layout.driven
+    layout, driven = model.layout, model.layout.driven
     means = re.compile(translate(_literal(model, pattern))).match
     found: list[Parameter] = []
     for group in _NOUNS_WITH_NUMBERS:
         for position, item in enumerate(getattr(model, group)):
-            for label, (name, index, spec) in _entries(layout, model._groups, group, position).items():
+            for label, (name, index, spec) in _entries(layout, model.groups, group, position).items():
                 path = f"{item.name}.{label}"
                 if means(path):
                     number = entry(item, name, index)
@@ -112,18 +113,18 @@ def list_parameters(model: Model, pattern: str = "*") -> list[Parameter]:
     return found
 
 
-def read_value(model: Model, path: str) -> Number:
+def read_value(model: ModelParts, path: str) -> Number:
     """The number at a path."""
-    slot = resolve(model._layout, model._groups, path)
+    slot = resolve(model.layout, model.groups, path)
     if slot.group == "gravity":
         number: Number = model.gravity[slot.index].item()
         return number
     return entry(getattr(model, slot.group)[slot.position], slot.field, slot.index)
 
 
-def changed_fields(model: Model, values: Mapping[str, Number], check: bool) -> dict[str, Any]:
+def changed_fields(model: ModelParts, values: Mapping[str, Number], check: bool) -> dict[str, Any]:
     """The fields of the model that differ once the values are set and the variables among them re-applied."""
-    layout, groups = model._layout, model._groups
+    layout, groups = model.layout, model.groups
     numbers: dict[str, Number] = {}
     variables = list(model.variables)
     for path, number in values.items():
@@ -236,9 +237,9 @@ def _unknown_path(layout: Layout, groups: Groups, path: str) -> UnknownNameError
     return unknown_name("name", first, [*layout.names, "gravity"], f"path {path!r}")
 
 
-def _variable_unit(model: Model, variable: DesignVariable) -> str:
+def _variable_unit(model: ModelParts, variable: DesignVariable) -> str:
     """The unit that all targets share; open when they differ or a callable hides it."""
-    units = {resolve(model._layout, model._groups, path).unit for path, _ in variable.targets}
+    units = {resolve(model.layout, model.groups, path).unit for path, _ in variable.targets}
     linear = not any(callable(map_) for _, map_ in variable.targets)
     return units.pop() if linear and len(units) == 1 else ""
 

@@ -17,7 +17,7 @@ from mechgrad.memory import require_memory
 class Pattern:
     """Fixed sparsity pattern, entries sorted by row, then column (the order of a CSR matrix).
 
-    Joint i feels joint m only when one of them is an ancestor of the other: siblings and cousins never interact. The
+    Joint i depends on joint m only if one of them is an ancestor of the other: siblings and cousins never interact. The
     pattern is a property of the model, the same for every state, so that an optimizer needs to be told only once.
 
     Attributes

@@ -18,7 +18,8 @@ from mechgrad.model.joints.base import BALL, FIXED
 from mechgrad.model.pattern import Pattern
 
 if TYPE_CHECKING:
-    from mechgrad.model.model import Model
+    from mechgrad.model.model_parts import ModelParts
+
 
 # columns of Tree.atoms_i
 PARENT, KIND, Q_AT, V_AT, HAS_MASS, LAST_COLUMN = range(6)
@@ -153,7 +154,7 @@ def _n_positions(kind: int) -> int:
     return 4 if kind == BALL else 0 if kind == FIXED else 1
 
 
-def make_structure(model: Model) -> Structure:
+def make_structure(model: ModelParts) -> Structure:
     """Number the atoms and columns of a model's tree."""
     joints = model.tree_joints
     position = {body.name: i for i, body in enumerate(model.bodies)}
@@ -180,7 +181,7 @@ def make_structure(model: Model) -> Structure:
     return Structure(
         n_q, n_v, atoms_i, columns_i, depth, body_atom, joint_atoms,
         parents=tuple(row[PARENT] for row in rows),
-        joints=model._layout.spanning.order, bodies=tuple(position[joint.child] for joint in joints),
+        joints=model.layout.spanning.order, bodies=tuple(position[joint.child] for joint in joints),
         carrier=np.array(carrier, np.int64), last=np.array([atoms[-1] for atoms in joint_atoms.values()], np.int64),
     )  # fmt: skip
 

@@ -42,7 +42,7 @@ from mechgrad.model.structure import (
 if TYPE_CHECKING:
     from mechgrad.model.body import Body
     from mechgrad.model.joints import Joint
-    from mechgrad.model.model import Model
+    from mechgrad.model.model_parts import ModelParts
 
 # columns of Tree.atoms_f: axes of the frame at rest in the previous frame, its origin, the body's mass, centre of
 # mass, second moments about it (xx xy xz yy yz zz of int x x^T dm), and the mass of everything beyond
@@ -211,10 +211,10 @@ def compose(a: Pose, b: Pose) -> Pose:
     return a[0] @ b[0], a[1] + (a[0] @ b[1][..., None])[..., 0]
 
 
-def compile_tree(model: Model) -> Tree:
+def compile_tree(model: ModelParts) -> Tree:
     """Flatten a model."""
     structure: Structure = model.shared("structure", make_structure)
-    near: Tree | None = model._near
+    near: Tree | None = model.of_original("tree")
     numbers = _no_numbers(structure) if near is None else near.numbers
     bodies = [model.bodies[i] for i in structure.bodies]
     stated, oriented = [model.joints[i] for i in structure.joints], model.tree_joints

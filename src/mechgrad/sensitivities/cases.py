@@ -27,9 +27,11 @@ from mechgrad.sensitivities.tearing import check_idle_rows
 from mechgrad.simulation.guided import GuidedMotion
 from mechgrad.simulation.saved import SavedMotion
 from mechgrad.simulation.trajectory import Trajectory
-from mechgrad.steps.base import Steps
+from mechgrad.steps.base import Sweeps
 from mechgrad.steps.dense import Reading, read
+from mechgrad.steps.guided.adjoint import GuidedAdjoint
 from mechgrad.steps.guided.pieces import GuidedSteps
+from mechgrad.steps.guided.tangent import GuidedTangent
 from mechgrad.steps.rank import check_rank_of_march
 from mechgrad.steps.record import Record
 from mechgrad.steps.weights import Weights
@@ -192,20 +194,20 @@ class MotionCase(OfSteps):
         found = self._reading(terms, self.seen(terms))
         return (by_states, []) if found is None else found[0].pulled(by_states)
 
-    def steps(self, terms: Sequence[Objective], threads: int) -> Steps:
+    def sweeps(self, terms: Sequence[Objective], threads: int) -> Sweeps:
         """The derivative of its steps; some kinds notice themselves where constraints lose their rank."""
         seen = self.seen(terms)
         found = self._reading(terms, seen)
         record = seen.record if found is None else found[0].record
-        steps = self.method.steps(record, threads)
+        sweeps = self.method.sweeps(record, threads)
         if not self.method.notices_rank:
             self._check_rank(record)
-        return steps
+        return sweeps
 
     def start_slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
         return parameters.start.slopes(parameters)
 
-    def check_backwards(self, steps: Steps, parameters: Parameters) -> None:
+    def check_backwards(self, parameters: Parameters) -> None:
         pass  # starts notice
 
     def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
@@ -226,7 +228,7 @@ class MotionCase(OfSteps):
                 "parameters, and the others do not. Ask gradient for AtEnd and EndTime, or simulate a fixed duration."
             )
         found, slopes = self._reading((), self.whole), super().histories(parameters, threads)
-        return slopes if found is None else found[0].pushed(slopes)
+        return slopes if found is None else found[0].carried(slopes)
 
     def accuracy(self) -> str:
         text = accuracy_note(self.motion)
@@ -302,14 +304,14 @@ class _Guided(OfSteps):
     def check_followed(self, parameters: Parameters) -> None:
         GuidedSteps(self.motion.record).check(parameters)
 
-    def steps(self, terms: Sequence[Objective], threads: int) -> GuidedSteps:
-        return GuidedSteps(self.motion.record)
+    def sweeps(self, terms: Sequence[Objective], threads: int) -> Sweeps:
+        return Sweeps(GuidedSteps(self.motion.record), GuidedTangent, GuidedAdjoint)
 
     def start_slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
         nothing = np.zeros((len(parameters), self.model.n_v))
         return nothing, nothing
 
-    def check_backwards(self, steps: Steps, parameters: Parameters) -> None:
+    def check_backwards(self, parameters: Parameters) -> None:
         self.check_followed(parameters)
 
     def repeated(self, parameters: Parameters, values: Array) -> Case:

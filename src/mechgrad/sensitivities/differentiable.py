@@ -17,7 +17,7 @@ from mechgrad.sensitivities.gradient_by_tables import TableGradient
 from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.objectives import Objective
 from mechgrad.sensitivities.static import collected
-from mechgrad.steps.base import Steps
+from mechgrad.steps.base import Sweeps
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
@@ -103,15 +103,15 @@ class OfSteps(Case):
     """A motion whose states follow each other by steps that can be differentiated."""
 
     @abstractmethod
-    def steps(self, terms: Sequence[Objective], threads: int) -> Steps:
-        """The steps between the states that objectives see."""
+    def sweeps(self, terms: Sequence[Objective], threads: int) -> Sweeps:
+        """The derivative of the steps between the states that objectives see."""
 
     @abstractmethod
     def start_slopes(self, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
         """dq/dp and dv/dp of the first state, (np, n_v) each."""
 
     @abstractmethod
-    def check_backwards(self, steps: Steps, parameters: Parameters) -> None:
+    def check_backwards(self, parameters: Parameters) -> None:
         """Raise for parameters that an adjoint sweep would not notice that it cannot follow."""
 
     def pulled(self, terms: Sequence[Objective], by_states: StateGradients) -> tuple[StateGradients, list[Weights]]:
@@ -122,21 +122,21 @@ class OfSteps(Case):
     def gradient(self, terms: Sequence[Objective], parameters: Parameters, method: str, threads: int) -> FloatArray:
         by_states, explicit = collected(terms, self.samples(terms), parameters)
         by_states, between = self.pulled(terms, by_states)
-        steps = self.steps(terms, threads)
+        sweeps = self.sweeps(terms, threads)
         dq, dv = self.start_slopes(parameters)
-        tables = TableGradient(steps.system, len(explicit), parameters)
+        tables = TableGradient(sweeps.system, len(explicit), parameters)
         for weights in between:
             tables.add(weights)
         if method == "direct":
-            slopes = steps.direct(parameters, dq, dv)
+            slopes = sweeps.direct(parameters, dq, dv)
             total = (_over_instants(g, x) for g, x in zip(by_states, slopes, strict=True))
             return np.asarray(explicit + sum(total) + (tables.by_parameters() if between else 0.0))
-        self.check_backwards(steps, parameters)
-        yq, yv = steps.adjoint(by_states, tables.add)
+        self.check_backwards(parameters)
+        yq, yv = sweeps.adjoint(by_states, tables.add)
         return np.asarray(explicit + yq @ dq.T + yv @ dv.T + tables.by_parameters())
 
     def histories(self, parameters: Parameters, threads: int) -> StateSlopes:
-        return self.steps((), threads).direct(parameters, *self.start_slopes(parameters))
+        return self.sweeps((), threads).direct(parameters, *self.start_slopes(parameters))
 
 
 def _over_instants(g: FloatArray, x: FloatArray) -> FloatArray:

@@ -48,7 +48,7 @@ class Direction(NamedTuple):
 
     @property
     def _floor(self) -> float:
-        """Rounding of the largest row, which rows that are zero feel."""
+        """Rounding of the largest row, which shows in rows that are zero."""
         return FLOOR * float(self.size.max(initial=0.0))
 
     @property

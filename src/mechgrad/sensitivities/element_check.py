@@ -24,7 +24,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.dynamics.terms import constraint_terms, motion_terms
 from mechgrad.errors import SingularMassMatrixError
 from mechgrad.inverse.loads import Load
-from mechgrad.kinematics.mechanism import row_report
+from mechgrad.kinematics.mechanism_record import row_report
 from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
 from mechgrad.mechanics.accelerations import mechanism_accelerations
 from mechgrad.model.model import Model
@@ -37,7 +37,7 @@ from mechgrad.typing import Array, FloatArray
 
 __all__ = ["acceleration_family", "constraint_family", "motion_family"]
 
-DEPENDENT = 1e3 * REGULAR  # of Gamma M^-1 Gamma^T: below, what keeps its equations regular is felt in the solution
+DEPENDENT = 1e3 * REGULAR  # of Gamma M^-1 Gamma^T: below, what keeps its equations regular shows in the solution
 ROUNDING = 1e-13  # that solving linear equations amplifies by their condition
 
 

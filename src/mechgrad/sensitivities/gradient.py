@@ -134,7 +134,7 @@ class MotionSensitivities:
         """Sensitivities of positions over time, a panel per parameter; returns the matplotlib figure."""
         from mechgrad.sensitivities.gradient_plots import plot_histories
 
-        return plot_histories(self)
+        return plot_histories(self.t, self.q, self.motion.model.v_names, self.parameters)
 
 
 def motion_sensitivities(

@@ -23,7 +23,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, UnknownNameError, unknown_name
 from mechgrad.inverse.loads import Load, compile_loads
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.mechanism import elements_of, mechanism_of, row_report
+from mechgrad.kinematics.mechanism_record import elements_of, mechanism_of, row_report
 from mechgrad.model.columns import STEP, expand_paths
 from mechgrad.model.functions import Spline
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, PIECE, Mechanism

@@ -14,7 +14,7 @@ from mechgrad.model.model import Model
 from mechgrad.typing import Array, FloatArray
 
 FIELDS = ("force", "torque", "point")
-UNMOVING = ("mass", "com", "inertia", "gravity", "load")  # kinds of parameters that no marker feels
+UNMOVING = ("mass", "com", "inertia", "gravity", "load")  # kinds of parameters that no marker depends on
 
 
 class Number(NamedTuple):
@@ -57,7 +57,7 @@ class Numbers:
         return replace(self, chosen={p: x for p, x in self.chosen.items() if x.kind != "load"})
 
     def of_tree(self) -> Numbers:
-        """Those that a tree of bodies feels, and loads; the model is that tree."""
+        """Those that act in a tree of bodies, and loads; the model is that tree."""
         acting = {item.name for item in (*self.model.constraints, *self.model.forces)}
         chosen = {p: x for p, x in self.chosen.items() if x.kind == "load" or self.model.locate(p)[0] not in acting}
         return replace(self, model=self.model.open_tree(), chosen=chosen)

@@ -108,7 +108,7 @@ class AtTimes(SeveralInstants):
         by_p = np.zeros((nt * k, len(parameters)))
         for measure, slope in zip(self.measures, slopes, strict=True):
             alone = np.zeros((nt, nt, *slope.shape[1:]))
-            alone[np.arange(nt), np.arange(nt)] = slope  # every value feels its own instant
+            alone[np.arange(nt), np.arange(nt)] = slope  # every value depends on its own instant
             found = measure.gradients(at, parameters, alone.reshape(nt, nt * k, -1))
             for out, part in zip(states, found[:4], strict=True):
                 if part is not None:

@@ -127,7 +127,9 @@ class Gradient:
         """A bar per parameter, a panel per objective; returns the matplotlib figure."""
         from mechgrad.sensitivities.gradient_plots import plot_gradient
 
-        return plot_gradient(self, relative=relative)
+        table = self.relative() if relative else self.array
+        values = zip(self.objectives, self.values.tolist(), strict=True)
+        return plot_gradient(table, list(values), self.parameters, relative=relative)
 
     def __repr__(self) -> str:
         objectives, parameters = (

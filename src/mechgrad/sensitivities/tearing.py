@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.dynamics.states import States
-from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, mechanism_of, row_report
+from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows, mechanism_of, row_report
 from mechgrad.model.columns import STEP
 from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.steps.torn import torn

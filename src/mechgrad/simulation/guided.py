@@ -16,7 +16,7 @@ from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.inverse.tree_reactions import AXES, JointReactions
 from mechgrad.kinematics.bodies import body_motion
 from mechgrad.kinematics.held import find_quantity
-from mechgrad.kinematics.mechanism import elements_of, evaluate_rows
+from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows
 from mechgrad.mechanics.reactions import wrenches
 from mechgrad.model.constraints import Driver
 from mechgrad.model.mechanism import N_ALL, R_FUNCTION
@@ -170,7 +170,7 @@ def kinematic_motion(
 
 class GuidedForces(NamedTuple):
     """What balances a guided motion: multipliers (nt, m) of the constraint rows, and of what is driven besides them
-    (nt, held); the mechanism feels both with a minus."""
+    (nt, held); on the mechanism both act with a minus."""
 
     system: System
     multipliers: Array

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.accumulation import REFERENCES
-from mechgrad.kinematics.mechanism import elements_of, row_report
+from mechgrad.kinematics.mechanism_record import elements_of, row_report
 from mechgrad.kinematics.state import State
 from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.model.mechanism import R_FUNCTION
@@ -18,10 +18,10 @@ from mechgrad.steps.schemes import Scheme
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
-    from mechgrad.simulation.recipe import Recipe
+    from mechgrad.simulation.recipe_data import RecipeData
 
 
-def check_recipe(recipe: Recipe) -> None:
+def check_recipe(recipe: RecipeData[Any]) -> None:
     """Raise for what no motion can be made of."""
     if recipe.stop is not None and np.ndim(recipe.start.q) == 2:
         raise InputError("a stop condition ends one motion; give one start, or look at the batch afterwards.")

@@ -21,7 +21,8 @@ from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.state import State
 from mechgrad.simulation.guided import GuidedMotion, kinematic_motion
-from mechgrad.simulation.recipe import Beginning, Recipe
+from mechgrad.simulation.recipe import Recipe
+from mechgrad.simulation.recipe_data import Beginning, RecipeData
 from mechgrad.simulation.saved import SavedMotion
 from mechgrad.simulation.starts import Start, start_of
 from mechgrad.simulation.starts.base import Forces
@@ -71,7 +72,7 @@ class Repeat(ABC):
 class SimulatedRepeat(Repeat):
     """A motion by `simulate`."""
 
-    recipe: Recipe
+    recipe: RecipeData[Trajectory]
     noun = "motion"
 
     @property
@@ -171,7 +172,7 @@ def _itself(subject: Repeat) -> Repeat:
 
 
 @repeat_of.register(Recipe)
-def _recipe(subject: Recipe) -> Repeat:
+def _recipe(subject: RecipeData[Trajectory]) -> Repeat:
     if np.ndim(subject.start.q) == 2:
         raise InputError(
             f"a batch of {len(subject.start.q)} starts is no single motion; give each of them as a scenario of its own."

@@ -14,7 +14,7 @@ from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.inverse.loads import Load, loads_are_complex
 from mechgrad.kernels.interrupt import go_on, raised
 from mechgrad.kinematics.batch import check_samples, tree_of
-from mechgrad.kinematics.mechanism import elements_of
+from mechgrad.kinematics.mechanism_record import elements_of
 from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.model.configuration import unit
 from mechgrad.model.idle_gravity import note_idle_gravity
@@ -32,10 +32,10 @@ from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
-    from mechgrad.simulation.recipe import Recipe
+    from mechgrad.simulation.recipe_data import RecipeData
 
 
-def march(recipe: Recipe, *, progress: bool = False, same_steps: Record | None = None) -> Trajectory:
+def march(recipe: RecipeData[Trajectory], *, progress: bool = False, same_steps: Record | None = None) -> Trajectory:
     """The motion of a recipe, whatever it came from; all of it is checked here, before anything is computed.
 
     same_steps : by the steps of another march, and the choices that it made
@@ -71,7 +71,7 @@ def march(recipe: Recipe, *, progress: bool = False, same_steps: Record | None =
     raise failure
 
 
-def _failed(ended: MarchEnded, recipe: Recipe) -> BaseException:
+def _failed(ended: MarchEnded, recipe: RecipeData[Trajectory]) -> BaseException:
     """The error that ends a motion early, with the motion until then."""
     motion, name = Trajectory.of(ended.record, recipe), recipe.model.name
     if ended.reason == INTERRUPTED:
@@ -85,12 +85,12 @@ def _failed(ended: MarchEnded, recipe: Recipe) -> BaseException:
     )
 
 
-def _require_inertia(recipe: Recipe, q: Array, v: Array) -> None:
+def _require_inertia(recipe: RecipeData[Trajectory], q: Array, v: Array) -> None:
     """Raise, with its name, where some coordinate moves no inertia: elimination notices, and is quick."""
     forward_dynamics(recipe.model, q, v, recipe.tau, loads=list(recipe.loads))
 
 
-def _system(recipe: Recipe, q: Array) -> System:
+def _system(recipe: RecipeData[Trajectory], q: Array) -> System:
     model, form, dtype = recipe.model, recipe.formulation, complex if q.dtype == complex else None
     if not form.independent_coordinates:
         return System(model, recipe.tau, recipe.loads, dtype=dtype, reference=recipe.reference)

@@ -17,8 +17,9 @@ from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.state import State, state
 from mechgrad.model.tree import Reference
-from mechgrad.simulation.recipe import TOLERANCE, Recipe
+from mechgrad.simulation.recipe import Recipe
 from mechgrad.simulation.recipe_checks import has_loops
+from mechgrad.simulation.recipe_data import TOLERANCE
 from mechgrad.simulation.run import march
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.steps.conditions import as_stop
@@ -33,24 +34,13 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    model: Model,
-    start: State | Equilibrium | Mapping[Any, Any] | ArrayLike,
-    duration: float,
-    *,
-    formulation: str | Formulation | None = None,
-    scheme: str | Scheme | None = None,
-    step: float | None = None,
-    samples: int | None = None,
-    tau: ArrayLike | None = None,
-    loads: Sequence[Load] | None = None,
-    t0: float | None = None,
-    reference: Reference = "root",
-    rtol: float = TOLERANCE,
-    atol: float = TOLERANCE,
-    stop: Stop | Mapping[Any, float] | None = None,
-    progress: bool = False,
-) -> Trajectory:
-    """Motion of a mechanism from a state: trees or loops, with all its constraints and forces.
+    model: Model, start: State | Equilibrium | Mapping[Any, Any] | ArrayLike, duration: float, *,
+    formulation: str | Formulation | None = None, scheme: str | Scheme | None = None, step: float | None = None,
+    samples: int | None = None, tau: ArrayLike | None = None, loads: Sequence[Load] | None = None,
+    t0: float | None = None, reference: Reference = "root", rtol: float = TOLERANCE, atol: float = TOLERANCE,
+    stop: Stop | Mapping[Any, float] | None = None, progress: bool = False,
+) -> Trajectory:  # fmt: skip
+    """The motion (`Trajectory`) of a mechanism from a state: trees or loops, with all its constraints and forces.
 
         q' = N(q) v,       M(q) a + h(q, v) + Gamma^T lam = Q(q, v, t),       constraints hold
 
@@ -60,48 +50,26 @@ def simulate(
         At rest also in short: {"crank": 0.3} for assemble(model, {"crank": 0.3}), where what is not named stays at
         `model.neutral()` as far as loops allow (where they can be closed in several ways, `assemble` with a guess
         decides); q (n_q,) for state(model, q). A state of many starts, (batch, n_q), is marched in SIMD lanes (trees,
-        scheme "rk4"). Euler parameters may have any length but zero; those of the motion, its start included, have
-        length one.
+        scheme "rk4"). Euler parameters may have any length but zero; those of the motion have length one.
     duration : float [s]
     formulation : ALI3P, Index1, Penalty, MatrixR, SemiRecursive, FullyRecursive, or a name of these, as printed
         Left out: for trees FullyRecursive (SemiRecursive with implicit schemes), for loops ALI3P with implicit schemes
         and Index1 with explicit ones.
     scheme : DOP853, RK4, Trapezoidal, Newmark, HHT, GeneralizedAlpha, or a name of these, as printed
         Left out: DOP853 (order 8 with error control) without a step; with one RK4 for trees, Trapezoidal for loops.
-    step : float [s]
-        Fixed step; the first trial step of DOP853. Implicit schemes without a step control their error.
-    samples : int
-        Number of instants reported, both ends included: 201, or every fixed step.
-    tau : (n_v,), loads : list of Load
-        Constant along the motion; forces that change belong to the model.
-    t0 : float
-        Time at the start [s], for functions of time; left out: that of the State or Equilibrium, else 0.
-    reference : "root", "com" or "origin"
-        Where velocities and wrenches are taken while they are summed up: about the point where the mechanism's root is;
-        residual and mass matrix about centres of mass (RTdyn0), all else about the root; or everything about the
-        world's origin (RTdyn1), which costs digits far from it. The motion is the same (docs/reference_points.md).
-    rtol, atol : float
-        Tolerances of the error control, relative and absolute [rad, m, and per second]. DOP853: of every step.
-        Implicit schemes: of the whole motion, each step being granted its share; how much the motion itself enlarges
-        errors comes on top.
+    step : fixed step [s]; the first trial step of DOP853. Implicit schemes without a step control their error.
+    samples : number of instants reported, both ends included: 201, or every fixed step
+    tau : (n_v,), loads : list of Load; constant along the motion, forces that change belong to the model
+    t0 : time at the start [s], for functions of time; left out: that of the State or Equilibrium, else 0
+    reference : "root", "com" or "origin", the point about which velocities and wrenches are summed up (`Recipe`)
+    rtol, atol : tolerances of the error control, relative and absolute [rad, m, and per second] (`Recipe`)
     stop : {"crank": 0.3}, or function (t (nt,), q (nt, n_q), v (nt, n_v)) -> (nt,)
         The motion ends where a coordinate, or a measure of q and v, passes a value; or where the function changes
-        sign. The first step with different signs at its ends (or the first interval between outputs) is found, and the
-        instant within it to rounding, between the steps as `Trajectory.at` reads them. Gradients know that the end
-        moves (`EndTime` is its own objective).
-    progress : bool
-        Print how far the march has come.
+        sign (`Recipe`). Gradients know that the end moves (`EndTime` is its own objective).
+    progress : print how far the march has come
 
-    Returns
-    -------
-    Trajectory
-
-    Raises
-    ------
-    AssemblyError
-        If the start does not meet the constraints.
-    StepFailed
-        If the march cannot go on; its `.trajectory` is the motion so far.
+    Raises AssemblyError if the start does not meet the constraints, and StepFailed if the march cannot go on: its
+    `.trajectory` is the motion so far.
 
     >>> swing = simulate(model, [0.5], 2.0)
     >>> bool(np.ptp(swing.energy()) < 1e-7)

@@ -16,7 +16,7 @@ from mechgrad.errors import InputError, MechgradError
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.inverse.tree_reactions import JointReactions
-from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.kinematics.mechanism_record import evaluate_rows
 from mechgrad.kinematics.state import State, state
 from mechgrad.mechanics.power import Power
 from mechgrad.mechanics.reactions import joint_reactions
@@ -30,7 +30,7 @@ from mechgrad.steps.schemes import Scheme
 from mechgrad.typing import Array, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from mechgrad.simulation.recipe import Recipe
+    from mechgrad.simulation.recipe_data import RecipeData
 
 WITHIN = 1e-9  # of a motion: times that are outside by less are its ends
 
@@ -63,7 +63,7 @@ class Trajectory(Motion):
     tau : (n_v,) generalized forces that acted, loads besides
     loads : external loads
     multipliers : (nt, m)
-        Of the constraint rows that act, named by `constraint_names`; the mechanism feels -Gamma^T lam.
+        Of the constraint rows that act, named by `constraint_names`; on the mechanism acts -Gamma^T lam.
     norms : (nt, 3)
         Norms of constraint values, rates and second rates.
     iterations : (nt,) or None
@@ -85,10 +85,10 @@ class Trajectory(Motion):
     """
 
     record: Record
-    recipe: Recipe
+    recipe: RecipeData[Trajectory]
 
     @classmethod
-    def of(cls, record: Record, recipe: Recipe) -> Trajectory:
+    def of(cls, record: Record, recipe: RecipeData[Trajectory]) -> Trajectory:
         """The motion of a record."""
         return cls(record.model, record.t, record.q, record.v, record.a, record, recipe)
 
@@ -285,8 +285,8 @@ class Trajectory(Motion):
         loads = np.zeros(len(q))
         if self.loads:
             still = self.model.open_tree()
-            pushed = inverse_dynamics(still, q) - inverse_dynamics(still, q, loads=list(self.loads))
-            loads = np.sum(pushed * v, axis=1)
+            by_loads = inverse_dynamics(still, q) - inverse_dynamics(still, q, loads=list(self.loads))
+            loads = np.sum(by_loads * v, axis=1)
         parts = (each[:, m:].sum(axis=1), v @ self.tau, loads, each[:, :m].sum(axis=1))
         return Power(*(np.asarray(x.reshape(self.q.shape[:-1])) for x in parts))
 

@@ -5,9 +5,11 @@ A folder of `steps/` is one kind of step, with the same files in each:
     step.py       the march: a `Task` becomes a `Record`
     pieces.py     its steps once more, linearised piece by piece (`Steps`)
     tangent.py    changes on their way through the pieces, forwards (`Tangent`)
-    adjoint.py    what objectives feel, on its way back (`Adjoint`)
+    adjoint.py    how objectives change with the state, on its way back (`Adjoint`)
+    methods.py    all of these under one name (`StepMethod`), and what it serves
 
-`Steps.direct` and `Steps.adjoint` are the two sweeps; they know no kind. `steps.methods` finds the folders.
+`Sweeps.direct` and `Sweeps.adjoint` carry derivatives through the pieces; they know no kind. `steps.methods` finds the
+folders.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, final
 
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.states import StateGradients, States, StateSlopes
@@ -59,7 +61,10 @@ class ParameterColumns(Protocol):
 
 
 class Tangent(ABC):
-    """Changes by parameters, on their way forwards."""
+    """Changes by parameters, on their way forwards; dq, dv: those of the start, (np, n_v) each."""
+
+    @abstractmethod
+    def __init__(self, steps: Any, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> None: ...
 
     @abstractmethod
     def through(self, piece: Any) -> None:
@@ -71,7 +76,10 @@ class Tangent(ABC):
 
 
 class Adjoint(ABC):
-    """What objectives feel of a change, on its way backwards."""
+    """Gradients of objectives by the state, on their way backwards; g: by the reported states."""
+
+    @abstractmethod
+    def __init__(self, steps: Any, g: StateGradients, sink: WeightSink) -> None: ...
 
     @abstractmethod
     def through(self, piece: Any) -> Iterable[Weights]:
@@ -99,27 +107,32 @@ class Steps(ABC):
     def linearised(self, piece: Any, parameters: ParameterColumns | None = None) -> Any:
         """A piece with its matrices, and with what parameters do in it, if there are any."""
 
-    @abstractmethod
-    def tangent(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> Tangent:
-        """Changes of the start, (np, n_v) each, to be carried through all pieces."""
 
-    @abstractmethod
-    def adjoint_of(self, g: StateGradients, sink: WeightSink) -> Adjoint:
-        """What objectives feel at the end, to be carried back through all pieces; g: by the reported states."""
+@final
+class Sweeps:
+    """The derivative of a march: its steps, and how changes pass through them, forwards and backwards."""
+
+    def __init__(self, steps: Steps, tangent: type[Tangent], adjoint: type[Adjoint]) -> None:
+        self.steps, self._tangent, self._adjoint = steps, tangent, adjoint
+
+    @property
+    def system(self) -> System:
+        """The mechanism that moved."""
+        return self.steps.system
 
     def direct(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> StateSlopes:
         """Derivatives of all reported states, from those of the start (np, n_v)."""
-        tangent = self.tangent(parameters, dq, dv)
-        with beside(), self.pool as pool:
-            for piece in pool.ahead(lambda x: self.linearised(x, parameters), self.pieces(len(parameters))):
+        steps, tangent = self.steps, self._tangent(self.steps, parameters, dq, dv)
+        with beside(), steps.pool as pool:
+            for piece in pool.ahead(lambda x: steps.linearised(x, parameters), steps.pieces(len(parameters))):
                 tangent.through(piece)
         return tangent.finished()
 
     def adjoint(self, g: StateGradients, sink: WeightSink) -> tuple[FloatArray, FloatArray]:
         """Gradients by the start, q and v (no, n_v); the weights that parameters act with go to `sink`."""
-        adjoint = self.adjoint_of(g, sink)
-        with beside(), self.pool as pool:
-            for piece in pool.ahead(self.linearised, reversed(self.pieces(g.q.shape[1]))):
+        steps, adjoint = self.steps, self._adjoint(self.steps, g, sink)
+        with beside(), steps.pool as pool:
+            for piece in pool.ahead(steps.linearised, reversed(steps.pieces(g.q.shape[1]))):
                 for weights in adjoint.through(piece):
                     pool.later(sink, weights)
         return adjoint.finished(sink)
@@ -132,6 +145,7 @@ class StepMethod:
     serves : whether it takes a formulation with a scheme, with steps of a given length (or without one)
     march : a task becomes a record
     steps : the steps of a record, to be differentiated; some threads share the work
+    tangent, adjoint : how changes pass through these
     states : the states after all steps, whether they were reported or not, some at a time
     notices_rank : whether its derivatives notice themselves where constraints lose their rank
     smooth_reports : whether reported states are smooth enough for quadrature of high order
@@ -147,6 +161,8 @@ class StepMethod:
     serves: Callable[[Formulation, Scheme, bool], bool]
     march: Callable[[Task], Record]
     steps: Callable[[Record, int], Steps]
+    tangent: type[Tangent]
+    adjoint: type[Adjoint]
     states: Callable[[Record], Iterator[States]]
     outputs: Callable[[Record, int], int]
     notices_rank: bool = False
@@ -154,3 +170,7 @@ class StepMethod:
     degree: int = 3
     reported_at: Callable[[Record, FloatArray], Record] | None = None
     nodes: Callable[[Record], Record] | None = None
+
+    def sweeps(self, record: Record, threads: int = 1) -> Sweeps:
+        """The derivative of a record."""
+        return Sweeps(self.steps(record, threads), self.tangent, self.adjoint)

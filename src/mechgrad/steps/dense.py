@@ -91,7 +91,7 @@ class Reading:
             np.add.at(out, self.first + (k >= 3), pull)
         return total, weights
 
-    def pushed(self, slopes: StateSlopes) -> StateSlopes:
+    def carried(self, slopes: StateSlopes) -> StateSlopes:
         """Derivatives of the rows of the record (nt, np, .) become such of the states here (S, np, .)."""
         known, between = self.rows >= 0, self.rows < 0
         found = StateSlopes(*(np.array(x[np.maximum(self.rows, 0)]) for x in slopes))

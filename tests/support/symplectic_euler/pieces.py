@@ -6,15 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.states import StateGradients
 from mechgrad.steps.acceleration_slopes import Mechanics, StateAccelerations
 from mechgrad.steps.base import ParameterColumns, Steps
 from mechgrad.steps.chunk_pool import ChunkPool
 from mechgrad.steps.record import Record
-from mechgrad.steps.weights import WeightSink
 from mechgrad.typing import FloatArray
-from support.symplectic_euler.adjoint import EulerAdjoint
-from support.symplectic_euler.tangent import EulerTangent
 
 EXPLICIT = np.zeros(4)  # no constraints
 
@@ -40,12 +36,6 @@ class EulerSteps(Steps):
     def linearised(self, piece: range, parameters: ParameterColumns | None = None) -> Piece:
         found = StateAccelerations(self.mechanics, self.record.states(slice(piece.start, piece.stop)))
         return Piece(piece, found, None if parameters is None else found.by_parameters(parameters))
-
-    def tangent(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> EulerTangent:
-        return EulerTangent(self, parameters, dq, dv)
-
-    def adjoint_of(self, g: StateGradients, sink: WeightSink) -> EulerAdjoint:
-        return EulerAdjoint(self, g, sink)
 
     def reported(self) -> StateAccelerations:
         """Accelerations at all instants, which follow from q and v."""

@@ -17,7 +17,7 @@ from mechgrad.kernels.records import allocate
 
 
 class LaneState(NamedTuple):
-    """Room for the states of one block, slot by slot."""
+    """Workspace for the states of one block, slot by slot."""
 
     q: np.ndarray
     v: np.ndarray
@@ -26,7 +26,7 @@ class LaneState(NamedTuple):
 
 
 def make_lane_state(states, dtype):
-    """Room for one block of some states."""
+    """Workspace for one block of some states."""
     return allocate(LaneState, {name: getattr(states, name).shape[1] * LANES for name in LaneState._fields}, dtype)
 
 

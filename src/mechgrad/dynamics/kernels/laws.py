@@ -55,27 +55,27 @@ def _normal(K, D, n, g, gd):
 
 @inner
 def _contact(ints, numbers, k, rows, g, gd, F, F_g, F_gd):
-    push, push_g, push_d = _normal(
+    normal, normal_g, normal_d = _normal(
         law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1), law_number(ints, numbers, k, 2), g[0], gd[0]
     )
-    F[0], F_g[0], F_gd[0] = -push, -push_g, -push_d
+    F[0], F_g[0], F_gd[0] = -normal, -normal_g, -normal_d
     if rows == 3:
         mu, speed = law_number(ints, numbers, k, 3), law_number(ints, numbers, k, 4)
         inverse = 1.0 / np.sqrt(gd[1] * gd[1] + gd[2] * gd[2] + speed * speed)
         for i in range(1, 3):
             share = mu * gd[i] * inverse
-            F[i], F_g[3 * i], F_gd[3 * i] = push * share, push_g * share, push_d * share
+            F[i], F_g[3 * i], F_gd[3 * i] = normal * share, normal_g * share, normal_d * share
             for j in range(1, 3):
-                F_gd[3 * i + j] = -(push * share * gd[j] * inverse * inverse)
-            F_gd[4 * i] += mu * push * inverse
+                F_gd[3 * i + j] = -(normal * share * gd[j] * inverse * inverse)
+            F_gd[4 * i] += mu * normal * inverse
 
 
 @inner
 def _tyre(ints, numbers, k, g, gd, F, F_g, F_gd):
-    push, push_g, push_d = _normal(
+    normal, normal_g, normal_d = _normal(
         law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1), law_number(ints, numbers, k, 2), g[0], gd[0]
     )
-    F[0], F_g[0], F_gd[0] = -push, -push_g, -push_d
+    F[0], F_g[0], F_gd[0] = -normal, -normal_g, -normal_d
     speed = law_number(ints, numbers, k, 7)
     U = np.sqrt(gd[3] * gd[3] + speed * speed)
     for i in range(1, 3):
@@ -83,9 +83,9 @@ def _tyre(ints, numbers, k, g, gd, F, F_g, F_gd):
         slip = gd[i] / (critical * U)
         share = tanh_of(slip)
         slope = 1.0 - share * share
-        F[i], F_g[4 * i], F_gd[4 * i] = mu * push * share, mu * push_g * share, mu * push_d * share
-        F_gd[5 * i] = mu * push * slope / (critical * U)
-        F_gd[4 * i + 3] = -(mu * push * slope * slip * gd[3] / (U * U))
+        F[i], F_g[4 * i], F_gd[4 * i] = mu * normal * share, mu * normal_g * share, mu * normal_d * share
+        F_gd[5 * i] = mu * normal * slope / (critical * U)
+        F_gd[4 * i + 3] = -(mu * normal * slope * slip * gd[3] / (U * U))
 
 
 @inner

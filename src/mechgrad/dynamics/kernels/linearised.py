@@ -23,7 +23,7 @@ from mechgrad.kernels.records import allocate, refer
 
 
 class LaneMatrices(NamedTuple):
-    """Room for the residual and its partials in one block of samples."""
+    """Workspace for the residual and its partials in one block of samples."""
 
     r: np.ndarray
     K: np.ndarray

@@ -87,7 +87,7 @@ def log_root_det(S, size):
 
 
 def no_ranks() -> np.ndarray:
-    """Room for what a march knows of ranks, of none so far: log s at three steps, or what
+    """Workspace for what a march knows of ranks, of none so far: log s at three steps, or what
     `steps.runge_kutta.kernels.collocation` needs."""
     return np.full(16, np.nan)
 

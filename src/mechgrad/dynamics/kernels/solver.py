@@ -1,4 +1,4 @@
-"""Numbers and room of the implicit solution of one step, shared by all formulations."""
+"""Numbers and workspace of the implicit solution of one step, shared by all formulations."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Settings(NamedTuple):
     exact: bool  # derivatives of inertia and gradients in the Newton matrix
     reuse: bool  # keep the factors while they serve
     watch: bool  # end where rows lose their rank: the formulation cannot tell how the motion goes on
-    scales: np.ndarray  # (m,) inverse masses that rows feel, `states.row_scales`
+    scales: np.ndarray  # (m,) inverse masses that act in rows, `states.row_scales`
 
 
 class Solver(NamedTuple):
-    """Room for matrices, factors and vectors of one step; n velocities, m constraints, matrices row by row."""
+    """Workspace for matrices, factors and vectors of one step; n velocities, m constraints, matrices row by row."""
 
     eps: np.ndarray  # (m,) second block of the acceleration problem, and its stabilisation
     omega: float
@@ -66,7 +66,7 @@ class Solver(NamedTuple):
 def make_solver(
     mechanism: Mechanism, eps: float = 0.0, omega: float = 0.0, xi: float = 0.0, *, compliant: bool = False
 ) -> Solver:
-    """Room for a mechanism."""
+    """Workspace for a mechanism."""
     n, m, dtype = mechanism.n_v if has_pairs(mechanism) else 0, mechanism.n_constraints, mechanism.atoms_f.dtype
     size = n + m
     sizes = {

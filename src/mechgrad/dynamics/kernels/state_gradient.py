@@ -156,11 +156,11 @@ def _solve(mechanism, work, pull, mu, scalar):
 
 @inlined
 def any_pull(x):
-    """Whether anything is felt."""
-    felt = False
+    """Whether a number of x is not zero."""
+    found = False
     for j in range(x.size):
-        felt = felt or x[j] != 0.0
-    return felt
+        found = found or x[j] != 0.0
+    return found
 
 
 @inner

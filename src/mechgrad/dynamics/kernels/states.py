@@ -62,8 +62,8 @@ def _row_scales(mechanism, work, solver, Q, t, scales):
 
 @wrapper
 def row_scales(mechanism, Q, t, scales):
-    """Inverse masses that constraint rows feel in rows of q, into rows of `scales`: the sum of Gamma_kj^2 / M_jj, about
-    the diagonal of Gamma M^-1 Gamma^T."""
+    """Inverse masses that act in constraint rows, in rows of q, into rows of `scales`: the sum of Gamma_kj^2 / M_jj,
+    about the diagonal of Gamma M^-1 Gamma^T."""
     _row_scales(mechanism, make_work(mechanism), make_solver(mechanism), Q, t, scales)
 
 

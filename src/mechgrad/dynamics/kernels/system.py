@@ -89,11 +89,11 @@ from mechgrad.model.mechanism import (
 from mechgrad.model.primitives.rows import LINEAR
 from mechgrad.model.tree import C_PARENT
 
-NO_DAMPING = 1e-300  # sum of all partials by rates, below which laws feel none
+NO_DAMPING = 1e-300  # sum of all partials by rates, below which laws have none
 
 
 class Work(NamedTuple):
-    """Scratch of one thread: what `place` leaves, and room for the terms. Numbers are slots of the kernel's scalar."""
+    """Scratch of one thread: what `place` leaves, and space for the terms. Numbers are slots of the kernel's scalar."""
 
     frames: np.ndarray  # of atoms and the world, `kinematics.kernels.outward`
     twists: np.ndarray  # of columns
@@ -407,7 +407,7 @@ def law_columns(mechanism, work, scalar):
 
 @inner
 def damped(ints, y_gd, scalar):
-    """Whether any law feels the rate of a row."""
+    """Whether any law depends on the rate of a row."""
     total = scalar * 0.0
     for k in range(ints[N_CONSTRAINTS] * ints[LAW_WIDTH], ints[N_ROWS] * ints[LAW_WIDTH]):
         total = total + magnitude(load(y_gd, k, scalar))
@@ -430,7 +430,7 @@ def add_law_partials(ints, J, J_rate, y_g, y_gd, K, C, scalar):
                     by_q = by_q + damping * load(J_rate, (start + j) * n_v + c, scalar)
                     by_v = by_v + damping * g
                 for row in range(n_v):
-                    push = load(J, i * n_v + row, scalar)
+                    weight = load(J, i * n_v + row, scalar)
                     at = row * n_v + c
-                    store(K, at, load(K, at, scalar) + push * by_q)
-                    store(C, at, load(C, at, scalar) + push * by_v)
+                    store(K, at, load(K, at, scalar) + weight * by_q)
+                    store(C, at, load(C, at, scalar) + weight * by_v)

@@ -147,7 +147,7 @@ class Block(NamedTuple):
 
 
 def make_block(mechanism, lanes):
-    """Room for one objective, in SIMD lanes or not."""
+    """Workspace for one objective, in SIMD lanes or not."""
     n_atoms, n_v, rows, n_markers = mechanism.n_atoms, mechanism.n_v, mechanism.n_all, mechanism.markers_i.shape[0]
     slots = {
         "mu": n_v, "w0": rows, "w1": rows, "w2": rows, "rates_u": rows, "virtual": (n_atoms + 1) * VIRTUAL,
@@ -253,7 +253,7 @@ def table_gradients(mechanism, states, weights, gradients):
     behind an axis of objectives.
 
     states: as in `lane_states`; weights: a `RowWeights`. The sum of masses BEYOND is part of the effect of MASS and
-    gets nothing itself; of a function only the piece that is active at a sample feels it. Loads are constant: one row.
+    gets nothing itself; of a function only the piece that is active at a sample has it. Loads are constant: one row.
 
     Returns the first sample of a block with a bad number, or -1; the outputs then hold nothing new.
     """

@@ -64,14 +64,14 @@ def _normal(ints, numbers, k, g, gd):
     if depth.real <= 0.0 or factor.real <= 0.0:
         return zero, zero, zero, zero
     stiffness, power = law_number(ints, numbers, k, 0), depth ** law_number(ints, numbers, k, 2)
-    push = stiffness * power * factor
-    return push, power * factor, -(stiffness * power * gd), push * np.log(depth)
+    normal = stiffness * power * factor
+    return normal, power * factor, -(stiffness * power * gd), normal * np.log(depth)
 
 
 @inner
 def _contact_numbers(ints, numbers, k, rows, lane, values, rates, rates_u, gradient, scalar):
     n, first, o = width(scalar), law_int(ints, k, L_FIRST), ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS
-    push, by_K, by_D, by_n = _normal(
+    normal, by_K, by_D, by_n = _normal(
         ints, numbers, k, _sample(values, first, lane, scalar), _sample(rates, first, lane, scalar)
     )  # fmt: skip
     by_push = -_sample(rates_u, first, lane, scalar)
@@ -82,8 +82,8 @@ def _contact_numbers(ints, numbers, k, rows, lane, values, rates, rates_u, gradi
         inverse = 1.0 / np.sqrt(s1 * s1 + s2 * s2 + speed * speed)
         share = (u1 * s1 + u2 * s2) * inverse
         by_push += mu * share
-        gradient[(o + 3) * n + lane] += push * share
-        gradient[(o + 4) * n + lane] -= mu * push * share * speed * inverse * inverse
+        gradient[(o + 3) * n + lane] += normal * share
+        gradient[(o + 4) * n + lane] -= mu * normal * share * speed * inverse * inverse
     gradient[o * n + lane] += by_push * by_K
     gradient[(o + 1) * n + lane] += by_push * by_D
     gradient[(o + 2) * n + lane] += by_push * by_n
@@ -92,7 +92,7 @@ def _contact_numbers(ints, numbers, k, rows, lane, values, rates, rates_u, gradi
 @inner
 def _tyre_numbers(ints, numbers, k, lane, values, rates, rates_u, gradient, scalar):
     n, first, o = width(scalar), law_int(ints, k, L_FIRST), ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS
-    push, by_K, by_D, by_n = _normal(
+    normal, by_K, by_D, by_n = _normal(
         ints, numbers, k, _sample(values, first, lane, scalar), _sample(rates, first, lane, scalar)
     )  # fmt: skip
     by_push = -_sample(rates_u, first, lane, scalar)
@@ -103,9 +103,9 @@ def _tyre_numbers(ints, numbers, k, lane, values, rates, rates_u, gradient, scal
         mu, critical = law_number(ints, numbers, k, 2 + i), law_number(ints, numbers, k, 4 + i)
         slip = _sample(rates, first + i, lane, scalar) / (critical * U)
         share = np.tanh(slip)
-        by_slip = power * mu * push * (1.0 - share * share)
+        by_slip = power * mu * normal * (1.0 - share * share)
         by_push += power * mu * share
-        gradient[(o + 2 + i) * n + lane] += power * push * share
+        gradient[(o + 2 + i) * n + lane] += power * normal * share
         gradient[(o + 4 + i) * n + lane] -= by_slip * slip / critical
         gradient[(o + 7) * n + lane] -= by_slip * slip * speed / (U * U)
     gradient[o * n + lane] += by_push * by_K

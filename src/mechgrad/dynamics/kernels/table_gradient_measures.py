@@ -4,7 +4,7 @@ A holonomic row g(x0 .. x3) needs its third derivative, contracted twice with th
 
     t_m = sum_np g_mnp xd_n xd_p                (zero for POINT, DOT, PLANE and SKEW)
 
-A velocity-level row pushes along e at c, both functions of its markers x, n, u, with rates ed, cd: covectors of these
+A velocity-level row acts along e at c, both functions of its markers x, n, u, with rates ed, cd: covectors of these
 four become covectors of the markers and of their velocities, line by line backwards through `contact` and
 `contact_variation`. Adjoints are called `by_..`.
 """

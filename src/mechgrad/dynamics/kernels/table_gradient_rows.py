@@ -238,8 +238,8 @@ def _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar):
 
 @inlined
 def _contact_row(mechanism, work, block, k, w1, w2, y, gradient, scalar):
-    """W1 e . slide + W2 (ed . slide + e . (push + spin x cd)) + y e . slide of U; slide, push, spin: relative motion of
-    the two bodies at c."""
+    """W1 e . slide + W2 (ed . slide + e . (acceleration + spin x cd)) + y e . slide of U;
+    slide, acceleration, spin: relative motion of the two bodies at c."""
     ints, numbers, frames, motion = mechanism.ints, mechanism.numbers, work.frames, work.motion
     attachments, virtual, by_marker, covectors = work.attachments, block.virtual, block.by_marker, block.covectors
     o, first, second = k * ATTACHMENTS, attached_atom(ints, k, 0), attached_atom(ints, k, 1)
@@ -249,7 +249,7 @@ def _contact_row(mechanism, work, block, k, w1, w2, y, gradient, scalar):
     spin = sub(get3(frames, oa + W, scalar), get3(frames, ob + W, scalar))
     slide = add(sub(get3(frames, oa + V, scalar), get3(frames, ob + V, scalar)), cross(spin, c))
     turn = sub(get3(frames, oa + DW, scalar), get3(frames, ob + DW, scalar))
-    push = add(sub(get3(frames, oa + DV, scalar), get3(frames, ob + DV, scalar)), cross(turn, c))
+    acceleration = add(sub(get3(frames, oa + DV, scalar), get3(frames, ob + DV, scalar)), cross(turn, c))
     spin_u, slide_u = relative_virtual(ints, virtual, k, scalar)
     slide_u = add(slide_u, cross(spin_u, c))
 
@@ -264,7 +264,7 @@ def _contact_row(mechanism, work, block, k, w1, w2, y, gradient, scalar):
         scale(back, by_push), scale(back, moment_u), scale(back, by_slide_u), scalar,
     )  # fmt: skip
 
-    by_e = add(add(scale(w1, slide), scale(w2, add(push, cross(spin, cd)))), scale(y, slide_u))
+    by_e = add(add(scale(w1, slide), scale(w2, add(acceleration, cross(spin, cd)))), scale(y, slide_u))
     by_c = add(add(cross(by_slide, spin), cross(by_push, turn)), cross(by_slide_u, spin_u))
     by_cd, by_ed = cross(by_push, spin), scale(w2, slide)
     m0, m1, m2 = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2)

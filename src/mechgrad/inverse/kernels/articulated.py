@@ -247,7 +247,7 @@ def _eliminate(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, sca
             put3(inertias, e + GAIN_V, gain_v)
             store(inertias, e + PIVOT, pivot)
             store(a, j, inverse * u)
-            if j > first or parent >= 0:  # what the world would feel is nobody's concern
+            if j > first or parent >= 0:  # what would act on the world is not asked
                 A, B, C = dyad_taken(A, Uw, gain_w), rows_taken(B, Uw, gain_v), dyad_taken(C, Uv, gain_v)
                 moment, force = add(moment, scale(u, gain_w)), add(force, scale(u, gain_v))
         store(inertias, k + SPREAD, size)

@@ -145,7 +145,7 @@ def wrench_by_displacement(mass, h, S, P, D, F, N, s, m, d_w, dd_w, dd_v):
 
 
 class JointTables(NamedTuple):
-    """Whose wrenches are wanted, in which axes, and what they feel.
+    """Whose wrenches are wanted, in which axes, and what they depend on.
 
     joints_i, tails : (joints, 2) int64, (joints, 9): see R_ATOM; the constant rotation of the axes, column by column
     pairs, actions : (n, 6) and (n, 7) int64: joint and column, joint and term, see P_JOINT and A_JOINT

@@ -5,7 +5,7 @@ For a holonomic row g(x0 .. x3) of points and directions:
     gradient:   value and g_m = dg/dx_m              variation:   dg_m = sum_n g_mn dx_n
 
 With dx = xdot the variation is the rate of the gradient, with dx a column of a Jacobian it is a column of the row's
-curvature. Velocity-level rows push along e at a point c (`model.primitives.rows`): `contact` gives (c, e),
+curvature. Velocity-level rows act along e at a point c (`model.primitives.rows`): `contact` gives (c, e),
 `contact_variation` their changes.
 """
 
@@ -36,7 +36,7 @@ from mechgrad.model.primitives.rows import (
 
 @inlined
 def attachments_of_kind(kind):
-    """How many attachments a row has: markers that it pushes, or the two bodies in contact."""
+    """How many attachments a row has: markers that it acts on, or the two bodies in contact."""
     if kind == LINEAR:
         return 0
     if kind in (PLANE, ANGLE):

@@ -2,7 +2,7 @@
 
 What rows are is said in `model.primitives.rows`.
 
-Every row pushes on a few *attachments*: its markers, or the two bodies in contact. An attachment is a covector
+Every row acts on a few *attachments*: its markers, or the two bodies in contact. An attachment is a covector
 (x cross g, g) of the atom that carries it (only its first half for a direction), so that with the twists S = (s, m) of
 the columns beyond the ground
 
@@ -71,7 +71,7 @@ ATTACHMENTS = 48
 
 @inlined
 def attached_atom(ints, k, f):
-    """The atom that attachment f of row k pushes."""
+    """The atom that attachment f of row k is on."""
     return marker_int(ints, row_int(ints, k, R_MARKER + f), MARKER_ATOM)
 
 
@@ -83,7 +83,7 @@ def attached_column(ints, k, f):
 
 @inlined
 def acts_at_a_point(ints, k, f):
-    """Whether attachment f of row k pushes at a point, or turns a direction."""
+    """Whether attachment f of row k is a point, or a direction that is turned."""
     marker = row_int(ints, k, R_MARKER + f)
     return row_int(ints, k, R_KIND) >= SLIP or marker_int(ints, marker, MARKER_KIND) == IS_POINT
 
@@ -114,8 +114,8 @@ def _moving_contact(ints, k, motion, frames, c, cd, e, ed, scalar):
     spin = sub(get3(frames, oa + W, scalar), get3(frames, ob + W, scalar))
     slide = add(sub(get3(frames, oa + V, scalar), get3(frames, ob + V, scalar)), cross(spin, c))
     turn = sub(get3(frames, oa + DW, scalar), get3(frames, ob + DW, scalar))
-    push = add(sub(get3(frames, oa + DV, scalar), get3(frames, ob + DV, scalar)), cross(turn, c))
-    return dot(e, slide), dot(ed, slide) + dot(e, add(push, cross(spin, cd)))
+    acceleration = add(sub(get3(frames, oa + DV, scalar), get3(frames, ob + DV, scalar)), cross(turn, c))
+    return dot(e, slide), dot(ed, slide) + dot(e, add(acceleration, cross(spin, cd)))
 
 
 @inlined
@@ -247,18 +247,18 @@ def row_rate_columns(ints, numbers, motion, frames, twists, attachments, first, 
             moment, force = attachment_covector(ints, attachments, k, f, scalar)
             x, xd = get3(attachments, o + F_X, scalar), get3(attachments, o + F_XD, scalar)
             g, gd = get3(attachments, o + F_G, scalar), get3(attachments, o + F_GD, scalar)
-            turn, push = add(cross(xd, g), cross(x, gd)), gd
+            turn, along = add(cross(xd, g), cross(x, gd)), gd
             if kind >= SLIP:
-                # the attachment is not a material point: it feels how the body's velocity changes there
+                # the attachment is not a material point: its rate has how the body's velocity changes there
                 w, vel = get3(frames, atom * FRAME + W, scalar), get3(frames, atom * FRAME + V, scalar)
-                turn, push = add(cross(w, moment), cross(vel, force)), cross(w, force)
+                turn, along = add(cross(w, moment), cross(vel, force)), cross(w, force)
             elif not acts_at_a_point(ints, k, f):
-                push = zero3(scalar)
+                along = zero3(scalar)
             j = attached_column(ints, k, f)
             while j >= 0:
                 s, m = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
                 d_w, d_v, _, _ = twist_rates(frames, column_atom(ints, j), s, m, scalar)
-                term = dot(d_w, moment) + dot(d_v, force) + dot(s, turn) + dot(m, push)
+                term = dot(d_w, moment) + dot(d_v, force) + dot(s, turn) + dot(m, along)
                 store(J, k * n_v + j, load(J, k * n_v + j, scalar) + term)
                 j = column_parent(ints, j)
         if kind >= SLIP:

@@ -25,6 +25,9 @@ class Constraint(Attached):
     """
 
     noun: ClassVar[str] = "constraint"
+    drawn_from: ClassVar[str] = (
+        ""  # the relation of a drawing that it is, where that makes no joint (`model.detection`)
+    )
 
     @abstractmethod
     def rows(self, where: Where) -> tuple[Row, ...]:

@@ -34,6 +34,7 @@ class DotProduct(Constraint):
     """
 
     type_name: ClassVar[str] = "dot_product"
+    drawn_from: ClassVar[str] = "Perpendicular"
 
     vector_a: str = field(metadata=VECTOR)
     vector_b: str = field(metadata=VECTOR)

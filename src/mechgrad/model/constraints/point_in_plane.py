@@ -37,6 +37,7 @@ class PointInPlane(Constraint):
     """
 
     type_name: ClassVar[str] = "point_in_plane"
+    drawn_from: ClassVar[str] = "InPlane"
 
     point: str = field(metadata=POINT)
     plane_point: str = field(metadata=POINT)

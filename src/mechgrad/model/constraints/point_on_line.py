@@ -32,6 +32,7 @@ class PointOnLine(Constraint):
     """
 
     type_name: ClassVar[str] = "point_on_line"
+    drawn_from: ClassVar[str] = "OnLine"
 
     point: str = field(metadata=POINT)
     line_point: str = field(metadata=POINT)

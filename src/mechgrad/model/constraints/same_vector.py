@@ -31,6 +31,7 @@ class SameVector(Constraint):
     """
 
     type_name: ClassVar[str] = "same_vector"
+    drawn_from: ClassVar[str] = "SharedVector"
 
     vector_a: str = field(metadata=VECTOR)
     vector_b: str = field(metadata=VECTOR)

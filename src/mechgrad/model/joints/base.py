@@ -52,6 +52,19 @@ class Atom(NamedTuple):
 Pose = tuple[Array, Array]
 """Rotation E and origin r [m] of a frame in another one."""
 
+
+class Drawn(NamedTuple):
+    """What two bodies have in common in a drawing where a kind of joint is between them (`model.detection`).
+
+    point : whether they share one;   directions : how many they share: none, one, or two and more
+    relation : the name of what is said of them besides, or ""
+    """
+
+    point: bool
+    directions: int
+    relation: str = ""
+
+
 NOWHERE = (0.0, 0.0, 0.0)
 UNTURNED = (1.0, 0.0, 0.0, 0.0)
 ORIGIN = vector("origin", "m")
@@ -72,6 +85,7 @@ class Joint(ABC):
 
     noun: ClassVar[str] = "joint"
     type_name: ClassVar[str]
+    drawn_from: ClassVar[tuple[Drawn, ...]] = ()
     q_labels: ClassVar[tuple[str, ...]] = ("",)
     v_labels: ClassVar[tuple[str, ...]] = ("",)
 

@@ -15,6 +15,7 @@ from mechgrad.model.joints.base import (
     REVOLUTE,
     UNTURNED,
     Atom,
+    Drawn,
     Joint,
     child_pose,
     no_offset,
@@ -52,6 +53,7 @@ class Cardan(Joint):
     """
 
     type_name: ClassVar[str] = "cardan"
+    drawn_from: ClassVar[tuple[Drawn, ...]] = (Drawn(True, 0, "Perpendicular"),)
     q_labels: ClassVar[tuple[str, ...]] = ("angle1", "angle2")
     v_labels: ClassVar[tuple[str, ...]] = ("angle1", "angle2")
 

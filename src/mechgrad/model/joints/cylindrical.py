@@ -17,6 +17,7 @@ from mechgrad.model.joints.base import (
     REVOLUTE,
     UNTURNED,
     Atom,
+    Drawn,
     Joint,
     child_pose,
     no_offset,
@@ -50,6 +51,7 @@ class Cylindrical(Joint):
     """
 
     type_name: ClassVar[str] = "cylindrical"
+    drawn_from: ClassVar[tuple[Drawn, ...]] = (Drawn(False, 1, "OnLine"),)
     q_labels: ClassVar[tuple[str, ...]] = ("distance", "angle")
     v_labels: ClassVar[tuple[str, ...]] = ("distance", "angle")
 

@@ -15,6 +15,7 @@ from mechgrad.model.joints.base import (
     ORIGIN,
     UNTURNED,
     Atom,
+    Drawn,
     Joint,
     child_pose,
 )
@@ -42,6 +43,7 @@ class Fixed(Joint):
     """
 
     type_name: ClassVar[str] = "fixed"
+    drawn_from: ClassVar[tuple[Drawn, ...]] = (Drawn(True, 2),)
     q_labels: ClassVar[tuple[str, ...]] = ()
     v_labels: ClassVar[tuple[str, ...]] = ()
 

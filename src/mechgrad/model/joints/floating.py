@@ -16,6 +16,7 @@ from mechgrad.model.joints.base import (
     PRISMATIC,
     UNTURNED,
     Atom,
+    Drawn,
     Joint,
     child_pose,
     no_offset,
@@ -47,6 +48,7 @@ class Floating(Joint):
     """
 
     type_name: ClassVar[str] = "floating"
+    drawn_from: ClassVar[tuple[Drawn, ...]] = (Drawn(False, 0),)
     q_labels: ClassVar[tuple[str, ...]] = ("x", "y", "z", "e0", "e1", "e2", "e3")
     v_labels: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz", "wx", "wy", "wz")
 

@@ -16,6 +16,7 @@ from mechgrad.model.joints.base import (
     REVOLUTE,
     UNTURNED,
     Atom,
+    Drawn,
     Joint,
     child_pose,
     no_offset,
@@ -54,6 +55,7 @@ class Planar(Joint):
     """
 
     type_name: ClassVar[str] = "planar"
+    drawn_from: ClassVar[tuple[Drawn, ...]] = (Drawn(False, 1, "InPlane"), Drawn(False, 1))
     q_labels: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     v_labels: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
 

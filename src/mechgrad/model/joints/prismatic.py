@@ -14,6 +14,7 @@ from mechgrad.model.joints.base import (
     PRISMATIC,
     UNTURNED,
     Atom,
+    Drawn,
     Joint,
     child_pose,
 )
@@ -44,6 +45,7 @@ class Prismatic(Joint):
     """
 
     type_name: ClassVar[str] = "prismatic"
+    drawn_from: ClassVar[tuple[Drawn, ...]] = (Drawn(False, 2, "OnLine"),)
 
     origin: ArrayField = field(default=NOWHERE, metadata=ORIGIN)
     orientation: ArrayField = field(default=UNTURNED, metadata=ORIENTATION)

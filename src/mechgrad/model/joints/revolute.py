@@ -14,6 +14,7 @@ from mechgrad.model.joints.base import (
     REVOLUTE,
     UNTURNED,
     Atom,
+    Drawn,
     Joint,
     child_pose,
 )
@@ -44,6 +45,7 @@ class Revolute(Joint):
     """
 
     type_name: ClassVar[str] = "revolute"
+    drawn_from: ClassVar[tuple[Drawn, ...]] = (Drawn(True, 1),)
 
     origin: ArrayField = field(default=NOWHERE, metadata=ORIGIN)
     orientation: ArrayField = field(default=UNTURNED, metadata=ORIENTATION)

@@ -15,6 +15,7 @@ from mechgrad.model.joints.base import (
     ORIGIN,
     UNTURNED,
     Atom,
+    Drawn,
     Joint,
     child_pose,
 )
@@ -45,6 +46,7 @@ class Spherical(Joint):
     """
 
     type_name: ClassVar[str] = "spherical"
+    drawn_from: ClassVar[tuple[Drawn, ...]] = (Drawn(True, 0),)
     q_labels: ClassVar[tuple[str, ...]] = ("e0", "e1", "e2", "e3")
     v_labels: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
 

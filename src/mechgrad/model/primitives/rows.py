@@ -22,7 +22,7 @@ the first and the second marker.
     ADVANCE       e . (V_A(x0) - V_B(x0))
 
 A constraint asks value = 0 (rate = 0 at velocity level). A *law* gives forces F on rows from their values and rates;
-the mechanism feels Q = -sum Gamma^T F.
+the generalized force on the mechanism is Q = -sum Gamma^T F.
 
     SPRING        F = k (g - g0) + c g'                               numbers (k, c, g0)
     CURVE         F = f0(g - g0) + f1(g')                             numbers (g0,), functions (f0, f1), None is zero

@@ -7,17 +7,17 @@ J D = U S V^T                 D = diag(sizes of the variables): columns of V are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from scipy.stats import norm, t
 
 from mechgrad.errors import InputError
+from mechgrad.optimization.design.design_program import DesignProgram
+from mechgrad.optimization.design.side import Side
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.optimization.design.optimum import Optimum
 
 CUTOFF = 1e-7  # of the largest singular value: below, derivatives that are exact to about ten digits tell nothing
 NAMED = 0.05  # of a unit vector: smaller parts of a combination are left out
@@ -77,17 +77,16 @@ class Identification:
         return "\n".join(lines)
 
 
-def identified(best: Optimum, confidence: float) -> Identification:
-    """The identification behind an optimum of least squares."""
+def identified(program: DesignProgram, x: FloatArray, variables: Sequence[Side], confidence: float) -> Identification:
+    """The identification behind an optimum x of least squares, whose variables lie between their bounds."""
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence is {confidence!r}; give a share such as 0.95.")
-    program = best.program
-    free = np.array([not side.active for side in best.variables])
-    names = tuple(side.name for side in best.variables if not side.active)
+    free = np.array([not side.active for side in variables])
+    names = tuple(side.name for side in variables if not side.active)
     if not names:
         raise InputError("every variable is at a bound; nothing is left to be identified.")
-    r, J = program.residuals(best.x), program.residual_jacobian(best.x)[:, free]
-    x = best.x[free]
+    r, J = program.residuals(x), program.residual_jacobian(x)[:, free]
+    x = x[free]
     freedom = len(r) - len(names)
     known = bool(getattr(program.goal, "noise_known", False))
     if freedom < 1 and not known:
@@ -96,7 +95,7 @@ def identified(best: Optimum, confidence: float) -> Identification:
             "variables. Give sigma of Measured, or more data."
         )
     noise = 1.0 if known else float(np.sqrt(r @ r / freedom))
-    sizes = np.where(x != 0.0, np.abs(x), best.problem.space.scale[free])
+    sizes = np.where(x != 0.0, np.abs(x), program.evaluator.space.scale[free])
     _, s, Vt = np.linalg.svd(J * sizes, full_matrices=False)
     s = np.concatenate([s, np.zeros(len(names) - len(s))])
     if len(Vt) < len(names):
@@ -108,7 +107,7 @@ def identified(best: Optimum, confidence: float) -> Identification:
     errors[(np.abs(Vt[lost]) > NAMED).any(axis=0)] = np.inf
     factor = float(norm.ppf(0.5 + confidence / 2) if known else t.ppf(0.5 + confidence / 2, freedom))
     intervals = np.stack([x - factor * errors, x + factor * errors], axis=1)
-    held = tuple(side.name for side in best.variables if side.active)
+    held = tuple(side.name for side in variables if side.active)
     words = tuple(_in_words(names, v) for v in Vt[lost])
     return Identification(names, x, errors, covariance, intervals, confidence, noise, s, words, held)
 

@@ -15,21 +15,19 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 from scipy.stats import qmc
 
 from mechgrad.errors import InputError, MechgradError
 from mechgrad.optimization.design.evaluation import Evaluation, WorkError, failure_of
+from mechgrad.optimization.design.evaluation_log import EvaluationLog
 from mechgrad.optimization.design.executors import LISTEN, ExecutorGiven, Workers
 from mechgrad.optimization.design.optimum import Optimum
+from mechgrad.optimization.design.problem_parts import ProblemParts
+from mechgrad.optimization.design.search import Search
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.optimization.design.design_problem import DesignProblem
-    from mechgrad.optimization.design.evaluation_log import EvaluationLog
-    from mechgrad.optimization.design.search import Search
 
 MOST_AT_ONCE: Final = 64  # starts that wait for an executor at the same time
 SHOWN: Final = 6  # variables in the table of basins
@@ -108,7 +106,7 @@ class Multistart:
     Multistart: 5 of 5 starts converged, to 2 different optima; the best ... Next: print(found), .best, .basins, ...
     """
 
-    problem: DesignProblem
+    problem: ProblemParts
     starts: tuple[Started, ...]
     basins: tuple[Basin, ...]
     same: float
@@ -142,7 +140,9 @@ class Multistart:
         """The optima of all starts in order of their values, a colour per basin; the matplotlib figure."""
         from mechgrad.optimization.design.front_plots import plot_basins
 
-        return plot_basins(self)
+        basin_of = {number: k for k, basin in enumerate(self.basins) for number in basin.starts}
+        values = [(s.optimum.value, basin_of.get(s.number)) for s in self.starts if s.optimum is not None]
+        return plot_basins(values, len(self.basins), len(self.starts))
 
     def __repr__(self) -> str:
         done = sum(s.success for s in self.starts)
@@ -166,7 +166,7 @@ class Multistart:
         return "\n".join(lines)
 
 
-def sobol_points(problem: DesignProblem, count: int, seed: int) -> FloatArray:
+def sobol_points(problem: ProblemParts, count: int, seed: int) -> FloatArray:
     """(count, n) points between the bounds, scrambled by a seed; fewer points are the first ones of more."""
     space = problem.space
     if count and not np.isfinite(space.high - space.low).all():
@@ -178,7 +178,7 @@ def sobol_points(problem: DesignProblem, count: int, seed: int) -> FloatArray:
 
 
 def multistart(
-    problem: DesignProblem, search: Search, count: int, *, seed: int, same: float,
+    problem: ProblemParts, search: Search, count: int, *, seed: int, same: float,
     progress: StartProgress | bool | None, log: EvaluationLog | None, known: Sequence[Evaluation],
     executor: ExecutorGiven, at_once: int | None,
 ) -> Multistart:  # fmt: skip
@@ -246,7 +246,7 @@ def _ends(
     return [x for x in (future.result() for future in futures if not future.cancelled()) if x is not None]
 
 
-def _counts(problem: DesignProblem, known: Sequence[Evaluation]) -> tuple[int, ...]:
+def _counts(problem: ProblemParts, known: Sequence[Evaluation]) -> tuple[int, ...]:
     """How many values the objectives have; raises where a log has others than this problem, computed once more."""
     there = next((e for e in known if not e.failure), None)
     if there is None:

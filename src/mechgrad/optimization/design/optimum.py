@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
@@ -16,34 +16,14 @@ from mechgrad.optimization.design.certified import certified
 from mechgrad.optimization.design.design_program import DesignProgram
 from mechgrad.optimization.design.evaluation import Evaluation
 from mechgrad.optimization.design.identification import Identification, identified
+from mechgrad.optimization.design.problem_parts import ProblemParts
+from mechgrad.optimization.design.side import Side
 from mechgrad.optimization.solvers import SolverResult
 from mechgrad.sensitivities.certificate import Certificate
 from mechgrad.sensitivities.gradient import gradient
 from mechgrad.typing import ArrayLike, FloatArray
 
-if TYPE_CHECKING:
-    from mechgrad.optimization.design.design_problem import DesignProblem
-
 ACTIVE = 1e-6  # of its scale: a limit that is nearer holds the optimum back
-
-
-@final
-@dataclass(frozen=True)
-class Side:
-    """A variable or a limited value at the optimum.
-
-    name : of it;   value : there;   lower, upper : its limits
-    multiplier : what the minimum would fall by if the limit gave way by one unit, positive at the upper and negative at
-        the lower one; zero between them
-    active : whether a limit is reached
-    """
-
-    name: str
-    value: float
-    lower: float
-    upper: float
-    multiplier: float
-    active: bool
 
 
 @final
@@ -72,7 +52,7 @@ class Optimum:
     Optimum: converged; objective 0.04 -> 0.0390... after 2 evaluations. Next: print(best), .values, .model, ...
     """
 
-    problem: DesignProblem
+    problem: ProblemParts
     values: dict[str, float]
     value: float
     start_value: float
@@ -88,7 +68,7 @@ class Optimum:
     program: DesignProgram = field(repr=False)
 
     @staticmethod
-    def of(problem: DesignProblem, program: DesignProgram, result: SolverResult) -> Optimum:
+    def of(problem: ProblemParts, program: DesignProgram, result: SolverResult) -> Optimum:
         """The answer behind what a solver came back with."""
         space, evaluator = problem.space, program.evaluator
         n = len(space.names)
@@ -206,7 +186,7 @@ class Optimum:
         """How well data determine the variables: of `LeastSquares` problems."""
         if not self.program.goal.squares:
             raise InputError("only least squares identify: minimize=mg.design.LeastSquares(mg.design.Measured(...)).")
-        return identified(self, confidence)
+        return identified(self.program, self.x, self.variables, confidence)
 
     # ---- to be seen
 
@@ -214,7 +194,8 @@ class Optimum:
         """Convergence, variables between their bounds, limits, and measures before and after; the matplotlib figure."""
         from mechgrad.optimization.design.optimum_plots import plot_optimum
 
-        return plot_optimum(self, measures)
+        before_and_after = {name: (self.start[name], motion) for name, motion in self.motions.items()}
+        return plot_optimum(self.result, self.variables, self.constraints, before_and_after, measures)
 
     def __repr__(self) -> str:
         return (

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mechgrad.measures.base import Measure
+from mechgrad.optimization.design.side import Side
+from mechgrad.optimization.solvers import SolverResult
 from mechgrad.sensitivities.differentiable import case_of
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.optimization.design.optimum import Optimum, Side
 
 MOST_BARS = 24
 
 
-def plot_optimum(best: Optimum, measures: Mapping[str, Measure] | Sequence[Measure] | Measure) -> Any:
-    """The figure."""
+def plot_optimum(
+    found: SolverResult,
+    variables: Sequence[Side],
+    limits: Sequence[Side],
+    motions: Mapping[str, tuple[Any, Any]],
+    measures: Mapping[str, Measure] | Sequence[Measure] | Measure,
+) -> Any:
+    """The figure; motions: of each scenario, before and after."""
     from matplotlib.figure import Figure
 
     named = _named(measures)
-    panels = 2 + bool(best.constraints) + len(named)
+    panels = 2 + bool(limits) + len(named)
     figure = Figure(figsize=(4.2 * min(panels, 3), 3.4 * -(-panels // 3)), layout="constrained")
     axes = [figure.add_subplot(-(-panels // 3), min(panels, 3), k + 1) for k in range(panels)]
-    _convergence(axes[0], best)
-    _between(axes[1], best.variables, "variables between their bounds")
-    if best.constraints:
-        _between(axes[2], best.constraints, "limited values (filled: active)")
-    before, after = best.start, best.motions
+    _convergence(axes[0], found)
+    _between(axes[1], variables, "variables between their bounds")
+    if limits:
+        _between(axes[2], limits, "limited values (filled: active)")
     for ax, (label, measure) in zip(axes[panels - len(named) :], named.items(), strict=True):
-        for k, (name, motion) in enumerate(after.items()):
-            for other, style, when in ((before[name], ":", "before"), (motion, "-", "after")):
-                t, y = _history(other, measure)
-                text = f"{name}, {when}" if len(after) > 1 else when
+        for k, (name, (before, after)) in enumerate(motions.items()):
+            for motion, style, when in ((before, ":", "before"), (after, "-", "after")):
+                t, y = _history(motion, measure)
+                text = f"{name}, {when}" if len(motions) > 1 else when
                 ax.plot(t, y, style, color=f"C{k}", label=[text, *[None] * (y.shape[1] - 1)])
         ax.set(title=label, xlabel="time [s]")
         ax.legend(frameon=False, fontsize=8)
@@ -55,12 +59,12 @@ def _history(motion: Any, measure: Measure) -> tuple[FloatArray, FloatArray]:
     return np.asarray(at.states.t), y
 
 
-def _convergence(ax: Any, best: Optimum) -> None:
-    records = best.result.history
+def _convergence(ax: Any, found: SolverResult) -> None:
+    records = found.history
     iterations = [record.iteration for record in records]
     values = np.array([record.objective for record in records])
     ax.plot(iterations, values, "o-", ms=3, color="C0")
-    ax.set(title=f"objective ({best.status})", xlabel="iteration")
+    ax.set(title=f"objective ({found.status})", xlabel="iteration")
     if len(values) and values.min() > 0.0 and values.max() > 100.0 * values.min():
         ax.set_yscale("log")
     ax.grid(alpha=0.3)

@@ -79,7 +79,8 @@ class Front:
         """The front in the plane of the objectives; the matplotlib figure."""
         from mechgrad.optimization.design.front_plots import plot_front
 
-        return plot_front(self)
+        dominated = np.array([(p.first, p.second) for p in self.dominated], float).reshape(-1, 2)
+        return plot_front(self.array, dominated)
 
     def __repr__(self) -> str:
         return (

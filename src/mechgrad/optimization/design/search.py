@@ -5,19 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from mechgrad.errors import MechgradWarning
 from mechgrad.optimization.design.design_program import DesignProgram, without_influence
 from mechgrad.optimization.design.evaluation import Evaluator
 from mechgrad.optimization.design.optimum import Optimum
+from mechgrad.optimization.design.problem_parts import ProblemParts
 from mechgrad.optimization.design.progress_table import shown
 from mechgrad.optimization.solvers import available_solvers, solve
 from mechgrad.optimization.solvers.progress import Progress
 from mechgrad.typing import ArrayLike, FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.optimization.design.design_problem import DesignProblem
 
 MANY = 100  # variables beyond which dense quadratic programs take longer than sparse steps
 
@@ -40,7 +38,7 @@ class Search:
 
     def run(
         self,
-        problem: DesignProblem,
+        problem: ProblemParts,
         evaluator: Evaluator,
         start: ArrayLike | Mapping[str, float] | None = None,
         *,

@@ -121,7 +121,7 @@ class _Deviation(Local):
     def names(self, inputs: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(f"deviation of {name}" for name in inputs)
 
-    def feels(self, m_in: int) -> tuple[Array, Array]:
+    def patterns(self, m_in: int) -> tuple[Array, Array]:
         return np.eye(m_in, dtype=bool), np.zeros((m_in, m_in), bool)
 
     def values(self, z: Array, xi: Array) -> Array:

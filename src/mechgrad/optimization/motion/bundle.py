@@ -241,7 +241,7 @@ class Bundle:
 
     @cached_property
     def _touched(self) -> Array:
-        """Control points (flat) that the measure feels at any level."""
+        """Control points (flat) that the measure depends on at any level."""
         points, _ = self.grid.dependence_of(rows_only(self._first[0], self._asked))
         return np.unique(np.concatenate([*points, []])).astype(int)
 
@@ -281,7 +281,7 @@ class Bundle:
     def _clock_pairs(self) -> list[tuple[Array, Array]]:
         """Places of omega_theta times the gradient of the integrand: theta with control points, theta with theta.
 
-        The length of a segment weighs the samples in it, which feel the control points and clock unknowns there.
+        The length of a segment weighs the samples in it, which depend on the control points and clock unknowns there.
         """
         grid = self.grid
         time = grid.clock.at(grid.clock.start, grid.instants)

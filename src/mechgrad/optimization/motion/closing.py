@@ -26,7 +26,7 @@ from scipy.linalg import qr
 from mechgrad.dynamics.system import RANK, System
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.kinematics.assembly import assemble
-from mechgrad.kinematics.mechanism import elements_of, row_report
+from mechgrad.kinematics.mechanism_record import elements_of, row_report
 from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.mechanics.checked_states import columns_of
 from mechgrad.optimization.motion.measures.attitudes import Attitudes

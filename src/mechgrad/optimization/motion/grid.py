@@ -1,4 +1,4 @@
-"""The chain rule from samples to unknowns: a spline's motion at some instants, and what functions of it feel.
+"""The chain rule from samples to unknowns: a spline's motion at some instants, and what functions of it depend on.
 
 Unknowns x = (P, theta, p): control points P (n_points, n) row by row, unknowns of the clock, free numbers p of the
 model. At sample k and level r (q, v, a, jerk), with the w control points and the L clock unknowns that act there,
@@ -120,11 +120,11 @@ class Grid:
 
     @cached_property
     def _moves(self) -> Array:
-        """Whether z^r feels clock unknown l: (4, nt, L)."""
+        """Whether z^r depends on clock unknown l: (4, nt, L)."""
         return np.asarray(np.any(self._acts[1], axis=2))
 
     def dependence_of(self, structure: Structure) -> tuple[list[Array], list[Array]]:
-        """For each sample, the control points (flat) and the clock unknowns that its values feel."""
+        """For each sample, the control points (flat) and the clock unknowns that its values depend on."""
         acts, moves = self._acts[0], self._moves
         points = np.zeros((self.nt, self.w, self.n), bool)
         clocks = np.zeros(moves.shape[1:], bool)
@@ -198,7 +198,7 @@ class Grid:
         return out
 
     def add_theta(self, out: Array, by_time: Array, moment: Moment) -> None:
-        """Add what samples feel (nt, L) to the clock's unknowns in a vector of unknowns."""
+        """Add the gradients of samples (nt, L) to the clock's unknowns in a vector of unknowns."""
         valid = moment.time.which >= 0
         np.add.at(out, self.at_theta + moment.time.which[valid], by_time[valid])
 

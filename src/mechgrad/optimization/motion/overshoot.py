@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mechgrad.optimization.motion.constraints import TorqueLimits
 from mechgrad.optimization.motion.transcription import Transcription
 from mechgrad.typing import Array
-
-if TYPE_CHECKING:
-    from mechgrad.optimization.motion.problem import MotionProblem
-    from mechgrad.optimization.motion.solution import MotionSolution
 
 TOLERATED = 0.01  # of the limit
 SMALLEST = 1e-4  # [N m or N]: of joints without a motor, what solvers leave of zero is no overshoot
@@ -64,26 +61,33 @@ def worst_overshoot(t: Transcription, x: Array) -> Overshoot:
     return worst
 
 
-def warn_of_overshoot(problem: MotionProblem, solution: MotionSolution) -> None:
-    """Warn where torques exceed their limits by more than a hundredth between the instants of the program."""
-    for limits in problem._constraints:
+def warn_of_overshoot(
+    constraints: Sequence[Any], program: Callable[[Sequence[Any]], Transcription], x: Array, segments: int,
+    time: Callable[[float], float],
+) -> None:  # fmt: skip
+    """Warn where torques of a motion exceed their limits by more than a hundredth between instants of its program.
+
+    program : of other constraints, with the same unknowns x;   segments : of its splines;   time : [s] of an
+        instant of normalised time
+    """
+    for limits in constraints:
         if not isinstance(limits, TorqueLimits) or np.ndim(limits.lower) == 2 or np.ndim(limits.upper) == 2:
             continue
-        finer = problem._finer([replace(limits, per_segment=limits.per_segment * FINER)])
-        worst = worst_overshoot(finer, problem._start(solution))
+        finer = program([replace(limits, per_segment=limits.per_segment * FINER)])
+        worst = worst_overshoot(finer, x)
         if worst.part <= TOLERATED:
             continue
         # between instants a smooth curve rises by the square of their distance
         fold = min(max(2, math.ceil(math.sqrt(worst.part / TOLERATED))), MOST_FOLD)
         if worst.limit == 0.0:  # as many equations as instants: a finer spline alone has the unknowns for more
             how = f"{worst.amount:.3g} where it should be 0, {100 * worst.part:.1f} % of the largest torque,"
-            remedy = f"Take more segments: Splines({problem.splines.segments * fold}, ...)."
+            remedy = f"Take more segments: Splines({segments * fold}, ...)."
         else:
             how = f"{100 * worst.part:.1f} % ({worst.amount:.3g}) beyond its limit"
             more = f"TorqueLimits(..., per_segment={limits.per_segment * fold}) instead of {limits.per_segment}"
             remedy = f"Enforce it at more of them: {more}."
         warnings.warn(
-            f"{worst.what} is {how} at t = {solution.time(worst.xi):.4g} s (xi = {worst.xi:.4g}), between the instants "
+            f"{worst.what} is {how} at t = {time(worst.xi):.4g} s (xi = {worst.xi:.4g}), between the instants "
             f"where it is enforced. {remedy} solution.residuals() tells how far all constraints are violated.",
             OvershootWarning,
             stacklevel=3,

@@ -283,7 +283,9 @@ class MotionProblem:
         )  # fmt: skip
         solution = self._solution(result)
         if result.success:
-            warn_of_overshoot(self, solution)
+            warn_of_overshoot(
+                self._constraints, self._finer, self._start(solution), self.splines.segments, solution.time
+            )
         return solution
 
     def feasible(

@@ -1,6 +1,6 @@
-"""Exact patterns: what a measure can feel by its structure, less what is zero for this mechanism.
+"""Exact patterns: what a measure can depend on by its structure, less what is zero for this mechanism.
 
-Measures state what joints can feel of each other. A particular mechanism feels less: parallel axes, slides, points on
+Measures state which joints can depend on which. A particular mechanism has less: parallel axes, slides, points on
 an axis. These derivatives are analytic functions of the motion, so one that vanishes at random motions vanishes
 everywhere; what is rounding there is left out of the program's patterns.
 """

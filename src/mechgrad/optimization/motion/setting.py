@@ -11,7 +11,7 @@ from scipy import sparse
 
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.loads import Load
-from mechgrad.kinematics.mechanism import elements_of
+from mechgrad.kinematics.mechanism_record import elements_of
 from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.measures.base import Measure
 from mechgrad.measures.forces import Effort, Multiplier

@@ -2,7 +2,7 @@
 
     q(t) = sum_i B_i(xi) p_i      v = (1/T) sum_i B_i'(xi) p_i      a = (1/T^2) sum_i B_i''(xi) p_i
 
-On s equal segments a spline of degree k has s + k control points per joint; each point in time feels k + 1 of them.
+On s equal segments a spline of degree k has s + k control points per joint; each instant depends on k + 1 of them.
 *Uniform* knots run on beyond both ends (as in the motion-prediction literature), *clamped* ones pile up there, so
 that the first and last control points are the end positions. The basis comes from `scipy.interpolate`; its
 derivatives from the differences of control points.

@@ -52,8 +52,8 @@ from mechgrad.typing import FloatArray
 
 
 class _Projected(NamedTuple):
-    """Multipliers theta (nt, no, m) of the projections; M pi1, M pi2 and d(M pi2)/dt as the equations of motion feel
-    them."""
+    """Multipliers theta (nt, no, m) of the projections; M pi1, M pi2 and d(M pi2)/dt as they enter the
+    equations of motion."""
 
     theta1: FloatArray
     theta2: FloatArray

@@ -17,7 +17,7 @@ import numpy as np
 
 from mechgrad.kinematics.assembly import assemble, least_squares, solve_velocities
 from mechgrad.kinematics.held import Equations
-from mechgrad.kinematics.mechanism import row_report
+from mechgrad.kinematics.mechanism_record import row_report
 from mechgrad.kinematics.state import State, state
 from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.model.model import Model

@@ -1,9 +1,9 @@
-"""What objectives feel of a change, on its way back through steps by fixed-point iteration."""
+"""Gradients of objectives by the state, on their way back through steps by fixed-point iteration."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -12,20 +12,18 @@ from mechgrad.dynamics.system import INDEX_1
 from mechgrad.steps.acceleration_slopes import pulled_back
 from mechgrad.steps.base import Adjoint
 from mechgrad.steps.fixed_point.kernels.adjoint import fixed_point_adjoint
+from mechgrad.steps.fixed_point.pieces import FixedPointSteps, Piece
 from mechgrad.steps.newmark.kernels.blocks import StateColumns
 from mechgrad.steps.newmark.kernels.march_states import State
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
 
-if TYPE_CHECKING:
-    from mechgrad.steps.fixed_point.pieces import FixedPointSteps, Piece
-
 
 @final
 class FixedPointAdjoint(Adjoint):
-    """y : what is felt of q, v, a and of the scheme's memory, (no, n_v, 1) each."""
+    """y : gradients by q, v, a and by the scheme's memory, (no, n_v, 1) each."""
 
-    def __init__(self, steps: FixedPointSteps, g: StateGradients) -> None:
+    def __init__(self, steps: FixedPointSteps, g: StateGradients, sink: WeightSink) -> None:
         self.steps, self.g, self.count = steps, g, g.q.shape[1]
         self.y = [np.zeros((self.count, steps.n, 1)) for _ in range(4)]
 

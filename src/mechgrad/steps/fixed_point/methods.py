@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.states import States
 from mechgrad.steps.base import StepMethod
+from mechgrad.steps.fixed_point.adjoint import FixedPointAdjoint
 from mechgrad.steps.fixed_point.pieces import FixedPointSteps, states_after
 from mechgrad.steps.fixed_point.step import controlled_fixed_point, fixed_point, nodes_by_fixed_point
+from mechgrad.steps.fixed_point.tangent import FixedPointTangent
 from mechgrad.steps.record import Record
 from mechgrad.steps.schemes import Scheme
 
@@ -27,11 +29,13 @@ def _states(record: Record) -> Iterator[States]:
 
 METHODS = (
     StepMethod(
-        "fixed-point iteration", lambda f, s, free: _serves(f, s) and not free, fixed_point, FixedPointSteps,
+        "fixed-point iteration", lambda f, s, free: _serves(f, s) and not free, fixed_point,
+        FixedPointSteps, FixedPointTangent, FixedPointAdjoint,
         states_after, _every_step, notices_rank=True, smooth_reports=False,
     ),
     StepMethod(
         "fixed-point iteration with error control", lambda f, s, free: _serves(f, s) and free, controlled_fixed_point,
-        FixedPointSteps, _states, _every_step, notices_rank=True, smooth_reports=False, nodes=nodes_by_fixed_point,
+        FixedPointSteps, FixedPointTangent, FixedPointAdjoint,
+        _states, _every_step, notices_rank=True, smooth_reports=False, nodes=nodes_by_fixed_point,
     ),
 )  # fmt: skip

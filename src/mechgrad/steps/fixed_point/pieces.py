@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.states import StateGradients, States, as_complex, slopes
+from mechgrad.dynamics.states import States, as_complex, slopes
 from mechgrad.errors import InputError
 from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.mechanics.energies import weightless_tree
@@ -29,15 +29,12 @@ from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.chunk_pool import ChunkPool
 from mechgrad.steps.cuts import March
 from mechgrad.steps.failures import REASONS
-from mechgrad.steps.fixed_point.adjoint import FixedPointAdjoint
 from mechgrad.steps.fixed_point.kernels.steps import HeldSteps
-from mechgrad.steps.fixed_point.tangent import FixedPointTangent
 from mechgrad.steps.newmark.kernels import march as _marches
 from mechgrad.steps.newmark.kernels.march_states import Samples
 from mechgrad.steps.newmark.pieces import ImplicitSteps, Span, Taken
 from mechgrad.steps.newmark.scheme import coefficients, scheme_update
 from mechgrad.steps.record import Record
-from mechgrad.steps.weights import WeightSink
 from mechgrad.typing import Array, FloatArray
 
 CHUNK_BYTES = 2**25  # of states and their weights, or of direct effects, kept at a time
@@ -91,12 +88,6 @@ class FixedPointSteps(ImplicitSteps):
             r = slopes(parameters.record(k), states, rows=()).r
             effects[:, :, k] = forward_dynamics(bare, states.q, tau=-r, method="recursive")
         return effects
-
-    def tangent(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> FixedPointTangent:
-        return FixedPointTangent(self, parameters, dq, dv)
-
-    def adjoint_of(self, g: StateGradients, sink: WeightSink) -> FixedPointAdjoint:
-        return FixedPointAdjoint(self, g)
 
     def check(self, bad: int, reason: int, states: States) -> None:
         """Raise where the iteration of a derivative ended early."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from mechgrad.mechanics.energies import weightless_tree
 from mechgrad.model.columns import STEP
 from mechgrad.steps.base import ParameterColumns, Tangent
 from mechgrad.steps.fixed_point.kernels.tangent import fixed_point_tangents
+from mechgrad.steps.fixed_point.pieces import FixedPointSteps, Piece
 from mechgrad.steps.newmark.kernels.blocks import StateColumns
 from mechgrad.steps.newmark.kernels.march_states import State
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.fixed_point.pieces import FixedPointSteps, Piece
 
 
 @final

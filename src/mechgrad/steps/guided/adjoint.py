@@ -1,4 +1,4 @@
-"""What objectives feel of a motion that drivers decide, from accelerations to positions: the transpose of `tangent`.
+"""Gradients of objectives by a motion that drivers decide, from accelerations to positions: the transpose of `tangent`.
 
     W^T x2 = g_a,    W^T x1 = g_v - second_v^T x2,    W^T x0 = g_q - rate_q^T x1 - second_q^T x2
 
@@ -8,24 +8,22 @@ The gradient by a parameter is  psi_p - x0 . value_p - x1 . rate_p - x2 . second
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
 from mechgrad.dynamics.states import StateGradients
 from mechgrad.steps.base import Adjoint
+from mechgrad.steps.guided.pieces import GuidedSteps
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.guided.pieces import GuidedSteps
 
 
 @final
 class GuidedAdjoint(Adjoint):
     """Weights of rows at all instants; a start does not matter."""
 
-    def __init__(self, steps: GuidedSteps, g: StateGradients) -> None:
+    def __init__(self, steps: GuidedSteps, g: StateGradients, sink: WeightSink) -> None:
         self.steps, self.g = steps, g
 
     def through(self, piece: slice) -> Iterable[Weights]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from mechgrad.dynamics.states import (
-    StateGradients,
     States,
     as_complex,
     coordinate_slopes,
@@ -26,11 +25,8 @@ from mechgrad.dynamics.system import System
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.steps.base import ParameterColumns, Steps
 from mechgrad.steps.chunk_pool import ChunkPool
-from mechgrad.steps.guided.adjoint import GuidedAdjoint
-from mechgrad.steps.guided.tangent import GuidedTangent
 from mechgrad.steps.independent.candidates import named_rows
 from mechgrad.steps.torn import MISS, torn
-from mechgrad.steps.weights import WeightSink
 from mechgrad.tolerances import RANK
 from mechgrad.typing import Array, FloatArray, IntArray
 
@@ -99,12 +95,6 @@ class GuidedSteps(Steps):
 
     def linearised(self, piece: slice, parameters: ParameterColumns | None = None) -> slice:
         return piece
-
-    def tangent(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> GuidedTangent:
-        return GuidedTangent(self, parameters)
-
-    def adjoint_of(self, g: StateGradients, sink: WeightSink) -> GuidedAdjoint:
-        return GuidedAdjoint(self, g)
 
     def followed(
         self, parameters: ParameterColumns, k: int, which: IntArray

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
 from mechgrad.dynamics.states import StateSlopes
 from mechgrad.steps.base import ParameterColumns, Tangent
-
-if TYPE_CHECKING:
-    from mechgrad.steps.guided.pieces import GuidedSteps
+from mechgrad.steps.guided.pieces import GuidedSteps
+from mechgrad.typing import FloatArray
 
 
 @final
 class GuidedTangent(Tangent):
     """dq, dv and da; nothing is carried from instant to instant."""
 
-    def __init__(self, steps: GuidedSteps, parameters: ParameterColumns) -> None:
+    def __init__(self, steps: GuidedSteps, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> None:
         self.steps, self.parameters = steps, parameters
         nt, count, n = len(steps.states.t), len(parameters), steps.n
         self.out = StateSlopes(*(np.zeros((nt, count, k)) for k in (n, n, n, 0)))

@@ -12,7 +12,7 @@ from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.system import RANK, System
 from mechgrad.errors import InputError, MechgradError, unknown_name
 from mechgrad.kinematics.held import find_quantity
-from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.kinematics.mechanism_record import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.primitives.rows import LINEAR, Row
 from mechgrad.steps.independent.choices import Choices

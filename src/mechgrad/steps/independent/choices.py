@@ -13,7 +13,7 @@ from mechgrad.model.mechanism import AT_COORDS, AT_ROWS, N_ALL, R_FIRST, ROW
 from mechgrad.steps.independent.kernels.choices import HOLDS, NAMED, NOTED, RANK, STEP, Choice
 from mechgrad.typing import Array, FloatArray, IntArray
 
-ROOM = 64  # for changes, that a march first has
+FIRST_CAPACITY = 64  # for changes, that a march first has
 
 
 class Chosen(NamedTuple):
@@ -82,31 +82,31 @@ class Choosing:
         held = np.column_stack([choices.first, choices.picks])[before + 1 :]
         self.record = Choice(
             choices.picks[before].copy(), np.zeros(n, np.int64), columns, np.ascontiguousarray(held),
-            np.zeros((ROOM, 1 + n), np.int64), np.zeros(ROOM), counts, np.zeros(2), np.zeros((m + n) * n),
-            np.zeros(m + 2 * n, np.int64), np.zeros(system.model.n_q),
+            np.zeros((FIRST_CAPACITY, 1 + n), np.int64), np.zeros(FIRST_CAPACITY), counts, np.zeros(2),
+            np.zeros((m + n) * n), np.zeros(m + 2 * n, np.int64), np.zeros(system.model.n_q),
         )  # fmt: skip
 
     def run(self, march: Callable[[Choice], Any], enough: Callable[[Any], bool] = lambda found: True) -> Any:
-        """What a march returns; it is repeated with more room if there was not enough for its changes, or not `enough`
+        """What a march returns; it is repeated with a longer log if that did not hold its changes, or not `enough`
         for what else it found."""
         while True:
             record, before = self.record, self.saved()
             found = march(record)
-            noted, room = int(record.counts[NOTED]), len(record.log)
-            if noted <= room and enough(found):
+            noted, capacity = int(record.counts[NOTED]), len(record.log)
+            if noted <= capacity and enough(found):
                 return found
             self.back_to(before)
-            if noted > room:
+            if noted > capacity:
                 log, times = np.zeros((2 * noted, record.log.shape[1]), np.int64), np.zeros(2 * noted)
-                log[:room], times[:room] = record.log, record.times
+                log[:capacity], times[:capacity] = record.log, record.times
                 self.record = record._replace(log=log, times=times)
 
-    def make_room(self, changes: int) -> None:
-        """Room for some changes more than were noted, at least."""
+    def extend_log(self, changes: int) -> None:
+        """Let the log hold some changes more than were noted, at least."""
         record = self.record
-        noted, room = int(record.counts[NOTED]), len(record.log)
-        if noted + changes > room:
-            more = max(2 * room, noted + changes)
+        noted, capacity = int(record.counts[NOTED]), len(record.log)
+        if noted + changes > capacity:
+            more = max(2 * capacity, noted + changes)
             log, times = np.zeros((more, record.log.shape[1]), np.int64), np.zeros(more)
             log[:noted], times[:noted] = record.log[:noted], record.times[:noted]
             self.record = record._replace(log=log, times=times)

@@ -1,10 +1,10 @@
-"""What objectives feel of a change, on its way back through steps in independent coordinates: the transpose of
+"""Gradients of objectives by the state, on their way back through steps in independent coordinates: the transpose of
 `tangent`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -13,22 +13,20 @@ from mechgrad.steps.base import Adjoint
 from mechgrad.steps.initial import InitialAccelerations
 from mechgrad.steps.matrix_r.kernels import tangent as _kernels
 from mechgrad.steps.matrix_r.kernels.tangent import FreeColumns, IndependentBlocks, LevelTerms
+from mechgrad.steps.matrix_r.pieces import IndependentSteps, Piece
 from mechgrad.steps.newmark.kernels.blocks import StateColumns
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
 
-if TYPE_CHECKING:
-    from mechgrad.steps.matrix_r.pieces import IndependentSteps, Piece
-
 
 @final
 class IndependentAdjoint(Adjoint):
-    """What is felt of z, z', z'' and the memory, (freedom, no) each.
+    """Gradients of objectives by z, z', z'' and the memory, (freedom, no) each.
 
     pending : what coordinates that were chosen anew pull at the state before
     """
 
-    def __init__(self, steps: IndependentSteps, g: StateGradients) -> None:
+    def __init__(self, steps: IndependentSteps, g: StateGradients, sink: WeightSink) -> None:
         self.steps, self.g, self.count = steps, g, g.q.shape[1]
         self.y = self._at_rest()
         self.pending = [np.zeros((steps.n, self.count)) for _ in range(3)]
@@ -52,9 +50,9 @@ class IndependentAdjoint(Adjoint):
                 more[:] = 0.0
             blocks = IndependentBlocks(*(x[here] for x in piece.blocks))
             into = [np.ascontiguousarray(x[:, here]) for x in weights]
-            felt_at = StateColumns(*(x[here] for x in pulls))
+            pulled_at = StateColumns(*(x[here] for x in pulls))
             bad = _kernels.independent_adjoint_steps(
-                steps.settings, piece.taken.h[here], blocks, felt_at, FreeColumns(*self.y), LevelTerms(*into)
+                steps.settings, piece.taken.h[here], blocks, pulled_at, FreeColumns(*self.y), LevelTerms(*into)
             )
             steps.check(bad, states.rows(here), piece.taken.h[here])
             for whole, part in zip(weights, into, strict=True):

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.states import States
 from mechgrad.steps.base import StepMethod
+from mechgrad.steps.matrix_r.adjoint import IndependentAdjoint
 from mechgrad.steps.matrix_r.pieces import IndependentSteps
 from mechgrad.steps.matrix_r.step import march, nodes
+from mechgrad.steps.matrix_r.tangent import IndependentTangent
 from mechgrad.steps.record import Record
 from mechgrad.steps.schemes import Scheme
 
@@ -34,10 +36,11 @@ def _every_step(record: Record, per_step: int) -> int:
 METHODS = (
     StepMethod(
         "implicit steps in independent coordinates", lambda f, s, free: _serves(f, s) and not free, march,
-        IndependentSteps, _states_after, _every_step, smooth_reports=False,
+        IndependentSteps, IndependentTangent, IndependentAdjoint, _states_after, _every_step, smooth_reports=False,
     ),
     StepMethod(
         "implicit steps in independent coordinates with error control", lambda f, s, free: _serves(f, s) and free,
-        march, IndependentSteps, _states_of_nodes, _every_step, smooth_reports=False, nodes=nodes,
+        march, IndependentSteps, IndependentTangent, IndependentAdjoint,
+        _states_of_nodes, _every_step, smooth_reports=False, nodes=nodes,
     ),
 )  # fmt: skip

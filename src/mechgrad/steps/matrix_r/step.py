@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT
-from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.kinematics.mechanism_record import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.steps.independent.choices import Choosing
 from mechgrad.steps.independent.dead_points import at_dead_point
@@ -84,7 +84,7 @@ class IndependentRun(Run):
 
     def march_controlled(self, workspace: Any, limits: Limits, wanted: Wanted) -> tuple[int, int]:
         assert self.choosing is not None
-        self.choosing.make_room(NOTES)
+        self.choosing.extend_log(NOTES)
         T, choice, settings, ranks = self.task.system.T, self.choosing.record, self.settings, self.ranks
         found: tuple[int, int] = march_controlled_independent(T, choice, workspace, settings, ranks, limits, wanted)
         return found

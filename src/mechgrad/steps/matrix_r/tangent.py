@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -11,11 +11,9 @@ from mechgrad.steps.base import ParameterColumns, Tangent
 from mechgrad.steps.initial import InitialAccelerations
 from mechgrad.steps.matrix_r.kernels import tangent as _kernels
 from mechgrad.steps.matrix_r.kernels.tangent import FreeColumns, IndependentBlocks, LevelTerms
+from mechgrad.steps.matrix_r.pieces import IndependentSteps, Piece
 from mechgrad.steps.newmark.kernels.blocks import StateColumns
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.matrix_r.pieces import IndependentSteps, Piece
 
 
 @final

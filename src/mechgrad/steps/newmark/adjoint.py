@@ -1,9 +1,9 @@
-"""What objectives feel of a change, on its way back through implicit steps: the transpose of `tangent`."""
+"""Gradients of objectives by the state, on their way back through implicit steps: the transpose of `tangent`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -14,18 +14,16 @@ from mechgrad.steps.initial import InitialAccelerations
 from mechgrad.steps.newmark.kernels.adjoint import adjoint_steps
 from mechgrad.steps.newmark.kernels.blocks import StateColumns, StepTerms
 from mechgrad.steps.newmark.kernels.march_states import State
+from mechgrad.steps.newmark.pieces import NewmarkSteps, Piece, Stages
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.newmark.pieces import NewmarkSteps, Piece, Stages
 
 
 @final
 class NewmarkAdjoint(Adjoint):
-    """yq, yv, ya and what is felt of the memory, (n_v, no) each."""
+    """yq, yv, ya and the gradient by the memory, (n_v, no) each."""
 
-    def __init__(self, steps: NewmarkSteps, g: StateGradients) -> None:
+    def __init__(self, steps: NewmarkSteps, g: StateGradients, sink: WeightSink) -> None:
         self.steps, self.g, self.count = steps, g, g.q.shape[1]
         self.y = [np.zeros((steps.n, padded(self.count))) for _ in range(4)]
         self.ranks: list[tuple[FloatArray, FloatArray]] = []

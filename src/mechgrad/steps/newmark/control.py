@@ -32,7 +32,7 @@ from mechgrad.steps.task import MOST_STEPS, Task
 from mechgrad.typing import Array, FloatArray
 
 ENOUGH = 1e-13  # share of defects that a projection leaves under error control, which measures rank by what is left
-ROOM, MOST_ROOM = 2**12, 2**18  # steps noted at a time, at first and in long marches
+CAPACITY, MOST_CAPACITY = 2**12, 2**18  # steps noted at a time, at first and in long marches
 BEHIND = 1e-9  # of a motion: how far behind the last step that is held an instant may be
 
 _NODES: WeakKeyDictionary[Record, Record] = WeakKeyDictionary()
@@ -74,7 +74,7 @@ class _Controlled:
         self.states = [np.empty((len(t), x.shape[1])) for x in (ends.q, ends.v, ends.a, ends.lam)]
         for x, start in zip(self.states, (ends.q, ends.v, ends.a, ends.lam), strict=True):
             x[0] = start[0]
-        self.done, self.room, self.chunks = 0, ROOM, [np.empty((0, 2))]
+        self.done, self.capacity, self.chunks = 0, CAPACITY, [np.empty((0, 2))]
 
     def now(self, name: str) -> Any:
         """A number of its progress."""
@@ -84,12 +84,12 @@ class _Controlled:
         """To output `last`; returns the reason why it ended there, DONE unless it could not go on."""
         first, reason = self.done, DONE
         while self.done < last and reason == DONE:
-            room = np.empty((self.room, 2))
-            self.room = min(2 * self.room, MOST_ROOM)
-            wanted = Wanted(self.t[1 : last + 1], self.done, room, self.ends)
+            noted = np.empty((self.capacity, 2))
+            self.capacity = min(2 * self.capacity, MOST_CAPACITY)
+            wanted = Wanted(self.t[1 : last + 1], self.done, noted, self.ends)
             done, reason = self.run.march_controlled(self.workspace, self.limits, wanted)
             self.done = int(done)
-            self.chunks.append(room[: self.now("noted")].copy())
+            self.chunks.append(noted[: self.now("noted")].copy())
         self._read(first + 1, self.done + 1)
         return int(reason)
 

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.states import States
 from mechgrad.steps.base import StepMethod
+from mechgrad.steps.newmark.adjoint import NewmarkAdjoint
 from mechgrad.steps.newmark.control import controlled, nodes_of
 from mechgrad.steps.newmark.pieces import NewmarkSteps, states_after
 from mechgrad.steps.newmark.step import fixed
+from mechgrad.steps.newmark.tangent import NewmarkTangent
 from mechgrad.steps.record import Record
 from mechgrad.steps.schemes import Scheme
 
@@ -28,11 +30,13 @@ def _states(record: Record) -> Iterator[States]:
 
 METHODS = (
     StepMethod(
-        "implicit steps", lambda f, s, free: _newton(f, s) and not free, fixed, NewmarkSteps, states_after, _every_step,
-        notices_rank=True, smooth_reports=False,
+        "implicit steps", lambda f, s, free: _newton(f, s) and not free, fixed,
+        NewmarkSteps, NewmarkTangent, NewmarkAdjoint,
+        states_after, _every_step, notices_rank=True, smooth_reports=False,
     ),
     StepMethod(
-        "implicit steps with error control", lambda f, s, free: _newton(f, s) and free, controlled, NewmarkSteps,
+        "implicit steps with error control", lambda f, s, free: _newton(f, s) and free, controlled,
+        NewmarkSteps, NewmarkTangent, NewmarkAdjoint,
         _states, _every_step, notices_rank=True, smooth_reports=False, nodes=nodes_of,
     ),
 )  # fmt: skip

@@ -14,7 +14,6 @@ import numpy as np
 
 from mechgrad.dynamics.kernels.saddle import PASSES, REGULAR, no_ranks
 from mechgrad.dynamics.states import (
-    StateGradients,
     States,
     as_complex,
     coordinate_slopes,
@@ -31,16 +30,13 @@ from mechgrad.steps.base import ParameterColumns, Steps
 from mechgrad.steps.chunk_pool import ChunkPool
 from mechgrad.steps.cuts import March, Segment, divided, next_divided, place
 from mechgrad.steps.failures import taken_again
-from mechgrad.steps.newmark.adjoint import NewmarkAdjoint
 from mechgrad.steps.newmark.kernels import march as _marches
 from mechgrad.steps.newmark.kernels.blocks import StepBlocks, StepNumbers
 from mechgrad.steps.newmark.kernels.impulses import impulses
 from mechgrad.steps.newmark.kernels.march_states import Samples
 from mechgrad.steps.newmark.scheme import coefficients, row_weights, scheme_update
-from mechgrad.steps.newmark.tangent import NewmarkTangent
 from mechgrad.steps.rank import check_rank
 from mechgrad.steps.record import Record
-from mechgrad.steps.weights import WeightSink
 from mechgrad.typing import Array, FloatArray
 
 CHUNK_BYTES = 2**25  # of linearised equations kept at a time, by all threads together
@@ -223,12 +219,6 @@ class NewmarkSteps(ImplicitSteps):
         blocks, stages = self._blocks(taken, numbers)
         terms = [] if parameters is None else self._parameter_terms(parameters, stages, len(blocks.d))
         return Piece(taken, numbers, blocks, stages, terms)
-
-    def tangent(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> NewmarkTangent:
-        return NewmarkTangent(self, parameters, dq, dv)
-
-    def adjoint_of(self, g: StateGradients, sink: WeightSink) -> NewmarkAdjoint:
-        return NewmarkAdjoint(self, g)
 
     def _blocks(self, taken: Taken, numbers: StepNumbers) -> tuple[StepBlocks, Stages]:
         p, m = self.settings, self.m

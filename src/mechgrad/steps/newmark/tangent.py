@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from mechgrad.steps.initial import InitialAccelerations
 from mechgrad.steps.newmark.kernels.blocks import StateColumns, StepTerms
 from mechgrad.steps.newmark.kernels.march_states import State
 from mechgrad.steps.newmark.kernels.tangent import tangent_steps
+from mechgrad.steps.newmark.pieces import NewmarkSteps, Piece
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.newmark.pieces import NewmarkSteps, Piece
 
 
 @final

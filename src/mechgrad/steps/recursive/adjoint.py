@@ -1,9 +1,9 @@
-"""What objectives feel of a change, on its way back through explicit steps of open trees, body by body."""
+"""Gradients of objectives by the state, on their way back through explicit steps of open trees, body by body."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -14,28 +14,26 @@ from mechgrad.steps.acceleration_slopes import pulled_back
 from mechgrad.steps.base import Adjoint
 from mechgrad.steps.failures import REASONS
 from mechgrad.steps.recursive.kernels.adjoint import recursive_adjoint
+from mechgrad.steps.recursive.pieces import Piece, RecursiveSteps
 from mechgrad.steps.runge_kutta.adjoint import gathered
 from mechgrad.steps.runge_kutta.kernels.blocks import EndColumns, StageTerms, StateChange
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.recursive.pieces import Piece, RecursiveSteps
 
 
 @final
 class RecursiveAdjoint(Adjoint):
     """yq and yv, (no, n_v) each.
 
-    pull_q, pull_v : what objectives feel of the reported states, through accelerations, too
+    pull_q, pull_v : gradients of objectives by the reported states, through accelerations, too
     """
 
     def __init__(self, steps: RecursiveSteps, g: StateGradients, sink: WeightSink) -> None:
         self.steps, self.count = steps, g.q.shape[1]
         self.pull_q, self.pull_v = np.array(g.q, float), np.array(g.v, float)
-        felt = np.flatnonzero(g.a.any(axis=(1, 2)))
-        for first in range(0, len(felt), steps.stages_at_once(self.count)):
-            some = felt[first : first + steps.stages_at_once(self.count)]
+        asked = np.flatnonzero(g.a.any(axis=(1, 2)))
+        for first in range(0, len(asked), steps.stages_at_once(self.count)):
+            some = asked[first : first + steps.stages_at_once(self.count)]
             by_q, by_v, weights = pulled_back(
                 steps.system, steps.f, steps.record.states().rows(some), np.ascontiguousarray(g.a[some].swapaxes(0, 1))
             )

@@ -14,17 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.states import StateGradients, States, as_complex, slopes
+from mechgrad.dynamics.states import States, as_complex, slopes
 from mechgrad.errors import InputError
 from mechgrad.inverse.forward import forward_dynamics
 from mechgrad.mechanics.energies import weightless_tree
 from mechgrad.model.columns import STEP
 from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.record import Record
-from mechgrad.steps.recursive.adjoint import RecursiveAdjoint
-from mechgrad.steps.recursive.tangent import RecursiveTangent
 from mechgrad.steps.runge_kutta.held_steps import HeldSteps, Span, Stages
-from mechgrad.steps.weights import WeightSink
 from mechgrad.typing import Array, FloatArray
 
 CHUNK_BYTES = 2**25  # of stages and their weights, or of direct effects, kept at a time
@@ -58,12 +55,6 @@ class RecursiveSteps(HeldSteps):
         span = self.span(piece)
         stages = self.stages(span)
         return Piece(span, stages, None if parameters is None else self._direct_effects(parameters, stages.states))
-
-    def tangent(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> RecursiveTangent:
-        return RecursiveTangent(self, parameters, dq, dv)
-
-    def adjoint_of(self, g: StateGradients, sink: WeightSink) -> RecursiveAdjoint:
-        return RecursiveAdjoint(self, g, sink)
 
     def accelerated(self, q: Array, r: FloatArray) -> FloatArray:
         """-M^-1 r, by recursive elimination."""

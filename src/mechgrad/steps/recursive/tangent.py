@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.steps.base import ParameterColumns, Tangent
 from mechgrad.steps.failures import REASONS
 from mechgrad.steps.recursive.kernels.tangent import Path, recursive_tangents
+from mechgrad.steps.recursive.pieces import Piece, RecursiveSteps
 from mechgrad.steps.runge_kutta.child_axes import to_child
 from mechgrad.typing import Array, FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.recursive.pieces import Piece, RecursiveSteps
 
 
 @final

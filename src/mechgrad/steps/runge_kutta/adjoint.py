@@ -1,9 +1,9 @@
-"""What objectives feel of a change, on its way back through explicit steps: the transpose of `tangent`."""
+"""Gradients of objectives by the state, on their way back through explicit steps: the transpose of `tangent`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -11,18 +11,16 @@ from mechgrad.dynamics.states import StateGradients
 from mechgrad.steps.base import Adjoint
 from mechgrad.steps.runge_kutta.kernels.adjoint import adjoint_march
 from mechgrad.steps.runge_kutta.kernels.blocks import EndColumns, StageTerms, StateChange
+from mechgrad.steps.runge_kutta.pieces import Piece, RungeKuttaSteps
 from mechgrad.steps.weights import Weights, WeightSink
 from mechgrad.typing import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.runge_kutta.pieces import Piece, RungeKuttaSteps
 
 
 @final
 class RungeKuttaAdjoint(Adjoint):
     """yq and yv, (no, n_v) each.
 
-    pull_q, pull_v : what objectives feel of the reported states, through accelerations and multipliers, too
+    pull_q, pull_v : gradients of objectives by the reported states, through accelerations and multipliers, too
     """
 
     def __init__(self, steps: RungeKuttaSteps, g: StateGradients, sink: WeightSink) -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from mechgrad.kernels.in_numpy import in_numpy
+from mechgrad.kinematics.batch import tree_of
 from mechgrad.model.model import Model
-from mechgrad.model.primitives.frames import rotated
+from mechgrad.steps.runge_kutta.kernels.stages import turn_balls
 from mechgrad.typing import FloatArray
 
 
 def to_parent(model: Model, q: FloatArray, x: FloatArray, way: float = 1.0) -> FloatArray:
     """x (N, n_v) with the vectors of every ball turned from child into parent axes at q (N, n_q): R(e) x."""
-    layout = model.layout
-    if not len(layout.ball_q):
+    balls = model.n_q - model.n_v
+    if not balls:
         return x
-    out = np.array(x)
-    for at_q, at_v in zip(layout.ball_q, layout.ball_v, strict=True):
-        out[:, at_v] = rotated(q[:, at_q], x[:, at_v], way)
-    return out
+    out = np.array(x.T)
+    in_numpy(turn_balls)(tree_of(model).atoms_i, balls, q.T, out, 0, way, 0.0)
+    return np.ascontiguousarray(out.T)
 
 
 def to_child(model: Model, q: FloatArray, x: FloatArray) -> FloatArray:

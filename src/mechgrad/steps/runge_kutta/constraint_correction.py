@@ -24,13 +24,13 @@ from mechgrad.dynamics.kernels.projection import CLOSE_ENOUGH
 from mechgrad.dynamics.kernels.saddle import solve_lines
 from mechgrad.dynamics.states import States, linearised, slopes, unforced
 from mechgrad.errors import InputError
-from mechgrad.kinematics.mechanism import RowValues, evaluate_rows
+from mechgrad.kinematics.mechanism_record import RowValues, evaluate_rows
 from mechgrad.model.joints.base import BALL
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.tree import KIND, V_AT
 from mechgrad.steps.acceleration_slopes import Mechanics, check_regular
 from mechgrad.steps.base import ParameterColumns
-from mechgrad.steps.runge_kutta.kernels.blocks import Settled
+from mechgrad.steps.runge_kutta.kernels.blocks import CorrectionMatrices
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray, IntArray
 
@@ -195,12 +195,12 @@ def _solve_saddle(chain: _Chain, M: FloatArray, gamma: FloatArray, c: FloatArray
 
 
 def _projection(
-    mechanics: Mechanics, room: _Workspace, passes: int, derive: bool
+    mechanics: Mechanics, given: _Workspace, passes: int, derive: bool
 ) -> tuple[FloatArray, FloatArray, _Chain, FloatArray]:
     """q and v after `passes` repetitions, their chain (empty unless `derive`), and the size of the last repetition."""
-    m, t = mechanics.system.n_constraints, room.t
+    m, t = mechanics.system.n_constraints, given.t
     chain = _Chain(mechanics, t, np.arange(m), False)
-    q, zero, lam, one = room.q, room.none, room.lam, np.ones(m)
+    q, zero, lam, one = given.q, given.none, given.lam, np.ones(m)
     size = np.zeros(len(q))
     theta = before = START_Q
     M = gamma = d = zero
@@ -218,12 +218,12 @@ def _projection(
             terms = [_Term(still, True, mechanics.holonomic, -one), _Term(moving, False, None, one)]
             theta = chain.add(_Relation((M, gamma), by, {theta: E}, D, terms))
         q = np.asarray(mechanics.model.integrate(q, d))
-    after = States(q, room.v, zero, lam, t)
-    dv, s = _solve_saddle(chain, M, gamma, -_rows_at(mechanics, q, room.v, t, m).rates)
+    after = States(q, given.v, zero, lam, t)
+    dv, s = _solve_saddle(chain, M, gamma, -_rows_at(mechanics, q, given.v, t, m).rates)
     if derive:
         still, moving = States(at, zero, dv, s, t), States(at, dv, zero, lam, t)
         K, turning = linearised(mechanics.unforced, still, False).K, _rows_at(mechanics, at, dv, t, m).J_rate
-        there = _rows_at(mechanics, q, room.v, t, m)
+        there = _rows_at(mechanics, q, given.v, t, m)
         unit = np.broadcast_to(np.eye(chain.n), M.shape)
         none = np.zeros_like(M)
         by = {
@@ -233,20 +233,20 @@ def _projection(
         }
         terms = [_Term(still, True, None, -one), _Term(moving, False, None, one), _Term(after, False, None, one)]
         chain.last_q, chain.last_v = theta, chain.add(_Relation((M, gamma), by, {START_V: unit}, unit, terms))
-    return q, room.v + dv, chain, size
+    return q, given.v + dv, chain, size
 
 
 def _dependence(
-    mechanics: Mechanics, room: _Workspace, passes: int, derive: bool, rows: IntArray
+    mechanics: Mechanics, given: _Workspace, passes: int, derive: bool, rows: IntArray
 ) -> tuple[FloatArray, FloatArray, _Chain, FloatArray]:
     """The same, where dependent coordinates are solved for; rows: those of W."""
-    t, T = room.t, mechanics.T
+    t, T = given.t, mechanics.T
     last = int(T.ints[N_ALL])
     chain = _Chain(mechanics, t, rows, True)
     free = np.where(rows < mechanics.system.n_constraints, 0.0, 1.0)
-    q, zero, lam, one = room.q, room.none, room.lam, np.ones(len(rows))
-    start = States(room.q, room.v, zero, lam, t)
-    first = _rows_at(mechanics, room.q, room.v, t, last)
+    q, zero, lam, one = given.q, given.none, given.lam, np.ones(len(rows))
+    start = States(given.q, given.v, zero, lam, t)
+    first = _rows_at(mechanics, given.q, given.v, t, last)
     B0 = free[:, None] * first.J[:, rows]
     size = np.zeros(len(q))
     theta = START_Q
@@ -324,20 +324,20 @@ class ConstraintCorrection:
             if passes > MOST_PASSES:
                 raise InputError(f"the state near t = {t[left[0]]:.6g} s could not be brought back to the constraints.")
             k = len(left)
-            room = _Workspace(q[left], v[left], t[left], np.zeros((k, n)), np.zeros((k, m)))
-            size = correct(mechanics, room, passes, False)[3]
+            given = _Workspace(q[left], v[left], t[left], np.zeros((k, n)), np.zeros((k, m)))
+            size = correct(mechanics, given, passes, False)[3]
             done = size <= CLOSE_ENOUGH
             if done.any():
-                room = _Workspace(*(x[done] for x in room))
+                given = _Workspace(*(x[done] for x in given))
                 here = left[done]
-                self.q[here], self.v[here], chain, _ = correct(mechanics, room, passes, derive)
+                self.q[here], self.v[here], chain, _ = correct(mechanics, given, passes, derive)
                 self.groups.append((here, chain))
             left = left[~done]
 
-    def matrices(self) -> Settled:
+    def matrices(self) -> CorrectionMatrices:
         """How changes pass through."""
         N, n = self.shape
-        out = Settled(*(np.empty((N, n * n)) for _ in range(3)))
+        out = CorrectionMatrices(*(np.empty((N, n * n)) for _ in range(3)))
         for here, chain in self.groups:
             for whole, part in zip(out, chain.matrices(), strict=True):
                 whole[here] = part.reshape(len(here), -1)

@@ -14,13 +14,21 @@ import numpy as np
 
 from mechgrad.dynamics.states import States
 from mechgrad.errors import InputError
-from mechgrad.model.primitives.frames import quaternion_product
+from mechgrad.kernels.in_numpy import in_numpy
 from mechgrad.steps.base import Steps
 from mechgrad.steps.chunk_pool import ChunkPool
 from mechgrad.steps.record import Record
 from mechgrad.steps.runge_kutta import dop853
 from mechgrad.steps.runge_kutta.child_axes import to_child, to_parent
-from mechgrad.steps.runge_kutta.kernels.blocks import RungeKuttaBlocks, Settled
+from mechgrad.steps.runge_kutta.kernels.blocks import CorrectionMatrices, RungeKuttaBlocks
+from mechgrad.steps.runge_kutta.kernels.interpolant import interpolant_weights
+from mechgrad.steps.runge_kutta.kernels.stages_again import (
+    Atoms,
+    KnownSteps,
+    StageStates,
+    note_derivatives,
+    sum_of_stages,
+)
 from mechgrad.steps.runge_kutta.step import fixed_states, held_steps, numbers
 from mechgrad.typing import Array, FloatArray, IntArray
 
@@ -67,15 +75,9 @@ class Stages(NamedTuple):
 
 def report_weights(shares: FloatArray) -> FloatArray:
     """Weights (reports, 16) of h k_i in the interpolant of order 7, at shares of a step."""
-    unit = np.eye(dop853.EXTENDED)
-    first, final = unit[0], unit[12]
-    change = np.concatenate([dop853.B, np.zeros(dop853.EXTENDED - dop853.STAGES)])
-    parts = np.vstack([change, first - change, 2.0 * change - first - final, dop853.D])
-    u = shares[:, None]
-    total = np.zeros((len(shares), dop853.EXTENDED))
-    for i in range(6, -1, -1):
-        total = (total + parts[i]) * (u if (6 - i) % 2 == 0 else 1.0 - u)
-    return total
+    weights = np.empty((dop853.EXTENDED, len(shares)))
+    in_numpy(interpolant_weights)(shares, dop853.B, dop853.D, weights)
+    return np.ascontiguousarray(weights.T)
 
 
 class HeldSteps(Steps):
@@ -95,6 +97,7 @@ class HeldSteps(Steps):
         self.pool, self.n = ChunkPool(1), record.model.n_v
         self.f, self.kind = numbers(record.task)
         layout = self.model.layout
+        self.atoms = Atoms(self.system.T.atoms_i, self.model.n_q, self.n)
         self.balls = np.stack([layout.ball_q[:, 0], layout.ball_v[:, 0]], axis=1)
         self.A, self.B, self.C = (np.array(x) for x in record.scheme.tableau)
         self.path = held_steps(record) if record.scheme.chooses_steps else None
@@ -153,25 +156,6 @@ class HeldSteps(Steps):
         choices = self.record.choices
         return None if choices is None else choices.at(np.arange(first, first + count))
 
-    def rates_of(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Rates of the coordinates; those of Euler parameters are e' = (0, w) e / 2."""
-        out = np.empty_like(q)
-        layout = self.model.layout
-        out[:, layout.plain_q] = v[:, layout.plain_v]
-        for e, w in zip(layout.ball_q, layout.ball_v, strict=True):
-            pure = np.pad(v[:, w], ((0, 0), (1, 0)))  # (0, w)
-            out[:, e] = 0.5 * quaternion_product(pure, q[:, e])
-        return out
-
-    def slope_of(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
-        """Derivatives of states as steps carry them (N, n_q + n_v)."""
-        return np.concatenate([self.rates_of(q, v), to_child(self.model, q, a)], axis=1)
-
-    def split(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """q and v, in parent axes, of states as steps carry them."""
-        q = y[:, : self.model.n_q]
-        return q, to_parent(self.model, q, y[:, self.model.n_q :])
-
     def stages(self, span: Span) -> Stages:
         """The stages of a span, taken again."""
         N, n_q, n, m, S = len(span.t), self.model.n_q, self.model.n_v, self.system.n_constraints, len(self.A)
@@ -181,39 +165,60 @@ class HeldSteps(Steps):
         taken[span.within[:, 0]] = True
         before, q, v = np.zeros((N, S, n_q)), np.zeros((N, S, n_q)), np.zeros((N, S, n))
         raw_v, a, lam = np.zeros((N, S, n)), np.zeros((N, S, n)), np.zeros((N, S, m))
-        y = np.concatenate([span.q, span.u], axis=1)
-        k = np.zeros((N, S, n_q + n))
+        sums = _Sums(self.atoms, np.concatenate([span.q, span.u], axis=1), span.h, S)
         times = span.t[:, None] + self.C * span.h[:, None]
+        every = np.arange(N)
         for i in range(S):
             rows = np.flatnonzero(taken[:, i])
-            at = y[rows] + span.h[rows, None] * np.einsum("m,tmj->tj", self.A[i, :i], k[rows, :i])
-            before[rows, i], raw_v[rows, i] = self.split(at)
+            if i == made:
+                end_q, end_v = sums.at(every, self.B[None], made)
+            before[rows, i], raw_v[rows, i] = sums.at(rows, self.A[i : i + 1], i)
             picks = None if span.picks is None else span.picks[rows]
             here_q, here_v = self.onto_constraints(before[rows, i], raw_v[rows, i], times[rows, i], picks)
             q[rows, i], v[rows, i] = here_q, here_v
             a[rows, i], lam[rows, i], _, _ = self.system.accelerations(here_q, here_v, times[rows, i], self.f)
-            k[rows, i] = self.slope_of(here_q, here_v, a[rows, i])
-        end_q, end_v = self.split(y + span.h[:, None] * np.einsum("m,tmj->tj", self.B, k[:, :made]))
+            sums.note(rows, i, here_q, here_v, a[rows, i])
+        if made == S:
+            end_q, end_v = sums.at(every, self.B[None], made)
         owner = span.within[:, 0]
         weights = report_weights(span.shares) if self.path is not None else np.zeros((0, S))
-        out_q, out_v = self.split(y[owner] + span.h[owner, None] * np.einsum("om,omj->oj", weights, k[owner]))
+        out_q, out_v = sums.at(owner, weights, S)
         return Stages(
             taken=taken, first=np.concatenate([[0], np.cumsum(taken.sum(axis=1))]),
             states=States(q[taken], v[taken], a[taken], lam[taken], times[taken]), before=before[taken],
-            before_v=raw_v[taken], start_v=self.split(y)[1], end_q=end_q, end_v=end_v,
+            before_v=raw_v[taken], start_v=to_parent(self.model, span.q, span.u), end_q=end_q, end_v=end_v,
             out_first=np.searchsorted(owner, np.arange(N + 1)), weights=weights, out_q=out_q, out_v=out_v,
         )  # fmt: skip
 
     def blocks(self, span: Span, stages: Stages) -> RungeKuttaBlocks:
         """What tangent and adjoint marches read of them; without matrices, and without corrections."""
-        here, none, nothing = stages.states, np.zeros((0, 0)), Settled(*(np.zeros((0, self.n * self.n)),) * 3)
+        here, none = stages.states, np.zeros((0, 0))
+        nothing = CorrectionMatrices(*(np.zeros((0, self.n * self.n)),) * 3)
         return RungeKuttaBlocks(
             A=self.A, B=self.B, h=np.array(span.h), start=_rows(span.q), start_v=_rows(stages.start_v),
             end=_rows(stages.end_q), end_v=_rows(stages.end_v), first=stages.first, q=here.q, v=here.v, a=here.a,
-            before=stages.before, before_v=stages.before_v, F_q=none, F_v=none, corrected=nothing, settled=nothing,
-            out_first=stages.out_first, weights=stages.weights, out_q=_rows(stages.out_q), out_v=_rows(stages.out_v),
-            out_settled=nothing,
+            before=stages.before, before_v=stages.before_v, F_q=none, F_v=none, corrected=nothing,
+            corrected_ends=nothing, out_first=stages.out_first, weights=stages.weights, out_q=_rows(stages.out_q),
+            out_v=_rows(stages.out_v), corrected_reports=nothing,
         )  # fmt: skip
+
+
+class _Sums:
+    """Sums of the stages of some steps, as the march makes them."""
+
+    def __init__(self, atoms: Atoms, y: FloatArray, h: FloatArray, stages: int) -> None:
+        n = y.shape[1]
+        self.atoms, self.steps = atoms, KnownSteps(_rows(y), _rows(h), np.zeros((len(y), stages * n)), np.zeros(n))
+
+    def at(self, rows: IntArray, factors: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+        """q and v (parent axes) of y + h sum factors K over the first stages, of the steps `rows`."""
+        found = StageStates(*(np.empty((len(rows), k)) for k in (self.atoms.n_q, self.atoms.n_v, 0)))
+        sum_of_stages(self.atoms, self.steps, rows, _rows(factors), count, found)
+        return found.q, found.v
+
+    def note(self, rows: IntArray, stage: int, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
+        """The derivatives of a stage, from its states and accelerations."""
+        note_derivatives(self.atoms, self.steps, rows, stage, StageStates(_rows(q), _rows(v), _rows(a)))
 
 
 def _rows(x: FloatArray) -> FloatArray:

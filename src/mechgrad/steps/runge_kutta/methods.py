@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from mechgrad.steps.base import StepMethod
 from mechgrad.steps.record import Record
+from mechgrad.steps.runge_kutta.adjoint import RungeKuttaAdjoint
 from mechgrad.steps.runge_kutta.pieces import RungeKuttaSteps
 from mechgrad.steps.runge_kutta.step import adaptive, controlled_states, fixed, reported_at, states_before
+from mechgrad.steps.runge_kutta.tangent import RungeKuttaTangent
 
 
 def per_step(record: Record, per_step: int) -> int:
@@ -22,6 +24,8 @@ METHODS = (
         ),
         adaptive,
         RungeKuttaSteps,
+        RungeKuttaTangent,
+        RungeKuttaAdjoint,
         controlled_states,
         per_step,
         reported_at=reported_at,
@@ -33,6 +37,8 @@ METHODS = (
         ),
         fixed,
         RungeKuttaSteps,
+        RungeKuttaTangent,
+        RungeKuttaAdjoint,
         states_before,
         lambda record, per_step: record.steps,
         degree=5,

@@ -7,17 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.states import StateGradients
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.steps.acceleration_slopes import Mechanics, StateAccelerations
 from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.record import Record
-from mechgrad.steps.runge_kutta.adjoint import RungeKuttaAdjoint
 from mechgrad.steps.runge_kutta.constraint_correction import ConstraintCorrection
 from mechgrad.steps.runge_kutta.held_steps import HeldSteps, Span
-from mechgrad.steps.runge_kutta.kernels.blocks import RungeKuttaBlocks, Settled
-from mechgrad.steps.runge_kutta.tangent import RungeKuttaTangent
-from mechgrad.steps.weights import WeightSink
+from mechgrad.steps.runge_kutta.kernels.blocks import CorrectionMatrices, RungeKuttaBlocks
 from mechgrad.typing import FloatArray, IntArray
 
 CHUNK_BYTES = 2**25  # of linearised equations kept at a time
@@ -62,12 +58,6 @@ class RungeKuttaSteps(HeldSteps):
             terms += none if correction is None else correction.by_parameters(parameters)
         return found._replace(terms=terms)
 
-    def tangent(self, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> RungeKuttaTangent:
-        return RungeKuttaTangent(self, parameters, dq, dv)
-
-    def adjoint_of(self, g: StateGradients, sink: WeightSink) -> RungeKuttaAdjoint:
-        return RungeKuttaAdjoint(self, g, sink)
-
     def onto_constraints(
         self, q: FloatArray, v: FloatArray, t: FloatArray, picks: IntArray | None
     ) -> tuple[FloatArray, FloatArray]:
@@ -79,24 +69,24 @@ class RungeKuttaSteps(HeldSteps):
     def _prepared(self, span: Span) -> Piece:
         n, picks, found = self.n, span.picks, self.stages(span)
         stages = StateAccelerations(self.mechanics, found.states)
-        corrected = settled = reported = None
+        corrected = corrected_ends = reported = None
         if picks is not None:
             of_stages = np.repeat(picks, found.taken.sum(axis=1), axis=0)
             corrected = ConstraintCorrection(
                 self.mechanics, found.before, found.before_v, found.states.t, of_stages
             )  # fmt: skip
-        if self.kind.settles is not None:
-            settled = ConstraintCorrection(self.mechanics, found.end_q, found.end_v, span.t + span.h, picks)
+        if self.kind.corrects is not None:
+            corrected_ends = ConstraintCorrection(self.mechanics, found.end_q, found.end_v, span.t + span.h, picks)
             if len(span.within):
                 of_reports = None if picks is None else picks[span.within[:, 0]]
                 t = self.record.t[span.within[:, 1]]
                 reported = ConstraintCorrection(self.mechanics, found.out_q, found.out_v, t, of_reports)
         F_q, F_v = (np.ascontiguousarray(x[:, :n].reshape(len(x), -1)) for x in (stages.by_q, stages.by_v))
         blocks = self.blocks(span, found)._replace(
-            F_q=F_q, F_v=F_v, corrected=_matrices(corrected, n), settled=_matrices(settled, n),
-            out_settled=_matrices(reported, n),
+            F_q=F_q, F_v=F_v, corrected=_matrices(corrected, n), corrected_ends=_matrices(corrected_ends, n),
+            corrected_reports=_matrices(reported, n),
         )  # fmt: skip
-        return Piece(span, blocks, stages, (corrected, settled, reported), [])
+        return Piece(span, blocks, stages, (corrected, corrected_ends, reported), [])
 
     def reports(self) -> Iterator[tuple[slice, StateAccelerations]]:
         """Accelerations and multipliers of the reported states follow from q and v."""
@@ -105,7 +95,7 @@ class RungeKuttaSteps(HeldSteps):
             yield here, StateAccelerations(self.mechanics, self.record.states(here))
 
 
-def _matrices(correction: ConstraintCorrection | None, n: int) -> Settled:
+def _matrices(correction: ConstraintCorrection | None, n: int) -> CorrectionMatrices:
     if correction is None:
-        return Settled(*(np.zeros((0, n * n)) for _ in range(3)))
+        return CorrectionMatrices(*(np.zeros((0, n * n)) for _ in range(3)))
     return correction.matrices()

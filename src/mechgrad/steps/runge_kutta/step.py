@@ -48,13 +48,13 @@ class Kind(NamedTuple):
     """What a march does about constraints, each 1 or None: kernels leave out what is None.
 
     trees : there are none;    loops : accelerations and multipliers from a saddle system
-    settles : the state is corrected after each step, by projection (projected) or by solving for the dependent
+    corrects : the state is corrected after each step, by projection (projected) or by solving for the dependent
     coordinates, in each stage too (dependent; marches have the `Choice` of them in its place)
     """
 
     trees: int | None
     loops: int | None
-    settles: int | None
+    corrects: int | None
     projected: int | None
     dependent: Choice | int | None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
@@ -10,10 +10,8 @@ from mechgrad.dynamics.states import StateSlopes
 from mechgrad.steps.base import ParameterColumns, Tangent
 from mechgrad.steps.runge_kutta.kernels.blocks import EndColumns, StageTerms, StateChange
 from mechgrad.steps.runge_kutta.kernels.tangent import tangent_march
+from mechgrad.steps.runge_kutta.pieces import Piece, RungeKuttaSteps
 from mechgrad.typing import FloatArray
-
-if TYPE_CHECKING:
-    from mechgrad.steps.runge_kutta.pieces import Piece, RungeKuttaSteps
 
 
 @final

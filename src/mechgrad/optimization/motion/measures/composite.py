@@ -99,7 +99,7 @@ class Composite(SampleFunction):
 
     @cached_property
     def _levels(self) -> dict[str, Array]:
-        """By level, which input feels which column: (nt or 1, m_in, width)."""
+        """By level, which input depends on which column: (nt or 1, m_in, width)."""
         found: dict[str, Array] = {}
         for part, measure in zip(self._slices, self.inputs, strict=True):
             structure = measure.structure
@@ -112,14 +112,14 @@ class Composite(SampleFunction):
 
     @cached_property
     def structure(self) -> Structure:
-        f_z, _ = self.function.feels(len(self._input_names))
+        f_z, _ = self.function.patterns(len(self._input_names))
         masks = {level: np.einsum("ri,tic->trc", f_z, here) > 0 for level, here in self._levels.items()}
         rows, cols = np.nonzero(np.any([np.any(mask, axis=0) for mask in masks.values()], axis=0))
         return Structure(self.m, rows, cols, {level: _flat(mask[:, rows, cols]) for level, mask in masks.items()})
 
     @cached_property
     def curvature_structure(self) -> CurvatureStructure:
-        f_z, f_zz = self.function.feels(len(self._input_names))
+        f_z, f_zz = self.function.patterns(len(self._input_names))
         used = np.any(f_z, axis=0)
         masks: dict[str, Array] = {}
         for pair in PAIRS:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from mechgrad.dynamics.system import System
-from mechgrad.kinematics.mechanism import RowValues, elements_of, evaluate_rows
+from mechgrad.kinematics.mechanism_record import RowValues, elements_of, evaluate_rows
 from mechgrad.model.columns import STEP
 from mechgrad.optimization.motion.measures.base import ModelFunction
 from mechgrad.optimization.motion.measures.element_forces import Dependence, dependence_with

@@ -21,7 +21,7 @@ from mechgrad.dynamics.kernels.states import linearised_states
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
-from mechgrad.kinematics.mechanism import evaluate_rows
+from mechgrad.kinematics.mechanism_record import evaluate_rows
 from mechgrad.model.columns import STEP
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.user_force import UserForce

@@ -24,7 +24,7 @@ from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.states import Linearised, States
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
-from mechgrad.kinematics.mechanism import elements_of, evaluate_rows, random_configurations
+from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows, random_configurations
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import L_FIRST, L_KIND, L_ROWS, L_SECOND_FUNCTION, R_KIND, Mechanism
 from mechgrad.model.primitives.rows import CONTACT, CURVE, FRICTION, LINEAR, MOTOR, SPRING, TYRE, USER
@@ -74,7 +74,7 @@ def dependence_of(model: Model, rows: IntArray) -> Dependence:
     rng = np.random.default_rng(5)
     q = random_configurations(model, 4, rng)
     found = evaluate_rows(system.T, q, rng.normal(size=(4, model.n_v)), None, np.zeros(4), 0, system.n_rows)
-    # a ball that carries both sides may turn a row without moving it: rates feel that
+    # a ball that carries both sides may turn a row without moving it: rates depend on that
     moved = np.any((np.abs(found.J) > 1e-12) | (np.abs(found.J_rate) > 1e-12), axis=0)
     n, m = model.n_v, len(rows)
     kinds = elements.rows_i[np.concatenate([rows, np.arange(elements.n_constraints, elements.n_rows)]), R_KIND]

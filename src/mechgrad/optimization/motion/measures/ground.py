@@ -306,7 +306,7 @@ class GroundTorques(ModelFunction):
 
     @cached_property
     def structure(self) -> Structure:
-        """A joint that carries a standing foot feels all that the ground feels, others feel their own branch."""
+        """A joint that carries a standing foot depends on all that the ground forces do, others on their own branch."""
         assert self.xi is not None
         n, nt, p, inner = self.model.n_v, self.xi.size, self._probed, self._forces.structure
         place = np.full(p.model.n_v, -1)

@@ -161,7 +161,7 @@ class Torques(ModelFunction):
                 force[:, "xyz".index(axis)] = u[:, at]
                 at += 1
             for point, sign in ((cut.point_a, 1.0), (cut.point_b, -1.0)):
-                if (body := marker_body(self.model, point)) != "ground":  # the ground feels it, and does not move
+                if (body := marker_body(self.model, point)) != "ground":  # it acts on the ground, and does not move
                     loads.append(Load(body, sign * force, point=point))
         return loads
 

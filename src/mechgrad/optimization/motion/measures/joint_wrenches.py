@@ -137,7 +137,7 @@ class Reactions(ModelFunction):
         if not self._shifted:
             return plain
         width = 1 + int(plain.cols.max(initial=-1))
-        # whatever the joint's point is: couples feel all forces
+        # whatever the joint's point is: couples depend on all forces
         depends = np.kron(np.eye(len(self.joints)), np.kron([[1, 1], [0, 1]], np.ones((3, 3)))) > 0
         masks = {}
         for level, mask in plain.levels.items():

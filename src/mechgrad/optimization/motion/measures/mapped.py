@@ -119,7 +119,7 @@ class Mapped(SampleFunction):
     # ---------------------------------------------------------------------------------------------------- first order
     @cached_property
     def _reached(self) -> Array:
-        """Rows of the measure by what they feel of the mechanism, (m, n) bool."""
+        """Rows of the measure by what they depend on in the mechanism, (m, n) bool."""
         inner = self.inner.structure
         depends = np.zeros((self.m, self._n), bool)
         for level, mask in inner.levels.items():

@@ -22,7 +22,7 @@ class Local(ABC):
         """Of its values."""
 
     @abstractmethod
-    def feels(self, m_in: int) -> tuple[Array, Array]:
+    def patterns(self, m_in: int) -> tuple[Array, Array]:
         """Where f_z (m, m_in) and (y . f)_zz (m_in, m_in) can differ from zero."""
 
     @abstractmethod
@@ -51,7 +51,7 @@ class Quadratic(Local):
     def names(self, inputs: tuple[str, ...]) -> tuple[str, ...]:
         return self.labels
 
-    def feels(self, m_in: int) -> tuple[Array, Array]:
+    def patterns(self, m_in: int) -> tuple[Array, Array]:
         met = self.A != 0
         return np.any(met, axis=1), np.any(met, axis=0)
 
@@ -105,7 +105,7 @@ class Difference(Local):
             out[row, c], out[row, m_in // 2 + c] = 1.0, -1.0
         return out
 
-    def feels(self, m_in: int) -> tuple[Array, Array]:
+    def patterns(self, m_in: int) -> tuple[Array, Array]:
         return self._matrix(m_in) != 0, np.zeros((m_in, m_in), bool)
 
     def values(self, z: Array, xi: Array) -> Array:
@@ -129,7 +129,7 @@ class Products(Local):
     def names(self, inputs: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(f"{self.label} {name}" for name in inputs[: len(inputs) // 2])
 
-    def feels(self, m_in: int) -> tuple[Array, Array]:
+    def patterns(self, m_in: int) -> tuple[Array, Array]:
         m = m_in // 2
         one, cross = np.eye(m, dtype=bool), np.eye(m, dtype=bool)
         diagonal = np.zeros_like(one) if self.smoothing is None else one
@@ -203,12 +203,12 @@ class UserFunction(Local):
     def names(self, inputs: tuple[str, ...]) -> tuple[str, ...]:
         return (self.label,) if self.m == 1 else tuple(f"{self.label}[{k}]" for k in range(self.m))
 
-    def feels(self, m_in: int) -> tuple[Array, Array]:
-        """Everything may feel everything that shows at random points."""
+    def patterns(self, m_in: int) -> tuple[Array, Array]:
+        """Everything may depend on everything that shows at random points."""
         rng = np.random.default_rng(2)
         z, xi = rng.uniform(-0.9, 0.9, (5, m_in)), rng.uniform(0, 1, 5)
         first, second = self.partials(z, xi), self.curvature(z, xi, rng.uniform(0.5, 1.0, (5, self.m)))
-        if not np.all(np.isfinite(first)) or not np.all(np.isfinite(second)):  # not defined there: it may feel all
+        if not np.all(np.isfinite(first)) or not np.all(np.isfinite(second)):  # not defined there: it may depend on all
             return np.ones(first.shape[1:], bool), np.ones(second.shape[1:], bool)
         f_z, f_zz = np.any(first != 0, axis=0), np.abs(second)
         return f_z, np.any(f_zz > 1e-8 * max(1.0, float(np.max(f_zz, initial=0.0))), axis=0)

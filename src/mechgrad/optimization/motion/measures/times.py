@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.kinematics.mechanism import elements_of
+from mechgrad.kinematics.mechanism_record import elements_of
 from mechgrad.model.forces.user_force import UserForce
 from mechgrad.model.mechanism import L_FIRST, L_FUNCTION, L_KIND, L_ROWS, L_USER, R_FUNCTION
 from mechgrad.model.primitives.rows import MOTOR, USER

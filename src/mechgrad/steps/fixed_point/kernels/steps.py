@@ -23,8 +23,8 @@ class HeldSteps(NamedTuple):
     d: np.ndarray
 
 
-class Room(NamedTuple):
-    """Columns (n_v, count) of a step on its way: changes of its state, or what is felt of it; and the unknowns."""
+class Scratch(NamedTuple):
+    """Columns (n_v, count) of a step on its way: changes of its state, or gradients by it; and the unknowns."""
 
     q: np.ndarray
     v: np.ndarray
@@ -33,9 +33,9 @@ class Room(NamedTuple):
     x: np.ndarray
 
 
-def make_room(n, count):
-    """Room for some columns."""
-    return allocate(Room, dict.fromkeys(Room._fields, (n, count)), float)
+def make_scratch(n, count):
+    """Workspace for some columns."""
+    return allocate(Scratch, dict.fromkeys(Scratch._fields, (n, count)), float)
 
 
 @inlined

@@ -35,14 +35,14 @@ NO_PIVOT = 1e-12  # beside rows of length one
 
 
 class Choice(NamedTuple):
-    """What is chosen, and room to choose again.
+    """What is chosen, and the workspace to choose again.
 
-    pick, other : (n,) rows of W, constraints first; now, and room for others
+    pick, other : (n,) rows of W, constraints first; now, and space for others
     columns : (n,) the row that makes a velocity's coordinate independent, -1 where there is none
     held : (k, 1 + n) choices to be made, the step from which on each holds first
-    log, times : (room, 1 + n), (room,) changes as they were made, in the same form, and their instants
+    log, times : (lines, 1 + n), (lines,) changes as they were made, in the same form, and their instants
     counts, sizes : RANK .. STEP; NOW, LIMIT
-    E, marks : room for an elimination
+    E, marks : workspace of an elimination
     last : (n_q,) where a march ended that could not go on
     """
 

@@ -58,7 +58,7 @@ class FreeColumns(NamedTuple):
     x: np.ndarray
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """Factors of a step, what a unit of each u does, and columns."""
 
     F: np.ndarray  # factors of W, and of the projected matrix
@@ -66,7 +66,7 @@ class Room(NamedTuple):
     Rq: np.ndarray  # (n, f) what a unit of each u does to q, v, a and r
     Rv: np.ndarray
     Ra: np.ndarray
-    push: np.ndarray
+    forces: np.ndarray
     q: np.ndarray  # (n, columns)
     v: np.ndarray
     a: np.ndarray
@@ -77,10 +77,10 @@ class Room(NamedTuple):
     pivots_S: np.ndarray
 
 
-def _make_room(n, f, count):
-    sizes = {"F": n * n, "S": f * f, **dict.fromkeys(("Rq", "Rv", "Ra", "push"), n * f), "u": (f, count)}
+def _make_scratch(n, f, count):
+    sizes = {"F": n * n, "S": f * f, **dict.fromkeys(("Rq", "Rv", "Ra", "forces"), n * f), "u": (f, count)}
     sizes |= dict.fromkeys(("q", "v", "a", "r", "along"), (n, count))
-    return allocate(Room, sizes, float, pivots=np.zeros(n, np.int64), pivots_S=np.zeros(f, np.int64))
+    return allocate(Scratch, sizes, float, pivots=np.zeros(n, np.int64), pivots_S=np.zeros(f, np.int64))
 
 
 @inner
@@ -122,40 +122,48 @@ def _add_forces_transposed(K, C, M, x, q, v, a, n):
 
 
 @inner
-def _responses(blocks, i, cv, ca, room):
+def _responses(blocks, i, cv, ca, scratch):
     """Factors of W and of the projected matrix in step i, and what a unit of each u does to q, v, a and r.
 
     Returns False where one of the two matrices is singular.
     """
-    n, f, F, S, Rq, Rv, Ra = room.pivots.size, room.pivots_S.size, room.F, room.S, room.Rq, room.Rv, room.Ra
-    W, push = blocks.W[i], room.push
+    n, f, F, S, Rq, Rv, Ra = (
+        scratch.pivots.size,
+        scratch.pivots_S.size,
+        scratch.F,
+        scratch.S,
+        scratch.Rq,
+        scratch.Rv,
+        scratch.Ra,
+    )
+    W, forces = blocks.W[i], scratch.forces
     for j in range(n * n):
         F[j] = W[j]
-    if not lu_factor(F, room.pivots, n):
+    if not lu_factor(F, scratch.pivots, n):
         return False
     for j in range(n * f):
-        Rq[j] = Rv[j] = Ra[j] = push[j] = 0.0
+        Rq[j] = Rv[j] = Ra[j] = forces[j] = 0.0
     for k in range(f):
         o = (n - f + k) * f + k
         Rq[o], Rv[o], Ra[o] = 1.0, cv, ca
-    q, v, a, r = Rq.reshape(n, f), Rv.reshape(n, f), Ra.reshape(n, f), push.reshape(n, f)
-    _solve_levels(F, room.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n)
+    q, v, a, r = Rq.reshape(n, f), Rv.reshape(n, f), Ra.reshape(n, f), forces.reshape(n, f)
+    _solve_levels(F, scratch.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n)
     _add_forces(blocks.K[i], blocks.C[i], blocks.M[i], q, v, a, r, n)
     for j in range(f * f):
         S[j] = 0.0
     add_transposed(Rq, n, f, r, 0, S.reshape(f, f), 1.0)
-    return lu_factor(S, room.pivots_S, f)
+    return lu_factor(S, scratch.pivots_S, f)
 
 
 # ---- tangent
 
 
 @inlined
-def _scheme_changes(settings, h, i, terms, change, q, v, a, room):
-    """Right-hand sides of the three levels into q, v, a, and of the motion into room.r: what parameters and the state
-    before do."""
+def _scheme_changes(settings, h, i, terms, change, q, v, a, scratch):
+    """Right-hand sides of the three levels into q, v, a, and of the motion into scratch.r: what parameters and the
+    state before do."""
     beta, gamma, alpha_m, alpha_f = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f
-    dz, dzd, dzdd, dx, r = change.z, change.rate, change.second, change.x, room.r
+    dz, dzd, dzdd, dx, r = change.z, change.rate, change.second, change.x, scratch.r
     n, f = r.shape[0], dz.shape[0]
     for j in range(n):
         for k in range(r.shape[1]):
@@ -170,36 +178,36 @@ def _scheme_changes(settings, h, i, terms, change, q, v, a, room):
             q[n - f + c, k] += dz[c, k]
             v[n - f + c, k] += dzd[c, k]
             a[n - f + c, k] += dzdd[c, k]
-            room.u[c, k] = 0.0
+            scratch.u[c, k] = 0.0
 
 
 @spliced
-def _motion_changes(blocks, i, room, q, v, a):
-    """u from R^T (K dq + C dv + M da + r_p) = 0, added to q, v, a; minus the multipliers of all rows into room.r."""
-    n, f, r, u = room.pivots.size, room.pivots_S.size, room.r, room.u
-    _solve_levels(room.F, room.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n)
+def _motion_changes(blocks, i, scratch, q, v, a):
+    """u from R^T (K dq + C dv + M da + r_p) = 0, added to q, v, a; minus the multipliers of all rows into scratch.r."""
+    n, f, r, u = scratch.pivots.size, scratch.pivots_S.size, scratch.r, scratch.u
+    _solve_levels(scratch.F, scratch.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n)
     _add_forces(blocks.K[i], blocks.C[i], blocks.M[i], q, v, a, r, n)
-    add_transposed(room.Rq, n, f, r, 0, u, -1.0)
-    solve_columns(room.S, room.pivots_S, u, f)
-    add_product(room.Rq, n, f, u, q, 0, 1.0)
-    add_product(room.Rv, n, f, u, v, 0, 1.0)
-    add_product(room.Ra, n, f, u, a, 0, 1.0)
-    add_product(room.push, n, f, u, r, 0, 1.0)
-    solve_columns_transposed(room.F, room.pivots, r, n)
+    add_transposed(scratch.Rq, n, f, r, 0, u, -1.0)
+    solve_columns(scratch.S, scratch.pivots_S, u, f)
+    add_product(scratch.Rq, n, f, u, q, 0, 1.0)
+    add_product(scratch.Rv, n, f, u, v, 0, 1.0)
+    add_product(scratch.Ra, n, f, u, a, 0, 1.0)
+    add_product(scratch.forces, n, f, u, r, 0, 1.0)
+    solve_columns_transposed(scratch.F, scratch.pivots, r, n)
 
 
 @kernel
-def _tangent_steps(settings, h, blocks, room, terms, change, after):
-    settings, blocks, room = refer(settings), refer(blocks), refer(room)
+def _tangent_steps(settings, h, blocks, scratch, terms, change, after):
+    settings, blocks, scratch = refer(settings), refer(blocks), refer(scratch)
     terms, change, after = refer(terms), refer(change), refer(after)
-    lam, r, u = after.lam, room.r, room.u
+    lam, r, u = after.lam, scratch.r, scratch.u
     for i in range(after.q.shape[0]):
         scale, cv, ca = step_factors(settings, h[i])
-        if not _responses(blocks, i, cv, ca, room):
+        if not _responses(blocks, i, cv, ca, scratch):
             return i
         q, v, a = after.q[i], after.v[i], after.a[i]
-        _scheme_changes(settings, h[i], i, terms, change, q, v, a, room)
-        _motion_changes(blocks, i, room, q, v, a)
+        _scheme_changes(settings, h[i], i, terms, change, q, v, a, scratch)
+        _motion_changes(blocks, i, scratch, q, v, a)
         for j in range(lam.shape[1]):
             for k in range(lam.shape[2]):
                 lam[i, j, k] = -r[j, k]
@@ -219,42 +227,52 @@ def independent_tangent_steps(settings, h, blocks, terms, change, after):
 
     terms: `LevelTerms` (N, n, np), in the order of the rows of W. Returns the first step with a singular matrix, or -1.
     """
-    room = _make_room(after.q.shape[1], change.z.shape[0], after.q.shape[2])
-    return _tangent_steps(settings, h, blocks, room, terms, change, after)
+    scratch = _make_scratch(after.q.shape[1], change.z.shape[0], after.q.shape[2])
+    return _tangent_steps(settings, h, blocks, scratch, terms, change, after)
 
 
 # ---- adjoint
 
 
 @spliced
-def _motion_back(blocks, i, cv, ca, scale, adjoint, room):
-    """The transpose of `_motion_changes`: gradients by q, v, a become minus adjoints of the three levels; room.r and
-    room.along are the weights of the residual, from multipliers and from u."""
-    n, f, q, v, a, along, w = room.pivots.size, room.pivots_S.size, room.q, room.v, room.a, room.along, room.u
+def _motion_back(blocks, i, cv, ca, scale, adjoint, scratch):
+    """The transpose of `_motion_changes`: gradients by q, v, a become minus adjoints of the three levels; scratch.r and
+    scratch.along are the weights of the residual, from multipliers and from u."""
+    n, f, q, v, a, along, w = (
+        scratch.pivots.size,
+        scratch.pivots_S.size,
+        scratch.q,
+        scratch.v,
+        scratch.a,
+        scratch.along,
+        scratch.u,
+    )
     K, C, M = blocks.K[i], blocks.C[i], blocks.M[i]
-    solve_columns(room.F, room.pivots, room.r, n)
-    _add_forces_transposed(K, C, M, room.r, q, v, a, n)
+    solve_columns(scratch.F, scratch.pivots, scratch.r, n)
+    _add_forces_transposed(K, C, M, scratch.r, q, v, a, n)
     for c in range(f):
         for k in range(w.shape[1]):
             w[c, k] = -(adjoint.z[c, k] + cv * adjoint.rate[c, k] + ca * adjoint.second[c, k] + adjoint.x[c, k] / scale)
-    add_transposed(room.Rq, n, f, q, 0, w, -1.0)
-    add_transposed(room.Rv, n, f, v, 0, w, -1.0)
-    add_transposed(room.Ra, n, f, a, 0, w, -1.0)
-    solve_columns_transposed(room.S, room.pivots_S, w, f)
-    add_product(room.Rq, n, f, w, along, 0, 1.0)
+    add_transposed(scratch.Rq, n, f, q, 0, w, -1.0)
+    add_transposed(scratch.Rv, n, f, v, 0, w, -1.0)
+    add_transposed(scratch.Ra, n, f, a, 0, w, -1.0)
+    solve_columns_transposed(scratch.S, scratch.pivots_S, w, f)
+    add_product(scratch.Rq, n, f, w, along, 0, 1.0)
     _add_forces_transposed(K, C, M, along, q, v, a, n)
-    _solve_levels_transposed(room.F, room.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n)
+    _solve_levels_transposed(
+        scratch.F, scratch.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n
+    )
 
 
 @inlined
-def _scheme_back(settings, h, i, adjoint, room, weights):
+def _scheme_back(settings, h, i, adjoint, scratch, weights):
     """The transpose of `_scheme_changes`, with the weights of a step noted."""
     beta, gamma, alpha_m, alpha_f = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f
-    yz, yzd, yzdd, yx, q, v, a = adjoint.z, adjoint.rate, adjoint.second, adjoint.x, room.q, room.v, room.a
+    yz, yzd, yzdd, yx, q, v, a = adjoint.z, adjoint.rate, adjoint.second, adjoint.x, scratch.q, scratch.v, scratch.a
     n, f = q.shape[0], yz.shape[0]
     for k in range(q.shape[1]):
         for j in range(n):
-            weights.residual[k, i, j] = room.r[j, k] + room.along[j, k]
+            weights.residual[k, i, j] = scratch.r[j, k] + scratch.along[j, k]
             weights.value[k, i, j], weights.rate[k, i, j], weights.second[k, i, j] = -q[j, k], -v[j, k], -a[j, k]
     for c in range(f):
         at = n - f + c
@@ -268,21 +286,21 @@ def _scheme_back(settings, h, i, adjoint, room, weights):
 
 
 @kernel
-def _adjoint_steps(settings, h, blocks, room, pulls, adjoint, weights):
-    settings, blocks, room = refer(settings), refer(blocks), refer(room)
+def _adjoint_steps(settings, h, blocks, scratch, pulls, adjoint, weights):
+    settings, blocks, scratch = refer(settings), refer(blocks), refer(scratch)
     pulls, adjoint, weights = refer(pulls), refer(adjoint), refer(weights)
-    q, v, a, x, along, m = room.q, room.v, room.a, room.r, room.along, pulls.lam.shape[1]
+    q, v, a, x, along, m = scratch.q, scratch.v, scratch.a, scratch.r, scratch.along, pulls.lam.shape[1]
     for i in range(pulls.q.shape[0] - 1, -1, -1):
         scale, cv, ca = step_factors(settings, h[i])
-        if not _responses(blocks, i, cv, ca, room):
+        if not _responses(blocks, i, cv, ca, scratch):
             return i
         for j in range(q.shape[0]):
             for k in range(q.shape[1]):
                 q[j, k], v[j, k], a[j, k] = pulls.q[i, j, k], pulls.v[i, j, k], pulls.a[i, j, k]
                 x[j, k] = -pulls.lam[i, j, k] if j < m else 0.0
                 along[j, k] = 0.0
-        _motion_back(blocks, i, cv, ca, scale, adjoint, room)
-        _scheme_back(settings, h[i], i, adjoint, room, weights)
+        _motion_back(blocks, i, cv, ca, scale, adjoint, scratch)
+        _scheme_back(settings, h[i], i, adjoint, scratch, weights)
     return -1
 
 
@@ -294,5 +312,5 @@ def independent_adjoint_steps(settings, h, blocks, pulls, adjoint, weights):
     (f, no), in place, those after the last step on entry. Out: weights of `LevelTerms`, (no, N, n), so that the
     gradient is their sum over steps. Returns the first step with a singular matrix, or -1.
     """
-    room = _make_room(pulls.q.shape[1], adjoint.z.shape[0], pulls.q.shape[2])
-    return _adjoint_steps(settings, h, blocks, room, pulls, adjoint, weights)
+    scratch = _make_scratch(pulls.q.shape[1], adjoint.z.shape[0], pulls.q.shape[2])
+    return _adjoint_steps(settings, h, blocks, scratch, pulls, adjoint, weights)

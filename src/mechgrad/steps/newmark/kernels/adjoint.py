@@ -6,7 +6,7 @@ from mechgrad.dynamics.kernels.turning import carry, spread
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
 from mechgrad.kernels.records import refer
 from mechgrad.kernels.right_hand_sides import add_transposed, refined_columns
-from mechgrad.steps.newmark.kernels.blocks import both_factors, copy_columns, make_room
+from mechgrad.steps.newmark.kernels.blocks import both_factors, copy_columns, make_scratch
 
 
 @inlined
@@ -43,9 +43,9 @@ def _add_weighted_transposed(Gamma, w2, m, n, X, first, out):
 
 
 @inlined
-def pass_on_back(settings, room, pulls, adjoint, i):
-    """The transpose of `pass_on`: what objectives feel of q, v, a after the step, and, so far, of a and x before."""
-    alpha_m, alpha_f, q, v, a = settings.alpha_m, settings.alpha_f, room.q, room.v, room.a
+def pass_on_back(settings, scratch, pulls, adjoint, i):
+    """The transpose of `pass_on`: gradients by q, v, a after the step, and, so far, of a and x before."""
+    alpha_m, alpha_f, q, v, a = settings.alpha_m, settings.alpha_f, scratch.q, scratch.v, scratch.a
     yq, yv, ya, yx, GQ, GV, GA = adjoint.q, adjoint.v, adjoint.a, adjoint.x, pulls.q, pulls.v, pulls.a
     for j in range(q.shape[0]):
         for k in range(q.shape[1]):
@@ -56,37 +56,41 @@ def pass_on_back(settings, room, pulls, adjoint, i):
 
 
 @spliced
-def _project_accelerations_back(numbers, blocks, i, room, weights):
+def _project_accelerations_back(numbers, blocks, i, scratch, weights):
     """The transpose of `_project_acceleration_changes`."""
-    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, room.x, numbers.passes_projection
-    _move(room.a, x, m)
-    refined_columns(room.P, room.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, room.c, room.work)
+    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, scratch.x, numbers.passes_projection
+    _move(scratch.a, x, m)
+    refined_columns(
+        scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, scratch.c, scratch.work
+    )
     _keep(x, n, m, weights.acceleration_impulse, weights.second, i)
-    add_transposed(blocks.M[i], n, n, x, 0, room.a, 1.0)
-    add_transposed(blocks.K3[i], n, n, x, 0, room.q, -1.0)
-    add_transposed(blocks.second_q[i], m, n, x, n, room.q, -1.0)
-    add_transposed(blocks.second_v[i], m, n, x, n, room.v, -1.0)
+    add_transposed(blocks.M[i], n, n, x, 0, scratch.a, 1.0)
+    add_transposed(blocks.K3[i], n, n, x, 0, scratch.q, -1.0)
+    add_transposed(blocks.second_q[i], m, n, x, n, scratch.q, -1.0)
+    add_transposed(blocks.second_v[i], m, n, x, n, scratch.v, -1.0)
 
 
 @spliced
-def _project_velocities_back(numbers, blocks, i, room, weights):
+def _project_velocities_back(numbers, blocks, i, scratch, weights):
     """The transpose of `_project_velocity_changes`."""
-    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, room.x, numbers.passes_projection
-    _move(room.v, x, m)
-    refined_columns(room.P, room.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, room.c, room.work)
+    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, scratch.x, numbers.passes_projection
+    _move(scratch.v, x, m)
+    refined_columns(
+        scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, scratch.c, scratch.work
+    )
     _keep(x, n, m, weights.velocity_impulse, weights.rate, i)
-    add_transposed(blocks.M[i], n, n, x, 0, room.v, 1.0)
-    add_transposed(blocks.K2[i], n, n, x, 0, room.q, -1.0)
-    add_transposed(blocks.rate_q[i], m, n, x, n, room.q, -1.0)
+    add_transposed(blocks.M[i], n, n, x, 0, scratch.v, 1.0)
+    add_transposed(blocks.K2[i], n, n, x, 0, scratch.q, -1.0)
+    add_transposed(blocks.rate_q[i], m, n, x, n, scratch.q, -1.0)
 
 
 @spliced
-def _newton_back(atoms_i, numbers, blocks, i, room, by_lam, weights):
+def _newton_back(atoms_i, numbers, blocks, i, scratch, by_lam, weights):
     """The transpose of `_newton_changes`; by_lam: gradients by multipliers."""
     n, m, scale, cv, ca, total = (
         blocks.d.shape[1], blocks.w2.size, numbers.scale[i], numbers.cv[i], numbers.ca[i], blocks.total[i],
     )  # fmt: skip
-    x, q, v, a, d = room.x, room.q, room.v, room.a, room.d
+    x, q, v, a, d = scratch.x, scratch.q, scratch.v, scratch.a, scratch.d
     copy_columns(q, d)
     spread(atoms_i, blocks.d[i], d, -1.0)
     for j in range(n):
@@ -96,7 +100,7 @@ def _newton_back(atoms_i, numbers, blocks, i, room, by_lam, weights):
         for k in range(x.shape[1]):
             x[n + r, k] = by_lam[i, r, k] / scale
     refined_columns(
-        room.S, room.pivots_S, blocks.Gamma[i], x, n, m, runtime_int(1), numbers.passes, room.c, room.work
+        scratch.S, scratch.pivots_S, blocks.Gamma[i], x, n, m, runtime_int(1), numbers.passes, scratch.c, scratch.work
     )  # fmt: skip
     for j in range(n):
         for k in range(x.shape[1]):
@@ -114,10 +118,10 @@ def _newton_back(atoms_i, numbers, blocks, i, room, by_lam, weights):
 
 
 @spliced
-def scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint):
+def scheme_back(atoms_i, settings, numbers, blocks, i, scratch, adjoint):
     """The transpose of `scheme_changes`."""
     beta, gamma, alpha_m, alpha_f, h = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f, numbers.h[i]
-    yq, yv, ya, yx, q, v, a, d = adjoint.q, adjoint.v, adjoint.a, adjoint.x, room.q, room.v, room.a, room.d
+    yq, yv, ya, yx, q, v, a, d = adjoint.q, adjoint.v, adjoint.a, adjoint.x, scratch.q, scratch.v, scratch.a, scratch.d
     copy_columns(q, d)
     carry(atoms_i, blocks.d[i], q, -1.0)
     spread(atoms_i, blocks.d[i], d, -1.0)
@@ -131,19 +135,19 @@ def scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint):
 
 
 @kernel
-def _adjoint_steps(atoms_i, settings, numbers, blocks, room, pulls, adjoint, weights, rank):
-    settings, numbers, blocks, room = refer(settings), refer(numbers), refer(blocks), refer(room)
+def _adjoint_steps(atoms_i, settings, numbers, blocks, scratch, pulls, adjoint, weights, rank):
+    settings, numbers, blocks, scratch = refer(settings), refer(numbers), refer(blocks), refer(scratch)
     pulls, adjoint, weights = refer(pulls), refer(adjoint), refer(weights)
     for i in range(blocks.d.shape[0] - 1, -1, -1):
-        if not both_factors(atoms_i, numbers, blocks, i, room, rank):
+        if not both_factors(atoms_i, numbers, blocks, i, scratch, rank):
             return i
-        pass_on_back(settings, room, pulls, adjoint, i)
+        pass_on_back(settings, scratch, pulls, adjoint, i)
         if blocks.w2.size > 0 and blocks.projected[i]:
             if settings.project_accelerations:
-                _project_accelerations_back(numbers, blocks, i, room, weights)
-            _project_velocities_back(numbers, blocks, i, room, weights)
-        _newton_back(atoms_i, numbers, blocks, i, room, pulls.lam, weights)
-        scheme_back(atoms_i, settings, numbers, blocks, i, room, adjoint)
+                _project_accelerations_back(numbers, blocks, i, scratch, weights)
+            _project_velocities_back(numbers, blocks, i, scratch, weights)
+        _newton_back(atoms_i, numbers, blocks, i, scratch, pulls.lam, weights)
+        scheme_back(atoms_i, settings, numbers, blocks, i, scratch, adjoint)
     return -1
 
 
@@ -156,5 +160,5 @@ def adjoint_steps(atoms_i, settings, numbers, blocks, pulls, adjoint, weights, r
     they have room for: weights of `StepTerms`, (objectives, N, .); rank as there. Returns the first step with a
     singular matrix, or -1.
     """
-    room = make_room(blocks, adjoint.q.shape[1])
-    return _adjoint_steps(atoms_i, settings, numbers, blocks, room, pulls, adjoint, weights, rank)
+    scratch = make_scratch(blocks, adjoint.q.shape[1])
+    return _adjoint_steps(atoms_i, settings, numbers, blocks, scratch, pulls, adjoint, weights, rank)

@@ -67,7 +67,7 @@ class StateColumns(NamedTuple):
     lam: np.ndarray
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """Factors of both matrices of a step, right-hand sides and changes (., columns)."""
 
     A: np.ndarray
@@ -86,7 +86,7 @@ class Room(NamedTuple):
     pivots_P: np.ndarray
 
 
-def make_room(blocks, count):
+def make_scratch(blocks, count):
     n, m = blocks.d.shape[1], blocks.w2.size
     size = n + m
     sizes = {
@@ -94,7 +94,7 @@ def make_room(blocks, count):
         "work": (size, count), "q": (n, count), "v": (n, count), "a": (n, count), "d": (n, count), "eps": m,
     }  # fmt: skip
     pivots = {name: np.zeros(size, np.int64) for name in ("pivots_S", "pivots_P")}
-    return allocate(Room, sizes, float, **pivots)
+    return allocate(Scratch, sizes, float, **pivots)
 
 
 @inlined
@@ -106,14 +106,14 @@ def copy_columns(source, target):
 
 
 @inner
-def _newton_factors(atoms_i, numbers, blocks, i, room):
+def _newton_factors(atoms_i, numbers, blocks, i, scratch):
     """Factors of Newton's matrix in step i. Returns False where it is singular."""
     n, m, d = blocks.d.shape[1], blocks.w2.size, blocks.d[i]
     K, C, M, Gamma, c_q, c_v = blocks.K[i], blocks.C[i], blocks.M[i], blocks.Gamma[i], blocks.c_q[i], blocks.c_v[i]
-    total, w2, A, low, eps = blocks.total[i], blocks.w2, room.A, room.low, numbers.eps[i]
+    total, w2, A, low, eps = blocks.total[i], blocks.w2, scratch.A, scratch.low, numbers.eps[i]
     scale, cv, ca = numbers.scale[i], numbers.cv[i], numbers.ca[i]
     for k in range(m):
-        room.eps[k] = eps / total[k]
+        scratch.eps[k] = eps / total[k]
     for j in range(n * n):
         A[j] = scale * K[j]
     spread_matrix(atoms_i, d, A, n, n)
@@ -126,18 +126,18 @@ def _newton_factors(atoms_i, numbers, blocks, i, room):
         for j in range(n):
             at = k * n + j
             low[at] = (low[at] + cv * c_v[at] + ca * w2[k] * Gamma[at]) / total[k]
-    return saddle_factor(A, Gamma, low, room.eps, n, m, room.S, room.pivots_S)
+    return saddle_factor(A, Gamma, low, scratch.eps, n, m, scratch.S, scratch.pivots_S)
 
 
 @spliced
-def both_factors(atoms_i, numbers, blocks, i, room, rank):
+def both_factors(atoms_i, numbers, blocks, i, scratch, rank):
     """Factors of both matrices of step i; rank: how far constraints are from losing theirs. Returns False where one is
     singular."""
     n, m = blocks.d.shape[1], blocks.w2.size
-    if not _newton_factors(atoms_i, numbers, blocks, i, room):
+    if not _newton_factors(atoms_i, numbers, blocks, i, scratch):
         return False
-    rank[i] = log_root_det(room.S, n + m)
+    rank[i] = log_root_det(scratch.S, n + m)
     if m == 0 or not blocks.projected[i]:
         return True
     M, Gamma = blocks.M[i], blocks.Gamma[i]
-    return saddle_factor(M, Gamma, Gamma, numbers.eps_projection, n, m, room.P, room.pivots_P)
+    return saddle_factor(M, Gamma, Gamma, numbers.eps_projection, n, m, scratch.P, scratch.pivots_P)

@@ -12,7 +12,7 @@ from mechgrad.kernels.records import allocate, refer
 from mechgrad.kernels.right_hand_sides import refined_columns
 
 
-class ImpulseRoom(NamedTuple):
+class ImpulseScratch(NamedTuple):
     """Factors and columns of `impulses`."""
 
     P: np.ndarray
@@ -24,11 +24,11 @@ class ImpulseRoom(NamedTuple):
 
 
 @kernel
-def _impulses(M, Gamma, w, y, passes, sigma, kappa, room):
-    room = refer(room)
-    n, m, x = w.shape[1], sigma.shape[1], room.x
+def _impulses(M, Gamma, w, y, passes, sigma, kappa, scratch):
+    scratch = refer(scratch)
+    n, m, x = w.shape[1], sigma.shape[1], scratch.x
     for i in range(w.shape[0]):
-        if not saddle_factor(M[i], Gamma[i], Gamma[i], room.eps, n, m, room.P, room.pivots):
+        if not saddle_factor(M[i], Gamma[i], Gamma[i], scratch.eps, n, m, scratch.P, scratch.pivots):
             return i
         for j in range(n):
             x[j, 0] = x[j, 1] = 0.0
@@ -37,7 +37,7 @@ def _impulses(M, Gamma, w, y, passes, sigma, kappa, room):
             for j in range(n):
                 x[n + r, 0] += Gamma[i, r * n + j] * w[i, j]
                 x[n + r, 1] += Gamma[i, r * n + j] * y[i, j]
-        refined_columns(room.P, room.pivots, Gamma[i], x, n, m, None, passes, room.c, room.work)
+        refined_columns(scratch.P, scratch.pivots, Gamma[i], x, n, m, None, passes, scratch.c, scratch.work)
         for r in range(m):
             sigma[i, r], kappa[i, r] = x[n + r, 0], x[n + r, 1]
     return -1
@@ -49,5 +49,5 @@ def impulses(M, Gamma, w, y, eps, passes, sigma, kappa):
     such impulses. Returns the first line with a singular matrix, or -1."""
     n, m = w.shape[1], sigma.shape[1]
     sizes = {"P": (n + m) ** 2, "x": (n + m, 2), "c": (m, 2), "work": (n + m, 2)}
-    room = allocate(ImpulseRoom, sizes, float, eps=np.full(m, eps), pivots=np.zeros(n + m, np.int64))
-    return _impulses(M, Gamma, w, y, passes, sigma, kappa, room)
+    scratch = allocate(ImpulseScratch, sizes, float, eps=np.full(m, eps), pivots=np.zeros(n + m, np.int64))
+    return _impulses(M, Gamma, w, y, passes, sigma, kappa, scratch)

@@ -1,4 +1,4 @@
-"""Records of implicit marches: the states before and after a step, the room around them, and what is reported."""
+"""Records of implicit marches: the states before and after a step, the workspace around them, and what is reported."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FreeState(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Room of a march. `before` and `after` change places with every step."""
+    """Workspace of a march. `before` and `after` change places with every step."""
 
     before: State
     after: State
@@ -82,7 +82,7 @@ NOT_HELD = np.empty((0, 2))
 
 
 def make_workspace(mechanism, samples):
-    """Room of a march that begins with line 0 of its samples."""
+    """Workspace of a march that begins with line 0 of its samples."""
     n, free, dtype = samples.v.shape[1], mechanism.n_all - mechanism.n_rows, samples.q.dtype
     lam, x = samples.lam[0], samples.x[0]
 

@@ -47,7 +47,7 @@ class Wanted(NamedTuple):
     """What a march reports.
 
     t_out : instants, sorted;   first : how many of them are done
-    path : (room, 2) time and length of every step since the call; where it is full, the march waits for the next call
+    path : (lines, 2) time and length of every step since the call; where it is full, the march waits for the next call
     ends : the states before and after the step that instant k lies in: lines 2 k + 2 and 2 k + 3; line 0 is the start
     """
 

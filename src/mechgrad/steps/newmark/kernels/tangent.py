@@ -23,7 +23,7 @@ from mechgrad.dynamics.kernels.turning import carry, spread
 from mechgrad.kernels.jit import inlined, inner, kernel, spliced, wrapper
 from mechgrad.kernels.records import refer
 from mechgrad.kernels.right_hand_sides import add_product, refined_columns
-from mechgrad.steps.newmark.kernels.blocks import both_factors, copy_columns, make_room
+from mechgrad.steps.newmark.kernels.blocks import both_factors, copy_columns, make_scratch
 
 
 @inlined
@@ -57,10 +57,10 @@ def _add_weighted(Gamma, w2, m, n, X, out, first, factor):
 
 
 @spliced
-def scheme_changes(atoms_i, settings, numbers, blocks, i, room, change):
+def scheme_changes(atoms_i, settings, numbers, blocks, i, scratch, change):
     """What the state before leaves behind: dq0, dv0, da0 into the columns of q, v, a."""
     beta, gamma, alpha_m, alpha_f, h = settings.beta, settings.gamma, settings.alpha_m, settings.alpha_f, numbers.h[i]
-    dq, dv, da, dx, q, v, a, d = change.q, change.v, change.a, change.x, room.q, room.v, room.a, room.d
+    dq, dv, da, dx, q, v, a, d = change.q, change.v, change.a, change.x, scratch.q, scratch.v, scratch.a, scratch.d
     for j in range(q.shape[0]):
         for k in range(q.shape[1]):
             q[j, k] = dq[j, k]
@@ -73,12 +73,12 @@ def scheme_changes(atoms_i, settings, numbers, blocks, i, room, change):
 
 
 @spliced
-def _newton_changes(atoms_i, numbers, blocks, i, room, terms, lam):
+def _newton_changes(atoms_i, numbers, blocks, i, scratch, terms, lam):
     """Stage 1: changes of q, v, a by Newton's equations; those of multipliers into lam."""
     n, m, scale, cv, ca, total = (
         blocks.d.shape[1], blocks.w2.size, numbers.scale[i], numbers.cv[i], numbers.ca[i], blocks.total[i],
     )  # fmt: skip
-    x, q, v, a, d, r_p, c_p = room.x, room.q, room.v, room.a, room.d, terms.residual, terms.constraint
+    x, q, v, a, d, r_p, c_p = scratch.x, scratch.q, scratch.v, scratch.a, scratch.d, terms.residual, terms.constraint
     for j in range(n):
         for k in range(x.shape[1]):
             x[j, k] = -scale * r_p[i, j, k]
@@ -94,7 +94,7 @@ def _newton_changes(atoms_i, numbers, blocks, i, room, terms, lam):
     for r in range(m):
         for k in range(x.shape[1]):
             x[n + r, k] /= total[r]
-    refined_columns(room.S, room.pivots_S, room.low, x, n, m, None, numbers.passes, room.c, room.work)
+    refined_columns(scratch.S, scratch.pivots_S, scratch.low, x, n, m, None, numbers.passes, scratch.c, scratch.work)
     for r in range(m):
         for k in range(x.shape[1]):
             lam[i, r, k] = x[n + r, k] / scale
@@ -108,34 +108,34 @@ def _newton_changes(atoms_i, numbers, blocks, i, room, terms, lam):
 
 
 @spliced
-def _project_velocity_changes(numbers, blocks, i, room, terms):
+def _project_velocity_changes(numbers, blocks, i, scratch, terms):
     """Stage 2: changes of velocities by the projection."""
-    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, room.x, numbers.passes_projection
+    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, scratch.x, numbers.passes_projection
     _put_minus(terms.velocity_impulse[i], terms.rate[i], x)
-    add_product(blocks.M[i], n, n, room.v, x, 0, 1.0)
-    add_product(blocks.K2[i], n, n, room.q, x, 0, -1.0)
-    add_product(blocks.rate_q[i], m, n, room.q, x, n, -1.0)
-    refined_columns(room.P, room.pivots_P, blocks.Gamma[i], x, n, m, None, passes, room.c, room.work)
-    copy_columns(x, room.v)
+    add_product(blocks.M[i], n, n, scratch.v, x, 0, 1.0)
+    add_product(blocks.K2[i], n, n, scratch.q, x, 0, -1.0)
+    add_product(blocks.rate_q[i], m, n, scratch.q, x, n, -1.0)
+    refined_columns(scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, None, passes, scratch.c, scratch.work)
+    copy_columns(x, scratch.v)
 
 
 @spliced
-def _project_acceleration_changes(numbers, blocks, i, room, terms):
+def _project_acceleration_changes(numbers, blocks, i, scratch, terms):
     """Stage 3: changes of accelerations by the projection."""
-    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, room.x, numbers.passes_projection
+    n, m, x, passes = blocks.d.shape[1], blocks.w2.size, scratch.x, numbers.passes_projection
     _put_minus(terms.acceleration_impulse[i], terms.second[i], x)
-    add_product(blocks.M[i], n, n, room.a, x, 0, 1.0)
-    add_product(blocks.K3[i], n, n, room.q, x, 0, -1.0)
-    add_product(blocks.second_q[i], m, n, room.q, x, n, -1.0)
-    add_product(blocks.second_v[i], m, n, room.v, x, n, -1.0)
-    refined_columns(room.P, room.pivots_P, blocks.Gamma[i], x, n, m, None, passes, room.c, room.work)
-    copy_columns(x, room.a)
+    add_product(blocks.M[i], n, n, scratch.a, x, 0, 1.0)
+    add_product(blocks.K3[i], n, n, scratch.q, x, 0, -1.0)
+    add_product(blocks.second_q[i], m, n, scratch.q, x, n, -1.0)
+    add_product(blocks.second_v[i], m, n, scratch.v, x, n, -1.0)
+    refined_columns(scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, None, passes, scratch.c, scratch.work)
+    copy_columns(x, scratch.a)
 
 
 @inlined
-def pass_on(settings, room, change, after, i):
+def pass_on(settings, scratch, change, after, i):
     """Changes of state and memory after a step, in place and into line i of `after`."""
-    alpha_m, alpha_f, q, v, a = settings.alpha_m, settings.alpha_f, room.q, room.v, room.a
+    alpha_m, alpha_f, q, v, a = settings.alpha_m, settings.alpha_f, scratch.q, scratch.v, scratch.a
     dq, dv, da, dx, DQ, DV, DA = change.q, change.v, change.a, change.x, after.q, after.v, after.a
     for j in range(q.shape[0]):
         for k in range(q.shape[1]):
@@ -146,19 +146,19 @@ def pass_on(settings, room, change, after, i):
 
 
 @kernel
-def _tangent_steps(atoms_i, settings, numbers, blocks, room, terms, change, after, rank):
-    settings, numbers, blocks, room = refer(settings), refer(numbers), refer(blocks), refer(room)
+def _tangent_steps(atoms_i, settings, numbers, blocks, scratch, terms, change, after, rank):
+    settings, numbers, blocks, scratch = refer(settings), refer(numbers), refer(blocks), refer(scratch)
     terms, change, after = refer(terms), refer(change), refer(after)
     for i in range(blocks.d.shape[0]):
-        if not both_factors(atoms_i, numbers, blocks, i, room, rank):
+        if not both_factors(atoms_i, numbers, blocks, i, scratch, rank):
             return i
-        scheme_changes(atoms_i, settings, numbers, blocks, i, room, change)
-        _newton_changes(atoms_i, numbers, blocks, i, room, terms, after.lam)
+        scheme_changes(atoms_i, settings, numbers, blocks, i, scratch, change)
+        _newton_changes(atoms_i, numbers, blocks, i, scratch, terms, after.lam)
         if blocks.w2.size > 0 and blocks.projected[i]:
-            _project_velocity_changes(numbers, blocks, i, room, terms)
+            _project_velocity_changes(numbers, blocks, i, scratch, terms)
             if settings.project_accelerations:
-                _project_acceleration_changes(numbers, blocks, i, room, terms)
-        pass_on(settings, room, change, after, i)
+                _project_acceleration_changes(numbers, blocks, i, scratch, terms)
+        pass_on(settings, scratch, change, after, i)
     return -1
 
 
@@ -170,5 +170,5 @@ def tangent_steps(atoms_i, settings, numbers, blocks, terms, change, after, rank
     terms: (N, n or m, np), np best `padded`. rank: (N,), how far constraints are from losing theirs (`steps.rank`).
     Returns the first step with a singular matrix, or -1.
     """
-    room = make_room(blocks, change.q.shape[1])
-    return _tangent_steps(atoms_i, settings, numbers, blocks, room, terms, change, after, rank)
+    scratch = make_scratch(blocks, change.q.shape[1])
+    return _tangent_steps(atoms_i, settings, numbers, blocks, scratch, terms, change, after, rank)

@@ -16,14 +16,14 @@ from mechgrad.kernels.records import refer
 from mechgrad.kernels.right_hand_sides import put_row
 from mechgrad.steps.runge_kutta.kernels.adjoint import end_back, report_back, start_back, summed_back
 from mechgrad.steps.runge_kutta.kernels.ball_changes import drop, to_child_back, turn
-from mechgrad.steps.runge_kutta.kernels.blocks import clear_all, make_room
+from mechgrad.steps.runge_kutta.kernels.blocks import clear_all, make_scratch
 
 
 @spliced
-def _stage_back(mechanism, work, block, balls, blocks, t, i, m, k, room, weights):
+def _stage_back(mechanism, work, block, balls, blocks, t, i, m, k, scratch, weights):
     """The transpose of a stage. Returns DONE or a reason to end."""
     atoms_i, at, x, y_q, y_v, k_q, k_v = (
-        mechanism.atoms_i, blocks.first[i] + m, room.x, room.y_q, room.y_v, room.k_q[m], room.k_v[m],
+        mechanism.atoms_i, blocks.first[i] + m, scratch.x, scratch.y_q, scratch.y_v, scratch.k_q[m], scratch.k_v[m],
     )  # fmt: skip
     q, v, a = blocks.q[at], blocks.v[at], blocks.a[at]
     clear_all(x)
@@ -34,26 +34,26 @@ def _stage_back(mechanism, work, block, balls, blocks, t, i, m, k, room, weights
     put_row(weights.accelerations[k], at, block.mu)
     drop(atoms_i, q, k_q, y_v, False)
     turn(atoms_i, v, k_q, y_q, -1.0)
-    summed_back(atoms_i, balls, room, blocks.A[m], m, blocks.h[i], blocks.before[at], blocks.before_v[at])
+    summed_back(atoms_i, balls, scratch, blocks.A[m], m, blocks.h[i], blocks.before[at], blocks.before_v[at])
     return reason
 
 
 @kernel
-def _recursive_adjoint(mechanism, work, block, balls, blocks, t, room, pulls, adjoint, weights):
+def _recursive_adjoint(mechanism, work, block, balls, blocks, t, scratch, pulls, adjoint, weights):
     mechanism, work, block, blocks = refer(mechanism), refer(work), refer(block), refer(blocks)
-    room, pulls, adjoint, weights = refer(room), refer(pulls), refer(adjoint), refer(weights)
+    scratch, pulls, adjoint, weights = refer(scratch), refer(pulls), refer(adjoint), refer(weights)
     atoms_i = mechanism.atoms_i
     begin(mechanism, work, 0.0)
     for i in range(blocks.h.size - 1, -1, -1):
         for k in range(adjoint.q.shape[0]):
-            end_back(atoms_i, balls, blocks, i, k, room, pulls, adjoint, weights)
+            end_back(atoms_i, balls, blocks, i, k, scratch, pulls, adjoint, weights)
             for o in range(blocks.out_first[i], blocks.out_first[i + 1]):
-                report_back(atoms_i, balls, blocks, i, o, k, room, pulls, weights)
+                report_back(atoms_i, balls, blocks, i, o, k, scratch, pulls, weights)
             for m in range(blocks.first[i + 1] - blocks.first[i] - 1, -1, -1):
-                reason = _stage_back(mechanism, work, block, balls, blocks, t, i, m, k, room, weights)
+                reason = _stage_back(mechanism, work, block, balls, blocks, t, i, m, k, scratch, weights)
                 if reason != DONE:
                     return blocks.first[i] + m, reason
-            start_back(atoms_i, balls, blocks, i, k, room, adjoint)
+            start_back(atoms_i, balls, blocks, i, k, scratch, adjoint)
     return -1, DONE
 
 
@@ -64,4 +64,4 @@ def recursive_adjoint(mechanism, balls, blocks, t, pulls, adjoint, weights):
     Weights of accelerations become those of residuals. Returns the stage where it failed, or -1, and the reason.
     """
     work, block = make_work(mechanism), make_block(mechanism, 1)
-    return _recursive_adjoint(mechanism, work, block, balls, blocks, t, make_room(blocks), pulls, adjoint, weights)
+    return _recursive_adjoint(mechanism, work, block, balls, blocks, t, make_scratch(blocks), pulls, adjoint, weights)

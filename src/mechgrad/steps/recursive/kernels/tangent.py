@@ -53,13 +53,13 @@ def _held(start, y, scalar):
 
 
 @spliced
-def _stage(mechanism, work, stages, path, i, t, h, push, scalar):
-    """The derivative of stage i, with what parameters themselves do to its accelerations (`push`)."""
+def _stage(mechanism, work, stages, path, i, t, h, effect, scalar):
+    """The derivative of stage i, with what parameters themselves do to its accelerations (`effect`)."""
     sum_stages(stages.y, stages.K, path.A[i], i, h, stages.trial, mechanism.n_q + mechanism.n_v, scalar)
     split(mechanism, stages.trial, stages, scalar)
     reason = tree_accelerations(mechanism, work, stages.q, stages.v, scalar * 0.0 + t, stages.a, scalar)
     for j in range(mechanism.n_v):
-        store(stages.a, j, load(stages.a, j, scalar) + load(push, j, scalar))
+        store(stages.a, j, load(stages.a, j, scalar) + load(effect, j, scalar))
     joined(mechanism, stages, i, scalar)
     return reason
 
@@ -73,7 +73,7 @@ def _report(mechanism, stages, y, reports, line, row, scalar):
 
 
 @kernel
-def _recursive_tangents(mechanism, work, stages, path, pushes, push, now, reports):
+def _recursive_tangents(mechanism, work, stages, path, effects, effect, now, reports):
     scalar = dual_zero()
     mechanism, work, stages = refer(mechanism), refer(work), refer(stages)
     path, reports = refer(path), refer(reports)
@@ -85,8 +85,8 @@ def _recursive_tangents(mechanism, work, stages, path, pushes, push, now, report
             h, count = path.h[i], path.first[i + 1] - path.first[i]
             _held(path.start[i], stages.y, scalar)
             for m in range(count):
-                gather(pushes[path.first[i] + m], row, push, 0, scalar)
-                reason = _stage(mechanism, work, stages, path, m, path.t[i] + path.C[m] * h, h, push, scalar)
+                gather(effects[path.first[i] + m], row, effect, 0, scalar)
+                reason = _stage(mechanism, work, stages, path, m, path.t[i] + path.C[m] * h, h, effect, scalar)
                 if reason != DONE:
                     return i, reason
             for o in range(path.out_first[i], path.out_first[i + 1]):
@@ -101,13 +101,13 @@ def _recursive_tangents(mechanism, work, stages, path, pushes, push, now, report
 
 
 @wrapper
-def recursive_tangents(mechanism, path, pushes, now, Q, V):
+def recursive_tangents(mechanism, path, effects, now, Q, V):
     """Steps from `now` (parameters, n_q + n_v), in place, complex: values and slopes, as steps carry them; reports go
     to their lines of Q, V (lines, parameters, n), in parent axes.
 
-    mechanism: of complex numbers without slopes; pushes (stages of all steps, parameters, n_v): what parameters
+    mechanism: of complex numbers without slopes; effects (stages of all steps, parameters, n_v): what parameters
     themselves do to accelerations, in imaginary parts. Returns the step that failed, or -1, and the reason.
     """
     work, stages = make_work(mechanism, LANES), make_stages(mechanism, path.A.shape[0], Q.dtype, LANES)
-    push = np.zeros(mechanism.n_v * LANES, Q.dtype)
-    return _recursive_tangents(mechanism, work, stages, path, pushes, push, now, Reports(Q, V))
+    effect = np.zeros(mechanism.n_v * LANES, Q.dtype)
+    return _recursive_tangents(mechanism, work, stages, path, effects, effect, now, Reports(Q, V))

@@ -31,13 +31,13 @@ from mechgrad.steps.runge_kutta.kernels.adaptive_stages import take_stages
 from mechgrad.steps.runge_kutta.kernels.collocation import (
     ASIDE,
     CLOSER,
-    FELT,
     HELPED,
     HOPELESS,
     LATEST,
     LEFT,
     TRIES,
     USUAL,
+    VISIBLE,
     collocate,
     error_of_collocation,
     fold_between,
@@ -45,14 +45,15 @@ from mechgrad.steps.runge_kutta.kernels.collocation import (
 )
 from mechgrad.steps.runge_kutta.kernels.estimates import correction, moved
 from mechgrad.steps.runge_kutta.kernels.fixed_steps import make_march_workspace
+from mechgrad.steps.runge_kutta.kernels.interpolant import interpolant_weights
 from mechgrad.steps.runge_kutta.kernels.stages import (
     FACING,
-    INTERPOLANT,
     copy_state,
     correct_state,
     first_look,
     look_at,
     normalise,
+    sum_stages,
     turn_balls,
 )
 from mechgrad.steps.runge_kutta.kernels.step_control import (
@@ -175,35 +176,6 @@ def _ends_at_output(task, now, reason):
 # ---- steps that are taken
 
 
-@inner
-def _fit_interpolant(stages, D, h, n, scalar):
-    """Coefficients of the interpolant of order 7, from all stages."""
-    y, end, K, F = stages.y, stages.end, stages.K, stages.interpolant
-    for j in range(n):
-        change = load(end, j, scalar) - load(y, j, scalar)
-        first, final = load(K, j, scalar), load(K, END * n + j, scalar)
-        store(F, j, change)
-        store(F, n + j, first * h - change)
-        store(F, 2 * n + j, change * 2.0 - (first + final) * h)
-        for m in range(4):
-            x = scalar * 0.0
-            for i in range(EXTENDED):
-                if D[m, i] != 0.0:
-                    x = x + load(K, i * n + j, scalar) * (h * D[m, i])
-            store(F, (3 + m) * n + j, x)
-
-
-@inner
-def _interpolate(stages, u, n, scalar):
-    """stages.trial := the state at the share u of a step."""
-    F = stages.interpolant
-    for j in range(n):
-        x = scalar * 0.0
-        for i in range(INTERPOLANT - 1, -1, -1):
-            x = (x + load(F, i * n + j, scalar)) * (u if (INTERPOLANT - 1 - i) % 2 == 0 else 1.0 - u)
-        store(stages.trial, j, x + load(stages.y, j, scalar))
-
-
 @inlined
 def _put_state(stages, reports, row, scalar):
     """stages.trial into a line of the reports."""
@@ -220,14 +192,13 @@ def _report(mechanism, work, solver, stages, task, now, projected, dependent, sc
     reason why the step is none: the interpolant of dependent coordinates has no estimate of its own, and is judged by
     how far it is corrected."""
     n, trial, out, reason, reports = mechanism.n_q + mechanism.n_v, stages.trial, now.out, DONE, task.reports
-    if not now.collocating:
-        _fit_interpolant(stages, task.tableau.D, now.step, n, scalar)
     while out < task.t_out.size and task.t_out[out] <= now.end:
         u = (task.t_out[out] - now.t) / now.step
         if now.collocating:
             collocate(stages.y, stages.K, n, now.step, u, trial, scalar)
         else:
-            _interpolate(stages, u, n, scalar)
+            interpolant_weights(u, task.tableau.B, task.tableau.D, stages.weights)
+            sum_stages(stages.y, stages.K, stages.weights, EXTENDED, now.step, trial, n, scalar)
         normalise(mechanism.atoms_i, trial, scalar)
         _put_state(stages, reports, out, scalar)
         if projected is not None or dependent is not None:
@@ -298,8 +269,8 @@ def _go_on(mechanism, task, memory, now, projected, switching):
     """Time goes on after a step that was taken; the length of the next."""
     if switching is not None:
         _pass_switches(mechanism, memory, now, task.reports.instants)
-    if projected is not None and not is_held(task) and not now.collocating and memory.ranks[LEFT] < FELT:
-        note_fold(now.t, USUAL / task.rtol, memory.ranks)  # a usual step that began where eps is felt
+    if projected is not None and not is_held(task) and not now.collocating and memory.ranks[LEFT] < VISIBLE:
+        note_fold(now.t, USUAL / task.rtol, memory.ranks)  # a usual step that began where eps shows
     now.t, now.tries = now.end, 0
     if now.missed == np.inf or now.nearest == 0.0:
         now.nearest = np.inf

@@ -10,7 +10,7 @@ from mechgrad.kernels.jit import inlined
 from mechgrad.kernels.records import allocate
 
 
-class Settled(NamedTuple):
+class CorrectionMatrices(NamedTuple):
     """How corrections of N states pass changes on, matrices row by row (N, n n); no lines where there are none."""
 
     X: np.ndarray
@@ -26,9 +26,9 @@ class RungeKuttaBlocks(NamedTuple):
     first : (N + 1,) where the stages of each step begin among all
     q, v, a : stages where derivatives were taken;   before, before_v : q, v as the sum of stages gives it
     F_q, F_v : (stages, n n)
-    corrected : of stages;   settled : of the ends of steps
+    corrected : of stages;   corrected_ends : of the ends of steps
     out_first : (N + 1,) where the reports of each step begin;   weights : (reports, stages of a step) of h k
-    out_q, out_v : (reports, n_q), (reports, n) as that sum gives them;   out_settled : their corrections
+    out_q, out_v : (reports, n_q), (reports, n) as that sum gives them;   corrected_reports : their corrections
     """
 
     A: np.ndarray
@@ -46,13 +46,13 @@ class RungeKuttaBlocks(NamedTuple):
     before_v: np.ndarray
     F_q: np.ndarray
     F_v: np.ndarray
-    corrected: Settled
-    settled: Settled
+    corrected: CorrectionMatrices
+    corrected_ends: CorrectionMatrices
     out_first: np.ndarray
     weights: np.ndarray
     out_q: np.ndarray
     out_v: np.ndarray
-    out_settled: Settled
+    corrected_reports: CorrectionMatrices
 
 
 class StageTerms(NamedTuple):
@@ -84,7 +84,7 @@ class StateChange(NamedTuple):
     v: np.ndarray
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """One column on its way through a step: Euler parameters by four numbers (q), tangents and velocities (x, v)."""
 
     base_q: np.ndarray  # the start of a step
@@ -98,14 +98,14 @@ class Room(NamedTuple):
     work: np.ndarray
 
 
-def make_room(blocks):
-    """Room for one column."""
+def make_scratch(blocks):
+    """Workspace for one column."""
     most, n_q, n = blocks.A.shape[0], blocks.start.shape[1], blocks.start_v.shape[1]
     sizes = {
         "base_q": n_q, "base_v": n, "y_q": n_q, "y_v": n, "x": n, "around": n_q, "k_q": (most, n_q), "k_v": (most, n),
         "work": 2 * n,
     }  # fmt: skip
-    return allocate(Room, sizes, float)
+    return allocate(Scratch, sizes, float)
 
 
 @inlined

@@ -45,9 +45,9 @@ SETTLED, CONTRACTS = 1e-2, 0.5  # changes of a last sweep beside the tolerance; 
 # far beside in the step; how much nearer the next is made, how much better that must be to go on so, and errors above
 # which a step across is none
 TRIES, ASIDE, CLOSER, HELPED, HOPELESS = 3, 0.02, 0.8, 0.5, 1e-6
-SHARE = 0.2  # of such changes that the end feels: weights of nodes
+SHARE = 0.2  # of such changes in the end: weights of nodes
 LONGEST = 2.2  # a step across, beside the way to the fold
-FELT, USUAL = 2.0, 1e-5  # s beside eps^(1/2) where eps is felt in accelerations; what usual steps leave there
+VISIBLE, USUAL = 2.0, 1e-5  # s beside eps^(1/2) where eps shows in accelerations; what usual steps leave there
 LATEST, BEHIND = 0.85, 1.5  # in a step: where a fold may be at the latest, and where it is still looked for
 LOST = 0.3  # the lowest s^2 of a fold beside that of the nodes around
 
@@ -105,7 +105,7 @@ def begin_collocation(K, n, past, scalar):
 
 @inner
 def no_more_sweeps(i, past):
-    """Whether the sweep that ends before node number i (1, 2, ..) was the last: settled, or contracting no more."""
+    """Whether the sweep that ends before node number i (1, 2, ..) was the last: converged, or contracting no more."""
     if i == 1 or (i - 1) % N_NODES != 0:
         return False
     if past[CHANGED] < SETTLED or past[CHANGED] > CONTRACTS * past[CHANGED_BEFORE] or i > SWEEPS * N_NODES:

@@ -211,9 +211,9 @@ def make_march_workspace(mechanism, numbers, kind, stages, dtype, lanes):
     each 1 or None, and dependent, a `Choice` or None.
     """
     solver = make_solver(mechanism, *numbers[:3], compliant=numbers[3] != 0.0)
-    room = make_stages(mechanism, stages, dtype, lanes, kind.dependent)
+    scratch = make_stages(mechanism, stages, dtype, lanes, kind.dependent)
     does = kind.trees, kind.loops, kind.projected, None if kind.dependent is None else 1
-    return make_work(mechanism, lanes), solver, room, does
+    return make_work(mechanism, lanes), solver, scratch, does
 
 
 @wrapper

@@ -3,7 +3,7 @@
     q' = N(q) v        v' = a(q, v, t)            (`dynamics.kernels.state_accelerations`)
 
 N is the unit matrix but for Euler parameters e of a ball, e' = (0, w) e / 2 with the angular velocity w in parent axes.
-Euler parameters are given length one after every step, which no result feels: rotations do not depend on it.
+Euler parameters are given length one after every step, on which no result depends.
 
 Of a ball the method carries the angular velocity in child axes, u = R(e)^T w with u' = R^T w', so that a body that
 spins about one of its own axes has a constant u. With w itself an error of the rotation is one of u times the spin,
@@ -50,19 +50,17 @@ from mechgrad.steps.matrix_r.kernels.step import (
     place_chosen,
 )
 
-INTERPOLANT = 7  # coefficients of the interpolant of order 7
 LATEST, FACING = range(2)  # orientations of W: of the last solution; of the first stage of a step, 0 if not known yet
 
 
 class Stages(NamedTuple):
-    """Room of a march: states on their way through a step, and what accelerations need."""
+    """Workspace of a march: states on their way through a step, and what accelerations need."""
 
     y: np.ndarray  # where a step starts
     trial: np.ndarray  # where a derivative is taken, or another state on its way
     end: np.ndarray  # y + h sum_i B_i k_i
     accepted: np.ndarray  # that, corrected for the constraints
     K: np.ndarray  # derivatives of all stages
-    interpolant: np.ndarray
     q: np.ndarray  # of one state
     v: np.ndarray
     a: np.ndarray
@@ -70,20 +68,21 @@ class Stages(NamedTuple):
     free_values: np.ndarray  # values and rates of the independent coordinates, where the dependent ones are solved for
     free_rates: np.ndarray
     orientation: np.ndarray  # LATEST, FACING
+    weights: np.ndarray  # of the stages, in a report within a step
     choice: Choice | None
 
 
 def make_stages(mechanism, count, dtype, lanes, choice=None):
-    """Room for a method of `count` stages."""
+    """Workspace for a method of `count` stages."""
     n_q, n_v, free = mechanism.n_q, mechanism.n_v, mechanism.n_all - mechanism.n_rows
     n = n_q + n_v
     sizes = {
-        "y": n, "trial": n, "end": n, "accepted": n, "K": count * n, "interpolant": INTERPOLANT * n, "q": n_q, "v": n_v,
+        "y": n, "trial": n, "end": n, "accepted": n, "K": count * n, "q": n_q, "v": n_v,
         "a": n_v,
     }  # fmt: skip
     sizes = {name: size * lanes for name, size in sizes.items()}
     sizes |= {"lam": mechanism.n_constraints, "free_values": free, "free_rates": free, "orientation": 2}
-    return allocate(Stages, sizes, dtype, choice=choice)
+    return allocate(Stages, sizes, dtype, weights=np.zeros(count), choice=choice)
 
 
 # ---- balls

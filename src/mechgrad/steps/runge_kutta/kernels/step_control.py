@@ -81,7 +81,7 @@ class ExtendedTableau(NamedTuple):
 
 class AdaptiveReports(NamedTuple):
     """What a march reports: q, v at the outputs; path: (steps, 2 + n), time, length and start of every step that was
-    taken; instants: (k,) those of switches; both as far as there is room."""
+    taken; instants: (k,) those of switches; both as far as there is scratch."""
 
     q: np.ndarray
     v: np.ndarray
