@@ -70,6 +70,15 @@ class Inline(Executor):
         pass
 
 
+def test_what_is_sent_brings_its_gradient_along(serial):
+    """One job for each scenario of a point: the motion stays where it was made."""
+    pool = Inline()
+    best = problem().solve(executor=pool)
+    assert all(e.gradient is not None for e in best.history)
+    assert pool.jobs == len(scenarios()) * len(best.history)
+    assert any(e.gradient is None for e in serial.history)
+
+
 @pytest.fixture
 def spare(monkeypatch):
     """New processes of the package, computed on the spot; how many were begun."""

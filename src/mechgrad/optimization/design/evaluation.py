@@ -85,7 +85,8 @@ def _slopes(question: Question, motion: Any, count: int) -> FloatArray:
     """The gradient of a motion, (count, np)."""
     if not question.wrt:
         return np.zeros((count, 0))
-    return gradient(motion, question.objectives, question.wrt, threads=question.threads).array
+    found: FloatArray = gradient(motion, question.objectives, question.wrt, threads=question.threads).array
+    return found
 
 
 Answers: TypeAlias = Callable[
