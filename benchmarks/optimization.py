@@ -3,12 +3,16 @@
     python benchmarks/optimization.py [--quick]
 
 - design: the five-bar, 1.5 s in steps of 1 ms, 16 variables (springs, masses, centres of mass) so that P2 follows a
-  path; `DesignProblem` beside SLSQP of scipy with finite differences around our own `simulate`. Time until the
-  objective has made all but a thousandth of its way to the worse of the two ends: both searches get there.
+  path; `DesignProblem` beside SLSQP of scipy with finite differences around our own `simulate`. Both searches take
+  SLSQP and 60 iterations at most, and neither is at an optimum then. Time until the objective has made all but a
+  thousandth of its way to the worse of the two ends: both searches get there. `evaluations` count simulations until
+  then, of ours gradients besides.
+- design beside Exudyn: the same with finite differences around Exudyn's five-bar, one run; first it is checked that
+  objectives agree.
 - identification: five numbers of the five-bar from 60 positions of P2; `LeastSquares` beside `least_squares` of scipy
   with finite differences, both to their own end.
 - many starts: searches from eight starts (6 s of motion), in two threads and on two workers of Dask, beside one after
-  the other; the workers are warm. Gradients use all cores by themselves (`threads=`), also one after the other.
+  the other; the workers are warm. Each gradient takes one thread wherever it is computed.
 - overhead: an evaluation whose motion and gradient are known already, so that all that is left is the problem around
   them, beside a simulation.
 
@@ -18,14 +22,23 @@ Least times of all rounds, candidates in turn. The last line is one JSON object.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
 from common import Report, digits, interleave, machine
 from distributed import Client, LocalCluster
+from gradients import BARS
 from scipy.optimize import least_squares, minimize
+from support import exudyn_twins
+from support.five_bar_reference import DATA
 
 import mechgrad as mg
 from mechgrad.gallery import five_bar, five_bar_start
@@ -37,7 +50,9 @@ SPRINGS = {f"{s}.{x}": b for s in ("S1", "S2") for x, b in (("stiffness", (50.0,
 MASSES = {f"{body}.{x}": b for body in ("A1", "12", "23", "3B")
           for x, b in (("mass", (0.5, 6.0)), ("com.x", (-1.0, 1.0)), ("com.y", (-0.3, 0.3)))}  # fmt: skip
 KNOWN = ["S1.stiffness", "S2.stiffness", "S1.free_length", "S2.free_length", "A1.mass"]
+ITERATIONS = 60
 Trace = list[tuple[float, float]]
+"""Seconds, and the best objective until then."""
 
 
 def away(x: Any, t: Any) -> Any:
@@ -67,61 +82,107 @@ def design_problem(measure: mg.measures.Measure) -> mg.DesignProblem:
     return mg.DesignProblem(motion(), variables(), mg.Integral(away, measure))
 
 
-def ours(problem: mg.DesignProblem) -> Trace:
-    """Best objective so far, by time, of our search."""
-    best = problem.solve("slsqp", max_iterations=60)
+def ours(problem: mg.DesignProblem) -> tuple[Trace, list[bool]]:
+    """Best objective so far, by time, of our search; and which points had their gradient asked for."""
+    best = problem.solve("slsqp", max_iterations=ITERATIONS)
     spent = np.cumsum([e.seconds for e in best.history])
     scale = best.seconds / max(spent[-1], 1e-12)  # the solver's own time, spread over the evaluations
     values = np.minimum.accumulate([np.inf if e.failure else e.values[0] for e in best.history])
-    return list(zip((scale * spent).tolist(), values.tolist(), strict=True))
+    return list(zip((scale * spent).tolist(), values.tolist(), strict=True)), [
+        e.gradient is not None for e in best.history
+    ]
 
 
-def theirs(problem: mg.DesignProblem) -> Trace:
-    """The same of scipy with finite differences around `simulate`."""
-    model, start, names = five_bar(), five_bar_start(), problem.space.names
+def differences(problem: mg.DesignProblem, value: Callable[[dict[str, float]], float]) -> Trace:
+    """The same of scipy with finite differences around simulations of somebody."""
     space, trace, begin = problem.space, [], time.perf_counter()
 
     def objective(share: np.ndarray) -> float:
         x = space.low + (space.high - space.low) * share
-        try:
-            found = mg.simulate(model.with_values(dict(zip(names, x, strict=True))), start, DURATION, step=STEP)
-        except mg.MechgradError:
-            return 1e6
-        y = away(found.markers(["P2"]).position[:, 0], found.t)
-        value = float(np.trapezoid(y, found.t))
-        trace.append((time.perf_counter() - begin, min(value, trace[-1][1] if trace else np.inf)))
-        return value
+        found = value(dict(zip(space.names, x.tolist(), strict=True)))
+        trace.append((time.perf_counter() - begin, min(found, trace[-1][1] if trace else np.inf)))
+        return found
 
     x0 = (space.start - space.low) / (space.high - space.low)
-    minimize(objective, x0, method="SLSQP", bounds=[(0.0, 1.0)] * len(names), options={"maxiter": 60, "ftol": 1e-10})
+    options = {"maxiter": ITERATIONS, "ftol": 1e-10}
+    minimize(objective, x0, method="SLSQP", bounds=[(0.0, 1.0)] * len(x0), options=options)
     return trace
 
 
-def reached(trace: Trace, goal: float) -> float:
-    """Seconds until a value; all of them where it is not reached."""
-    return next((t for t, value in trace if value <= goal), trace[-1][0])
+def simulated(values: dict[str, float]) -> float:
+    """The objective by our simulation; a large number where there is no motion."""
+    try:
+        found = motion(**values)
+    except mg.MechgradError:
+        return 1e6
+    return float(np.trapezoid(away(found.markers(["P2"]).position[:, 0], found.t), found.t))
+
+
+def by_exudyn(values: dict[str, float]) -> float:
+    """The objective by Exudyn's."""
+    bars = {}
+    for field, body in BARS.items():
+        along, across = values[f"{body}.com.x"], values[f"{body}.com.y"]
+        bar = getattr(DATA, field)
+        if body == "3B":  # Exudyn's begins at B
+            along, across = bar.length - along, -across
+        bars[field] = replace(bar, mass=values[f"{body}.mass"], com=along, offset=across)
+    springs = {"stiffness": "stiffness", "natural_length": "free_length"}
+    lists = {name: (values[f"S1.{path}"], values[f"S2.{path}"]) for name, path in springs.items()}
+    solver = exudyn_twins.Solver(modified_newton=False)
+    data = replace(DATA, **bars, **lists)
+    found = exudyn_twins.five_bar(STEP, DURATION, round(DURATION / STEP), solver, data)
+    return float(np.trapezoid(away(found.position, found.t), found.t))
+
+
+def reached(trace: Trace, goal: float) -> tuple[float, int]:
+    """Seconds until a value, and which point that was; all of them where it is not reached."""
+    return next(((t, k) for k, (t, value) in enumerate(trace) if value <= goal), (trace[-1][0], len(trace) - 1))
+
+
+def compared(problem: mg.DesignProblem, value: Callable[[dict[str, float]], float]) -> dict[str, float]:
+    """One run of both searches, to where both get."""
+    (a, asked), b = ours(problem), differences(problem, value)
+    goal = max(a[-1][1], b[-1][1])
+    goal += REST * (a[0][1] - goal)
+    (fast, k), (slow, n) = reached(a, goal), reached(b, goal)
+    return {
+        "s": fast, "fd_s": slow, "evaluations": k + 1, "gradients": sum(asked[: k + 1]), "fd_evaluations": n + 1,
+        "end": a[-1][1], "fd_end": b[-1][1],
+    }  # fmt: skip
 
 
 def design(report: Report, rounds: int) -> None:
     """16 variables."""
     problem = design_problem(mg.measures.PointPosition("P2"))
-    ours(problem), theirs(problem)
-    times, ends = [], []
-    for _ in range(rounds):
-        a, b = ours(problem), theirs(problem)
-        goal = max(a[-1][1], b[-1][1])
-        goal += REST * (a[0][1] - goal)
-        times.append((reached(a, goal), reached(b, goal)))
-        ends.append((a[-1][1], b[-1][1], len(a), len(b)))
-    fast, slow = np.min(times, axis=0)
-    report.note("five_bar_design_s", fast)
-    report.note("five_bar_design_fd_s", slow)
-    report.note("five_bar_design_ratio_vs_fd", slow / fast)
-    report.note("five_bar_design_end", ends[-1][0])
-    report.note("five_bar_design_fd_end", ends[-1][1])
-    rows = [["mechgrad", digits(fast), str(ends[-1][2]), f"{ends[-1][0]:.6g}"],
-            ["SLSQP, differences", digits(slow), str(ends[-1][3]), f"{ends[-1][1]:.6g}"]]  # fmt: skip
-    report.table("five-bar, 16 variables", ["", "s", "motions", "objective at the end"], rows)
+    ours(problem)
+    found = [compared(problem, simulated) for _ in range(rounds)]
+    least = {key: min(x[key] for x in found) for key in found[0]}
+    for key, x in least.items():
+        report.note(f"five_bar_design_{key}", x)
+    report.note("five_bar_design_ratio_vs_fd", least["fd_s"] / least["s"])
+    rows = [["mechgrad", digits(least["s"]), str(least["evaluations"]), f"{least['end']:.6g}"],
+            ["differences", digits(least["fd_s"]), str(least["fd_evaluations"]), f"{least['fd_end']:.6g}"]]  # fmt: skip
+    report.table("five-bar, 16 variables, SLSQP", ["", "s", "simulations", "objective at the end"], rows)
+
+
+def beside_exudyn(report: Report) -> None:
+    """The same around Exudyn's simulation, once."""
+    problem = design_problem(mg.measures.PointPosition("P2"))
+    space = problem.space
+    for share in (0.0, 0.1, 0.2):
+        values = space.named(space.start + share * (space.high - space.start))
+        miss = by_exudyn(values) / simulated(values) - 1.0
+        if not abs(miss) < 1e-3:
+            raise SystemExit(f"Exudyn's objective differs by {miss:.1e}")
+    ours(problem)
+    found = compared(problem, by_exudyn)
+    for key, x in found.items():
+        report.note(f"five_bar_design_exudyn_{key}", x)
+    report.note("five_bar_design_ratio_vs_exudyn", found["fd_s"] / found["s"])
+    rows = [["mechgrad", digits(found["s"]), str(found["evaluations"]), f"{found['end']:.6g}"],
+            ["Exudyn", digits(found["fd_s"]), str(found["fd_evaluations"]), f"{found['fd_end']:.6g}"]]  # fmt: skip
+    report.table("five-bar, 16 variables, beside Exudyn", ["", "s", "simulations", "objective at the end"], rows)
 
 
 # ---------------------------------------------------------------------------------------------- identification
@@ -149,10 +210,12 @@ def identification(report: Report, rounds: int) -> None:
     def direct() -> None:
         found["ours"] = problem.solve().x / list(nominal.values())
 
-    def differences() -> None:
+    def by_differences() -> None:
         found["scipy"] = least_squares(residuals, np.ones(5), bounds=(0.5, 2.0), xtol=1e-10, ftol=1e-10, gtol=1e-10).x
 
-    times = {name: float(np.min(x)) for name, x in interleave({"ours": direct, "scipy": differences}, rounds).items()}
+    times = {
+        name: float(np.min(x)) for name, x in interleave({"ours": direct, "scipy": by_differences}, rounds).items()
+    }
     report.note("identification_s", times["ours"])
     report.note("identification_scipy_fd_s", times["scipy"])
     report.note("identification_ratio_vs_scipy_fd", times["scipy"] / times["ours"])
@@ -219,6 +282,7 @@ def main() -> None:
     report = Report({"machine": machine()})
     overhead(report, rounds)
     design(report, rounds)
+    beside_exudyn(report)
     identification(report, rounds)
     many_starts(report, rounds)
     report.finish()

@@ -86,12 +86,13 @@ def five_bar(
     places = [(origin, r1, data.a1), (r1, r2, data.b12), (r2, r3, data.b23), (far, r3, data.b3)]
     for first, last, bar in places:
         direction = (last - first) / bar.length
-        pose = [*(first + bar.com * direction), atan2(direction[1], direction[0])]
+        normal = np.array([-direction[1], direction[0]])
+        pose = [*(first + bar.com * direction + bar.offset * normal), atan2(direction[1], direction[0])]
         node = mbs.AddNode(items.NodeRigidBody2D(referenceCoordinates=pose))
         body = mbs.AddObject(items.ObjectRigidBody2D(mass=bar.mass, inertia=bar.inertia, nodeNumber=node))
         centre = _point(mbs, body, origin)
         mbs.AddLoad(items.Force(markerNumber=centre, loadVector=[0.0, -bar.mass * data.gravity, 0.0]))
-        ends += [_point(mbs, body, (-bar.com, 0.0)), _point(mbs, body, (bar.length - bar.com, 0.0))]
+        ends += [_point(mbs, body, (x - bar.com, -bar.offset)) for x in (0.0, bar.length)]
         bars.append(body)
     ends[7:] = [ends[8], ends[7], b]  # the last bar is written from B to 3
     for k in range(0, 10, 2):
@@ -100,7 +101,7 @@ def five_bar(
         mbs.AddObject(
             items.ObjectConnectorSpringDamper(markerNumbers=[b, end], stiffness=stiffness, referenceLength=rest)
         )
-    watch = _watch(mbs, bars[1], (data.b12.length - data.b12.com, 0.0, 0.0), records)
+    watch = _watch(mbs, bars[1], (data.b12.length - data.b12.com, -data.b12.offset, 0.0), records)
     return _solve(mbs, watch, step, duration, records, solver)
 
 

@@ -26,12 +26,16 @@ START_OF_POINT_2 = (0.5, -2.0)  # the constant r20 of the first objective (m)
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar: length (m), mass (kg), distance of the centre of mass from its first end (m), central inertia (kg m2)."""
+    """A bar: length (m), mass (kg), distance of the centre of mass from its first end (m), central inertia (kg m2).
+
+    offset : of the centre of mass to the left of the axis (m); the twin in Exudyn alone knows it
+    """
 
     length: float
     mass: float
     com: float
     inertia: float
+    offset: float = 0.0
 
 
 def slender(length: float, mass: float) -> Bar:

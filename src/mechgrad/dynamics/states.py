@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -191,14 +191,14 @@ def coordinate_slopes(model: Model, T: Mechanism, states: States) -> tuple[Float
     nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
     rate_q, second_q = np.empty((nt, rows, n)), np.empty((nt, rows, n))
     plain = dict(zip(model.layout.plain_v.tolist(), model.layout.plain_q.tolist(), strict=True))
-    here = states.complex()
-    for j in range(n):
+
+    def step(here: States, j: int) -> None:
         if j in plain:
-            q = here.q.copy()
-            q[:, plain[j]] += 1j * STEP
+            here.q[:, plain[j]] += 1j * STEP
         else:
-            q = np.asarray(model.integrate(here.q, np.tile(1j * STEP * np.eye(n)[j], (nt, 1))))
-        put_slopes(T, here._replace(q=q), j, rates=rate_q, seconds=second_q)
+            here.q[:] = model.integrate(here.q, np.tile(1j * STEP * np.eye(n)[j], (nt, 1)))
+
+    _put_by_columns(T, states, n, step, rate_q, second_q)
     return rate_q, second_q
 
 
@@ -208,9 +208,34 @@ def velocity_slopes(model: Model, T: Mechanism, states: States, rate_q: FloatArr
         return 2.0 * rate_q
     nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
     second_v = np.empty((nt, rows, n))
-    here = states.complex()
-    for j in range(n):
-        v = here.v.copy()
-        v[:, j] += 1j * STEP
-        put_slopes(T, here._replace(v=v), j, seconds=second_v)
+
+    def step(here: States, j: int) -> None:
+        here.v[:, j] += 1j * STEP
+
+    _put_by_columns(T, states, n, step, _NOTHING, second_v)
     return second_v
+
+
+AT_ONCE = 8192  # states that one call of a kernel sees, where there are many directions: calls cost as much as states
+
+
+def _put_by_columns(
+    T: Mechanism, states: States, n: int, step: Callable[[States, int], None], rates: FloatArray, seconds: FloatArray
+) -> None:
+    """Rates and second rates of all rows along n directions (nt, rows, n), as many directions in one call as fit.
+
+    step : lets states make an imaginary step along a direction, in place
+    """
+    nt, rows = len(states.q), int(T.ints[N_ALL])
+    here = states.complex()
+    some = int(np.clip(AT_ONCE // max(nt, 1), 1, n))
+    for first in range(0, n, some):
+        count = min(some, n - first)
+        many = States(*(np.tile(x, (count,) + (1,) * (x.ndim - 1)) for x in here))
+        for k in range(count):
+            step(many.rows(slice(k * nt, (k + 1) * nt)), first + k)
+        out = [np.empty((count * nt if len(x) else 0, rows, 1)) for x in (rates, seconds)]
+        put_slopes(T, many, 0, rates=out[0], seconds=out[1])
+        for whole, part in zip((rates, seconds), out, strict=True):
+            if len(whole):
+                whole[:, :, first : first + count] = part.reshape(count, nt, rows).transpose(1, 2, 0)

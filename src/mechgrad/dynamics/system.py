@@ -11,10 +11,18 @@ import numpy as np
 from mechgrad.dynamics.index1 import REGULAR
 from mechgrad.dynamics.kernels import states as _kernels
 from mechgrad.dynamics.laws import UserLaws
+from mechgrad.dynamics.states import as_complex, unforced
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.mechanism_record import RowValues, elements_of, evaluate_rows, mechanism_of, row_report
+from mechgrad.kinematics.mechanism_record import (
+    RowValues,
+    elements_of,
+    evaluate_rows,
+    mechanism_of,
+    one_of_all,
+    row_report,
+)
 from mechgrad.memory import require_memory
 from mechgrad.model.joints import PRISMATIC
 from mechgrad.model.mechanism import AT_TAU, N_HOLONOMIC, N_ROWS, Mechanism
@@ -82,6 +90,7 @@ class System:
             reference=reference,
         )  # fmt: skip
         self.names = tuple(elements.row_names[k] for k in kept)
+        self._redundant: tuple[tuple[bytes, float], tuple[str, ...]] | None = None
 
     @cached_property
     def T(self) -> Mechanism:
@@ -99,6 +108,17 @@ class System:
         """The record that accelerations and explicit marches read: for open trees one of size O(n_v), without what
         relates pairs of columns."""
         return self._record(pairs=False) if not self.names else self.T
+
+    @cached_property
+    def unforced(self) -> Mechanism:
+        """The record without gravity, forces and loads."""
+        found = unforced(self.T)
+        return found._replace(ints=one_of_all(self.model, found.ints))
+
+    @cached_property
+    def unforced_complex(self) -> Mechanism:
+        """The same in complex numbers."""
+        return as_complex(self.unforced)
 
     @property
     def n_constraints(self) -> int:
@@ -171,6 +191,13 @@ class System:
         """Names of constraint rows that depend on others in this configuration."""
         if not self.n_constraints:
             return ()
+        key = np.asarray(q).tobytes(), float(t)
+        known = self._redundant
+        if known is None or known[0] != key:  # a march and its derivatives ask for the same
+            known = self._redundant = key, self._redundant_rows(q, t)
+        return known[1]
+
+    def _redundant_rows(self, q: Array, t: float) -> tuple[str, ...]:
         J = self.constraints(q[None].real, t=t).J[0].real
         if not J.size:
             return ()

@@ -6,9 +6,9 @@ A *marker* is named by a string: a Point or Vector of the model, or a body's own
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from mechgrad.typing import Array, ArrayLike
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
+Kept = TypeVar("Kept")
 MOTIONS = Kernels(_kernels.motions_one, _kernels.motions_lanes, _kernels.motions_complex)
 
 
@@ -64,9 +65,29 @@ def _locate(model: Model, tree: Tree, name: str) -> tuple[str, int, Array]:
     raise unknown_name("marker", name, known, f"model {model.name!r}")
 
 
+MOST_TABLES = 32  # that a model remembers
+
+
+def _remembered(model: Model, key: Hashable, make: Callable[[], Kept]) -> Kept:
+    """Tables of markers of a model, read-only; several measures ask for the same ones."""
+    known: dict[Hashable, Any] = model.cached("marker tables", lambda _: {})
+    found: Kept | None = known.get(key)
+    if found is None:
+        found = make()
+        if len(known) >= MOST_TABLES:
+            known.clear()
+        known[key] = found
+    return found
+
+
 def _table(model: Model, tree: Tree, markers: Sequence[str], dtype: type) -> _Table:
     if isinstance(markers, str):
         raise InputError(f"markers is the string {markers!r}; give a list of names: [{markers!r}].")
+    key = ("markers", tuple(markers), dtype)
+    return _remembered(model, key, lambda: _made_table(model, tree, markers, dtype))
+
+
+def _made_table(model: Model, tree: Tree, markers: Sequence[str], dtype: type) -> _Table:
     rows, local = [], []
     for name in markers:
         body, kind, x = _locate(model, tree, name)
@@ -287,6 +308,10 @@ def _chain(tree: Tree, table: _Table, k: int) -> list[int]:
 def _columns(model: Model, tree: Tree, table: _Table, wrt: str | Sequence[str]) -> tuple[ParameterColumns, Array]:
     """Parameter terms, and the list (term, marker) of who displaces whom."""
     paths = expand_paths(model, wrt)
+    return _remembered(model, ("columns", table.names, paths), lambda: _made_columns(model, tree, table, paths))
+
+
+def _made_columns(model: Model, tree: Tree, table: _Table, paths: Sequence[str]) -> tuple[ParameterColumns, Array]:
     terms = [model_terms(model, tree, p, table.names) for p in paths]
     columns = parameter_columns(tree, paths, terms)
     above = [_atoms_above(tree, int(atom)) for atom in table.indices[:, 0]]

@@ -17,7 +17,7 @@ from mechgrad.errors import AssemblyError, InputError
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.kernels import row_entries as _kernels
 from mechgrad.memory import require_memory
-from mechgrad.model.elements import Elements, compile_elements
+from mechgrad.model.elements import Elements, compile_elements, same_constraints
 from mechgrad.model.mechanism import (
     AT_COLUMNS,
     AT_COORDS,
@@ -62,6 +62,7 @@ for _empty in (_NO_PAIRS, _NO_PATTERN):
     _empty.setflags(write=False)
 IDLE = 1e-11  # of a row's largest Jacobian entry: smaller is rounding
 RANDOM_STATES = 4
+MOST_INTEGERS = 64  # arrays of integers that models which differ by numbers share
 
 
 def elements_of(model: Model) -> Elements:
@@ -85,14 +86,28 @@ class RowReport:
 
 def row_report(model: Model) -> RowReport:
     """Tell rows that act from rows that hold whatever the motion does; raise where one can never hold."""
-    return model.cached("row report", _row_report)
+    return model.cached("row report", _known_row_report)
+
+
+def _known_row_report(model: Model) -> RowReport:
+    """The report of the model that was asked for last among those that differ by numbers, if constraints are the same;
+    masses and forces have no part in it."""
+    elements = elements_of(model)
+    if not elements.n_constraints:
+        return RowReport(np.zeros(0, np.int64), (), ())
+    last: dict[str, tuple[Elements, RowReport]] = model.shared("last row report", lambda _: {})
+    known = last.get("")
+    if known is not None and same_constraints(known[0].made_of, model, elements.centres):
+        return known[1]
+    report = _row_report(model)
+    if elements.dtype is float:
+        last[""] = elements, report
+    return report
 
 
 def _row_report(model: Model) -> RowReport:
     elements = elements_of(model)
     m = elements.n_constraints
-    if not m:
-        return RowReport(np.zeros(0, np.int64), (), ())
     tree = tree_of(model)
     dtype = complex if tree.dtype is complex or elements.dtype is complex else float
     T = _record(model, tree, elements, np.arange(m), (), dtype)
@@ -182,6 +197,7 @@ def _record(
     for k, address in enumerate(users):
         laws_i[elements.laws_i[:, L_USER] == k, L_USER] = address
     ints, real = _packed(model, tree, elements, kept, rows, laws_i, tau, reference, pairs)
+    ints = one_of_all(model, ints)
     loads_i, loads_f = loads or (_NO_LOADS_I, _NO_LOADS_F)
 
     def numbers(x: Array) -> Array:
@@ -200,9 +216,44 @@ def _record(
         markers_f=numbers(elements.markers_f),
         loads_i=_fixed(np.ascontiguousarray(loads_i, np.int64)),
         loads_f=numbers(loads_f),
-        ints=_fixed(ints),
+        ints=ints,
         numbers=numbers(real),
     )
+
+
+def one_of_all(model: Model, ints: IntArray) -> IntArray:
+    """The integers of a record, read-only: one array for all models that differ by numbers, so that they share what is
+    remembered with it (`kernels.shelves`)."""
+    known: dict[bytes, IntArray] = model.shared("integers", lambda _: {})
+    key = ints.tobytes()
+    if key not in known:
+        if len(known) >= MOST_INTEGERS:  # addresses of users' laws change with every system
+            known.clear()
+        known[key] = _fixed(ints)
+    return known.get(key, ints)
+
+
+def renumbered(
+    T: Mechanism, of: Model, model: Model, rows: IntArray, tau: Array, loads_f: Array, reference: Reference
+) -> Mechanism | None:
+    """The record T of a model with the numbers of another one, tau and loads; None where they differ by more."""
+    tree, elements, known = tree_of(model), elements_of(model), elements_of(of)
+    tables = ("markers_i", "rows_i", "coords_i", "laws_i", "functions_i")
+    if elements is not known and not all(
+        np.array_equal(getattr(elements, name), getattr(known, name)) for name in tables
+    ):
+        return None
+    every = np.concatenate([rows, np.arange(elements.n_constraints, len(elements.rows_i))])
+    real = (elements.rows_f[every], elements.coords_f, elements.laws_f, elements.pieces_f, tau)
+    tables_f = {
+        "atoms_f": about_origin(tree.atoms_f) if reference == "origin" else tree.atoms_f,
+        "markers_f": elements.markers_f,
+        "loads_f": loads_f,
+        "numbers": np.concatenate([x.ravel() for x in real]),
+    }
+    dtype = T.atoms_f.dtype
+    found = {name: _fixed(np.ascontiguousarray(x, dtype)) for name, x in tables_f.items()}
+    return T._replace(atoms_i=_fixed(tree.atoms_i), **found)
 
 
 def _packed(

@@ -10,7 +10,7 @@ read it as well. Any other states `function` and `gradient`, complex-safe.
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -23,18 +23,35 @@ from mechgrad.kinematics.marker_motions import contracted_hessian, marker_deriva
 from mechgrad.measures.base import Curvature, Measure, Partials, StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.model.columns import BEFORE, BEHIND, MARKER, STEP, model_terms
+from mechgrad.model.model import Model
 from mechgrad.model.primitives.rows import Place, Row
 from mechgrad.typing import Array, FloatArray
+
+MOST_LISTS = 32  # that a model remembers
 
 
 def moving(at: StateSamples, parameters: MotionParameters, markers: Sequence[str]) -> list[int]:
     """Positions of the parameters that move one of the markers directly."""
-    tree = tree_of(at.model)
+    known: dict[Hashable, list[int]] = at.model.cached("moving", lambda _: {})
+    key = tuple(markers), parameters.names
+    found = known.get(key)
+    if found is None:
+        found = _moving(at.model, parameters, markers)
+        if len(known) >= MOST_LISTS:
+            known.clear()
+        known[key] = found
+    return list(found)
+
+
+def _moving(model: Model, parameters: MotionParameters, markers: Sequence[str]) -> list[int]:
+    tree = tree_of(model)
+    centres = any(name.endswith(".com") for name in markers)
 
     def moves(path: str) -> bool:
-        return any(term.kind in (BEFORE, BEHIND, MARKER) for term in model_terms(at.model, tree, path, markers))
+        return any(term.kind in (BEFORE, BEHIND, MARKER) for term in model_terms(model, tree, path, markers))
 
-    return [k for k in parameters.in_model if not parameters.is_force(k) and moves(parameters.names[k])]
+    idle = parameters.moves_nothing if centres else parameters.of_one_body
+    return [k for k in parameters.in_model if not idle(k) and moves(parameters.names[k])]
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,12 @@ class MotionParameters(Protocol):
     def is_force(self, k: int) -> bool:
         """Whether parameter k is a number of a force element."""
 
+    def moves_nothing(self, k: int) -> bool:
+        """Whether parameter k is a mass, an inertia or a number of a force element, or drives such alone."""
+
+    def of_one_body(self, k: int) -> bool:
+        """Whether parameter k moves nothing, or moves a centre of mass alone."""
+
     def shapes(self, k: int) -> bool:
         """Whether parameter k changes more than masses and laws."""
 

@@ -15,7 +15,7 @@ through the model gives tables of the same shape, whose imaginary parts are the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
@@ -29,6 +29,7 @@ from mechgrad.model.tree import Tree
 from mechgrad.typing import Array, IntArray
 
 if TYPE_CHECKING:
+    from mechgrad.model.body import Body
     from mechgrad.model.functions import Function
     from mechgrad.model.joints import Joint
     from mechgrad.model.model_parts import ModelParts
@@ -49,6 +50,7 @@ class Elements:
     user : the forces that Python functions compute; laws_i counts them
     functions, function_owners : the functions of functions_i, and the names of the elements that they belong to
     made_of : parts of the model, by group, that all of this follows from
+    centres : bodies at whose centre of mass something is attached; names and kinds alone decide that, too
     """
 
     markers_i: IntArray
@@ -69,13 +71,13 @@ class Elements:
     functions: tuple[Function, ...]
     function_owners: tuple[str, ...]
     made_of: dict[str, tuple[Any, ...]]
+    centres: frozenset[str]
 
     def serve(self, model: ModelParts) -> bool:
         """Whether a model that differs by numbers has the same tables: in masses and inertias, say."""
         if any(self.made_of[group] is not getattr(model, group) for group in MADE_OF):
             return False
-        pairs = zip(self.made_of["bodies"], model.bodies, strict=True)
-        return all(old is new or _same(old.com, new.com) for old, new in pairs)
+        return _same_centres(self.made_of["bodies"], model.bodies, self.centres)
 
     def known_pieces(self) -> dict[int, Array]:
         """Pieces of functions by the identity of these; models that differ by numbers share most of them."""
@@ -105,7 +107,7 @@ def compile_elements(model: ModelParts, tree: Tree, independent: Sequence[Row] =
     near: Elements | None = model.of_original("elements")
     if near is not None and not independent and near.serve(model):
         return near
-    where = places(model)
+    where = _Where(model)
     constraints: list[Named] = [(joint.name, row) for joint in model.cut_joints for row in _closure(model, joint)]
     constraints += [(item.name, row) for item in model.constraints for row in item.rows(where)]
     holonomic = [pair for pair in constraints if pair[1].kind < FIRST_RATE_KIND]
@@ -119,7 +121,35 @@ def compile_elements(model: ModelParts, tree: Tree, independent: Sequence[Row] =
     n_rows = len(tables.rows_i)
     for row in independent:
         tables.add_row("independent", row)
-    return tables.finished(len(holonomic), len(constraints), n_rows)
+    return tables.finished(len(holonomic), len(constraints), n_rows, where.centres)
+
+
+class _Where:
+    """The places of a model; it notes the bodies whose centre of mass is asked for."""
+
+    def __init__(self, model: Model) -> None:
+        self._find, self._bodies = places(model), {body.name for body in model.bodies}
+        self.centres: set[str] = set()
+
+    def __call__(self, name: str) -> Place:
+        found = self._find(name)
+        body, _, part = str(name).rpartition(".")
+        if part == "com" and body in self._bodies:
+            self.centres.add(body)
+        return found
+
+
+def same_constraints(made_of: Mapping[str, tuple[Any, ...]], model: Model, centres: Container[str]) -> bool:
+    """Whether constraints of a model, and all that they are attached to, are those that some parts make."""
+    groups = (group for group in MADE_OF if group != "forces")
+    same = all(made_of[group] is getattr(model, group) for group in groups)
+    return same and _same_centres(made_of["bodies"], model.bodies, centres)
+
+
+def _same_centres(old: Sequence[Body], new: Sequence[Body], centres: Container[str]) -> bool:
+    """Whether centres of mass that are markers are the same."""
+    pairs = zip(old, new, strict=True)
+    return all(a is b or a.name not in centres or _same(a.com, b.com) for a, b in pairs)
 
 
 def _closure(model: ModelParts, joint: Joint) -> Sequence[Row]:
@@ -184,7 +214,7 @@ class _Tables:
         if user is not None:
             self.user.append(user)
 
-    def finished(self, n_holonomic: int, n_constraints: int, n_rows: int) -> Elements:
+    def finished(self, n_holonomic: int, n_constraints: int, n_rows: int, centres: Iterable[str] = ()) -> Elements:
         numbers = {
             "markers_f": _matrix(self.markers_f, 3),
             "rows_f": _matrix(self.rows_f, 5),
@@ -212,6 +242,7 @@ class _Tables:
             functions=tuple(self.functions),
             function_owners=tuple(self.function_owners),
             made_of={group: getattr(self.model, group) for group in (*MADE_OF, "bodies")},
+            centres=frozenset(centres),
             **{name: _read_only(np.ascontiguousarray(x, dtype)) for name, x in numbers.items()},
         )
 

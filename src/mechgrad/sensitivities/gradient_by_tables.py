@@ -12,7 +12,7 @@ parameter:
 from __future__ import annotations
 
 from threading import Lock
-from typing import NamedTuple, Protocol, final
+from typing import Protocol, final
 
 import numpy as np
 
@@ -22,19 +22,11 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.model.functions import Spline
 from mechgrad.model.mechanism import AT_TAU, N_ALL, N_V, PIECE, Mechanism
+from mechgrad.sensitivities.body_numbers import BodyNumbers
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import FloatArray
 
 TABLES = ("atoms_f", "markers_f", "loads_f", "numbers")
-
-
-class BodyNumbers(NamedTuple):
-    """Parameters that each change one line of the table of atoms: their positions, the lines, and how, (positions,
-    numbers of an atom)."""
-
-    positions: list[int]
-    lines: list[int]
-    change: FloatArray
 
 
 class TableParameters(Protocol):
@@ -56,8 +48,9 @@ class TableParameters(Protocol):
     def knots(self) -> list[tuple[list[int], int, Spline, list[int]]]:
         """Values of splines, by function."""
 
-    def of_bodies(self) -> list[BodyNumbers]:
-        """Numbers of bodies, all of one kind at once."""
+    @property
+    def of_bodies(self) -> BodyNumbers:
+        """Parameters that are numbers of bodies and change nothing else."""
 
 
 @final
@@ -65,7 +58,8 @@ class TableGradient:
     """ds/d(tables) of a mechanism, for some objectives, summed up over sweeps; several threads may add to it."""
 
     def __init__(self, system: System, count: int, parameters: TableParameters) -> None:
-        self.count, self.T, self.bare = count, system.recursive, unforced(system.recursive)
+        self.count, self.T = count, system.recursive
+        self.bare = system.unforced if system.names else unforced(system.recursive)
         self.tables = {name: np.zeros((count, *getattr(self.T, name).shape)) for name in TABLES}
         self.parameters = parameters
         # numbers of users' laws stand in no table: residuals are weighed with each of them
@@ -109,9 +103,9 @@ class TableGradient:
             by_pieces = self.tables["numbers"][:, first : first + size].reshape(self.count, -1, PIECE)
             result[:, positions] += spline.pulled_back(by_pieces)[:, values]
             done.update(positions)
-        for some in parameters.of_bodies():
-            result[:, some.positions] += np.einsum("oij,ij->oi", self.tables["atoms_f"][:, some.lines], some.change)
-            done.update(some.positions)
+        some = parameters.of_bodies
+        result[:, some.positions] += np.einsum("oij,ij->oi", self.tables["atoms_f"][:, some.lines], some.change)
+        done.update(some.positions)
         for k in set(parameters.acting) - done:
             for name, change in parameters.tables(k).items():
                 where = np.flatnonzero(change)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -23,14 +24,15 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, UnknownNameError, unknown_name
 from mechgrad.inverse.loads import Load, compile_loads
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.mechanism_record import elements_of, mechanism_of, row_report
+from mechgrad.kinematics.mechanism_record import elements_of, mechanism_of, one_of_all, renumbered, row_report
 from mechgrad.model.columns import STEP, expand_paths
 from mechgrad.model.functions import Spline
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_PIECES, PIECE, Mechanism
 from mechgrad.model.model import Model
 from mechgrad.model.parameters import MAGIC, matching, resolve
-from mechgrad.model.tree import BEYOND, MASS
-from mechgrad.sensitivities.gradient_by_tables import TABLES, BodyNumbers, TableGradient
+from mechgrad.model.tree import MASS
+from mechgrad.sensitivities.body_numbers import BodyNumbers, body_numbers, put_change
+from mechgrad.sensitivities.gradient_by_tables import TABLES, TableGradient
 from mechgrad.sensitivities.numbers import load_paths, load_vector
 from mechgrad.sensitivities.parameter_kinds import ParameterKinds
 from mechgrad.simulation.starts import start_of
@@ -81,7 +83,7 @@ class Parameters:
         self._moved: dict[str, Model] = {}
         self._records: dict[int, Mechanism] = {}
         self._unforced: dict[int, Mechanism] = {}
-        self._of_bodies: list[BodyNumbers] | None = None
+        self._keeps: dict[int, bool] = {}
         self._users: list[UserLaws] = []  # kept here: records hold addresses only
 
     def alike(self, motion: Any, names: Sequence[str]) -> Parameters:
@@ -224,13 +226,53 @@ class Parameters:
     def record_of(self, system: System, k: int, role: str = MOTION) -> Mechanism:
         """The mechanism of a system with an imaginary step along parameter k, one of `acting`; its tau and loads have
         the given role."""
+        own = system is self.motion.system and role == MOTION
+        if own and k in self._at_bodies:
+            return self._with_line(*self._at_bodies[k])
         model = self.moved(k) if self._slots[k] is not None else self.model
         forces = self.moved_forces(k, role)
         addresses = system.users.addresses
         if self.by_user(k):
             self._users.append(UserLaws(elements_of(model).user))
             addresses = self._users[-1].addresses
+        elif own and not system.independent:
+            loads = compile_loads(model, tree_of(model), forces.loads, 1, complex).rows(slice(0, 1))
+            found = renumbered(self._base, self.model, model, system.rows, forces.tau, loads, system.reference)
+            if found is not None:
+                return found
         return _record(model, system, forces, addresses)
+
+    @cached_property
+    def _base(self) -> Mechanism:
+        """The mechanism of the motion in complex numbers, without a step."""
+        system = self.motion.system
+        return _record(self.model, system, self.forces, system.users.addresses)
+
+    @cached_property
+    def _bare(self) -> Mechanism:
+        """The same without gravity, forces and loads."""
+        found = unforced(self._base)
+        return found._replace(ints=one_of_all(self.model, found.ints))
+
+    def _with_line(self, line: int, change: FloatArray) -> Mechanism:
+        """The mechanism of the motion with an imaginary step in the numbers of a body."""
+        atoms = self._base.atoms_f.copy()
+        put_change(self._base.atoms_i, atoms, line, 1j * STEP * change)
+        atoms.setflags(write=False)
+        return self._base._replace(atoms_f=atoms)
+
+    @cached_property
+    def of_bodies(self) -> BodyNumbers:
+        """Parameters that are numbers of bodies and change nothing else: no point, no row and no load."""
+        attached = elements_of(self.model).centres
+        apart = not self.forces.loads and not self.motion.system.independent
+        return body_numbers(self.model, self._slots, attached if apart else None)
+
+    @cached_property
+    def _at_bodies(self) -> dict[int, tuple[int, FloatArray]]:
+        """The line and its change, by parameter."""
+        positions, lines, change = self.of_bodies
+        return dict(zip(positions, zip(lines, change, strict=True), strict=True))
 
     def user_record(self, k: int) -> Mechanism:
         """The mechanism of the motion where only the laws of users have a step along parameter k."""
@@ -251,7 +293,9 @@ class Parameters:
     def unforced_record(self, k: int) -> Mechanism:
         """`record` without gravity, forces and loads."""
         if k not in self._unforced:
-            self._unforced[k] = unforced(self.record(k))
+            found = unforced(self.record(k))
+            same = np.array_equal(found.ints, self._bare.ints)  # then what is remembered with them serves all
+            self._unforced[k] = found._replace(ints=self._bare.ints) if same else found
         return self._unforced[k]
 
     # ---- what a parameter is
@@ -265,6 +309,16 @@ class Parameters:
         """Whether parameter k is a mass, an inertia or a number of a force element, or drives such alone: it moves no
         marker and closes no loop."""
         return k in self._kinds.still
+
+    def of_one_body(self, k: int) -> bool:
+        """Whether parameter k moves nothing, or moves a centre of mass alone."""
+        slot = self._slots[k]
+        return self.moves_nothing(k) or (slot is not None and slot.group == "bodies")
+
+    def keeps_rows(self, k: int) -> bool:
+        """Whether parameter k enters no constraint row: as `moves_nothing`, and centres of mass where nothing is
+        attached."""
+        return k in self._kinds.still or k in self._at_bodies
 
     def places(self, k: int) -> bool:
         """Whether parameter k can move joints, points or vectors, or is a number of a constraint."""
@@ -287,6 +341,8 @@ class Parameters:
 
     def shapes(self, k: int) -> bool:
         """Whether parameter k changes placements, markers, constraints, tau or loads: more than masses and laws."""
+        if k in self._at_bodies:
+            return False
         T = self.record(k)
         laws = slice(int(T.ints[AT_LAW_NUMBERS]), int(T.ints[AT_PIECES]))
         numbers = T.numbers.imag.copy()
@@ -295,7 +351,9 @@ class Parameters:
 
     def keeps_geometry(self, k: int) -> bool:
         """Whether parameter k changes masses or laws and nothing else: neither placements nor gravity."""
-        return not self.by_user(k) and not self.shapes(k) and not self.record(k).atoms_f[-1].imag.any()
+        if k not in self._keeps:
+            self._keeps[k] = not self.by_user(k) and not self.shapes(k) and not self.record(k).atoms_f[-1].imag.any()
+        return self._keeps[k]
 
     def changes_mass(self, k: int) -> bool:
         """Whether parameter k changes masses."""
@@ -305,37 +363,6 @@ class Parameters:
         """Derivatives of the tables of the mechanism by parameter k."""
         T = self.record(k)
         return {name: getattr(T, name).imag / STEP for name in TABLES}
-
-    def of_bodies(self) -> list[BodyNumbers]:
-        """Numbers of bodies, all of one kind at once.
-
-        A number of a body changes the line of its own atom, so that one record with a step in all masses holds the
-        derivatives by each of them. Kinds that change anything else (points at centres of mass) are left out.
-        """
-        if self._of_bodies is None:
-            kinds: dict[tuple[str, tuple[int, ...]], list[int]] = {}
-            for k, slot in enumerate(self._slots):
-                if slot is not None and slot.group == "bodies":
-                    kinds.setdefault((slot.field, slot.index), []).append(k)
-            found = (self._bodies_at_once(positions) for positions in kinds.values() if len(positions) > 1)
-            self._of_bodies = [some for some in found if some is not None]
-        return self._of_bodies
-
-    def _bodies_at_once(self, positions: list[int]) -> BodyNumbers | None:
-        atom_of, system = tree_of(self.model).body_atom, self.motion.system
-        names, lines = [self.names[k] for k in positions], []
-        for k in positions:
-            slot = self._slots[k]
-            assert slot is not None  # of a body
-            lines.append(atom_of[self.model.bodies[slot.position].name])
-        model = self.model.stepped({name: self.model.value(name) + 1j * STEP for name in names})
-        T = _record(model, system, self.forces, system.users.addresses)
-        change = T.atoms_f.imag / STEP
-        change[:, BEYOND] = 0.0  # follows from masses, and no gradient by it is kept apart
-        lines_of_others = np.delete(change, lines, axis=0)
-        if lines_of_others.any() or any(x.imag.any() for x in (T.markers_f, T.loads_f, T.numbers)):
-            return None
-        return BodyNumbers(positions, lines, change[lines])
 
     def weighted(self, count: int, weights: Sequence[Weights]) -> FloatArray:
         """Gradients (count, np) of sums of weighted residuals and rows of the mechanism of the motion.

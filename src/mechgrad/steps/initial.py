@@ -11,11 +11,9 @@ import numpy as np
 
 from mechgrad.dynamics.states import (
     States,
-    as_complex,
     coordinate_slopes,
     linearised,
     slopes,
-    unforced,
     velocity_slopes,
 )
 from mechgrad.steps.base import ParameterColumns
@@ -47,7 +45,7 @@ class InitialAccelerations:
         self.inverse = np.linalg.pinv(matrix, rcond=RANK) if m else np.linalg.inv(matrix)
         self.second_q = self.second_v = np.zeros((m, n))
         if m:
-            T = as_complex(unforced(system.T))
+            T = system.unforced_complex
             rate_q, second_q = coordinate_slopes(model, T, self.states)
             second_v = velocity_slopes(model, T, self.states, rate_q, self.all == system.n_holonomic)
             self.second_q, self.second_v = second_q[0, self.rows], second_v[0, self.rows]

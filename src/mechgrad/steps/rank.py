@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mechgrad.dynamics.states import States, linearised, unforced
+from mechgrad.dynamics.states import States, linearised
 from mechgrad.errors import InputError
 from mechgrad.model.model import Model
 from mechgrad.steps.record import Record
@@ -47,7 +47,7 @@ def check_rank_of_march(record: Record, states: Iterator[States]) -> None:
     if record.fold is not None:
         raise _branches(record.model, record.fold)
     lost = len(system.redundant(record.q[0], record.t[0]))
-    T, sizes, times = unforced(system.T), [], []
+    T, sizes, times = system.unforced, [], []
     for some in states:
         t = some.t
         still = np.zeros((len(t), record.model.n_v))

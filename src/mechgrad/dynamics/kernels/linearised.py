@@ -20,6 +20,7 @@ from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import kernel, runtime_int, wrapper
 from mechgrad.kernels.lanes import any_not_less, lane_zero, scatter, width
 from mechgrad.kernels.records import allocate, refer
+from mechgrad.kernels.shelves import given_back, lent
 
 
 class LaneMatrices(NamedTuple):
@@ -63,7 +64,15 @@ def linearised_lanes(mechanism, states, out, moving):
 
     Where `moving` is False, J_rate is left alone. Returns the first sample of a block with a bad number, or -1.
     """
-    n = mechanism.n_v
-    matrices = allocate(LaneMatrices, {"r": n * LANES, **dict.fromkeys("KCM", n * n * LANES)}, float)
-    lanes = make_lane_state(states, float)
-    return _linearised(mechanism, make_work(mechanism, LANES), lanes, matrices, states, out, moving)
+
+    def make():
+        n = mechanism.n_v
+        matrices = allocate(LaneMatrices, {"r": n * LANES, **dict.fromkeys("KCM", n * n * LANES)}, float)
+        return make_work(mechanism, LANES), make_lane_state(states, float), matrices
+
+    kind = "linearised", mechanism.loads_i.shape[0], states.lam.shape[1]
+    room = lent(mechanism, kind, make)
+    bad = _linearised(mechanism, *room, states, out, moving)
+    if bad < 0:
+        given_back(mechanism, kind, room)
+    return bad

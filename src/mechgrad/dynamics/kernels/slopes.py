@@ -23,6 +23,7 @@ from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, wrapper
 from mechgrad.kernels.lanes import any_not_less, extract, get_sample, lane_zero, load, store, width
 from mechgrad.kernels.records import refer
+from mechgrad.kernels.shelves import given_back, lent
 from mechgrad.kernels.vec3 import clear
 from mechgrad.model.columns import STEP
 
@@ -135,9 +136,17 @@ def force_slopes(mechanism, atoms, numbers, columns, states, r):
     """
     changes = [table.imag.reshape(len(columns), -1).any(axis=1) for table in (atoms, numbers)]
     directions = np.stack([columns, *changes], axis=1).astype(np.int64)
-    work, dual = make_work(mechanism, LANES), make_work(mechanism._replace(atoms_f=atoms[0]), LANES)
-    lanes = make_lane_state(states, float)
-    return _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, directions, r)
+
+    def make():
+        work, dual = make_work(mechanism, LANES), make_work(mechanism._replace(atoms_f=atoms[0]), LANES)
+        return work, dual, make_lane_state(states, float)
+
+    kind = "force slopes", mechanism.loads_i.shape[0], states.lam.shape[1]
+    room = lent(mechanism, kind, make)
+    bad = _force_slopes(mechanism, *room, states, atoms, numbers, directions, r)
+    if bad < 0:
+        given_back(mechanism, kind, room)
+    return bad
 
 
 @wrapper
@@ -149,4 +158,9 @@ def slopes(mechanism, states, out, column):
     and functions take them for complex steps. Outputs without rows are left out. Returns the first sample with a bad
     number, or -1.
     """
-    return _slopes(mechanism, make_work(mechanism, LANES), make_lane_state(states, complex), states, out, column)
+    kind = "slopes", mechanism.loads_i.shape[0], states.lam.shape[1], mechanism.atoms_f.dtype
+    room = lent(mechanism, kind, lambda: (make_work(mechanism, LANES), make_lane_state(states, complex)))
+    bad = _slopes(mechanism, *room, states, out, column)
+    if bad < 0:
+        given_back(mechanism, kind, room)
+    return bad

@@ -44,6 +44,7 @@ from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, store, width
 from mechgrad.kernels.records import allocate, refer
+from mechgrad.kernels.shelves import given_back, lent
 from mechgrad.model.mechanism import AT_TAU, N_V
 from mechgrad.model.tree import COM, MASS, MOMENTS, ORIGIN, X, Y, Z
 
@@ -257,11 +258,21 @@ def table_gradients(mechanism, states, weights, gradients):
 
     Returns the first sample of a block with a bad number, or -1; the outputs then hold nothing new.
     """
-    tables = {
-        "atoms": mechanism.n_atoms * ATOM_GRADIENT + 3, "markers": mechanism.markers_i.shape[0] * 3,
-        "loads": mechanism.loads_f.shape[1], "numbers": mechanism.numbers.size,
-    }  # fmt: skip
-    objectives, block = weights.mu.shape[0], make_block(mechanism, LANES)
-    totals = allocate(Totals, {name: (objectives, size * LANES) for name, size in tables.items()}, float)
-    work, lanes = make_work(mechanism, LANES), make_lane_state(states, float)
-    return _table_gradients(mechanism, work, lanes, block, totals, states, weights, gradients)
+    objectives = weights.mu.shape[0]
+
+    def make():
+        tables = {
+            "atoms": mechanism.n_atoms * ATOM_GRADIENT + 3, "markers": mechanism.markers_i.shape[0] * 3,
+            "loads": mechanism.loads_f.shape[1], "numbers": mechanism.numbers.size,
+        }  # fmt: skip
+        totals = allocate(Totals, {name: (objectives, size * LANES) for name, size in tables.items()}, float)
+        return make_work(mechanism, LANES), make_lane_state(states, float), make_block(mechanism, LANES), totals
+
+    kind = "table gradients", mechanism.loads_i.shape[0], states.lam.shape[1], objectives
+    room = lent(mechanism, kind, make)
+    for total in room[-1]:
+        total.fill(0.0)
+    bad = _table_gradients(mechanism, *room, states, weights, gradients)
+    if bad < 0:
+        given_back(mechanism, kind, room)
+    return bad

@@ -94,12 +94,18 @@ class DesignProblem:
         )
 
     def evaluator(
-        self, log: EvaluationLog | None = None, known: Sequence[Evaluation] = (), answers: Answers = in_turn
+        self,
+        log: EvaluationLog | None = None,
+        known: Sequence[Evaluation] = (),
+        answers: Answers = in_turn,
+        *,
+        threads: int | None = None,
+        ahead: bool = False,
     ) -> Evaluator:
-        """Values and gradients of all functions at any point."""
+        """Values and gradients of all functions at any point; its arguments are explained there."""
         of_goal, of_limits = self._asked()
         asked = [*of_goal, *(a for x in of_limits for a in x)]
-        return Evaluator(self.space, self.scenarios, asked, log, known, answers)
+        return Evaluator(self.space, self.scenarios, asked, log, known, answers, threads, ahead)
 
     def evaluate(self, at: ArrayLike | Mapping[str, float] | None = None) -> Evaluation:
         """Values and gradients of all functions, at the start or at other values of the variables.
@@ -164,7 +170,7 @@ class DesignProblem:
         known, written = self._log(log, resume)
         search = Search(solver, max_iterations, tolerance, time_limit, progress, options)
         with Workers(executor, len(self.scenarios)) as workers:
-            evaluator = self.evaluator(written, known, workers.answers)
+            evaluator = self.evaluator(written, known, workers.answers, ahead=workers.sends)
             if known:
                 self._continue(evaluator, self.space.point(start))
             return search.run(self, evaluator, start)

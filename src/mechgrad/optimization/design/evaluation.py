@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -31,12 +32,16 @@ class Question(NamedTuple):
     """What is asked of one scenario: how it is made, its objectives, and what they are differentiated by.
 
     counts : how many values each objective has, if that is known
+    threads : of its gradient, 0 for all cores; one where other work is done at the same time
+    ahead : whether a gradient is computed with the values, since the motion stays where it was made
     """
 
     repeat: Repeat
     objectives: tuple[Objective, ...]
     wrt: tuple[str, ...]
     counts: tuple[int, ...] = ()
+    threads: int = 0
+    ahead: bool = False
 
 
 class Answer(NamedTuple):
@@ -61,7 +66,7 @@ def answer(
         motion = question.repeat.with_values(values).made()
     slopes, counts = None, question.counts
     if with_gradient and question.wrt and counts:
-        found = gradient(motion, question.objectives, question.wrt)
+        found = gradient(motion, question.objectives, question.wrt, threads=question.threads)
         numbers, slopes = found.values, found.array
     else:
         each = case_of(motion).values(question.objectives)
@@ -69,9 +74,19 @@ def answer(
     if not np.isfinite(numbers).all():
         raise InputError(_where_not_finite(question.objectives, motion))
     if with_gradient and slopes is None:
-        wanted = question.wrt
-        slopes = gradient(motion, question.objectives, wanted).array if wanted else np.zeros((sum(counts), 0))
+        slopes = _slopes(question, motion, sum(counts))
+    elif question.ahead and slopes is None:
+        with suppress(MechgradError):  # raised where the gradient is asked for
+            slopes = _slopes(question, motion, sum(counts))
     return Answer(numbers.real.astype(float), counts, slopes, motion)
+
+
+def _slopes(question: Question, motion: Any, count: int) -> FloatArray:
+    """The gradient of a motion, (count, np)."""
+    if not question.wrt:
+        return np.zeros((count, 0))
+    found: FloatArray = gradient(motion, question.objectives, question.wrt, threads=question.threads).array
+    return found
 
 
 Answers: TypeAlias = Callable[
@@ -146,6 +161,8 @@ class Evaluator:
 
     space, scenarios, asked : what is evaluated
     answers : who computes scenarios, and where
+    threads : of each gradient; by default all cores if there is one scenario, and one if there are several
+    ahead : whether gradients are computed with the values, as for work that is sent away
     counts : how many values each of `asked` has; known after the first point
     history : all points in their order
     """
@@ -158,8 +175,11 @@ class Evaluator:
         log: EvaluationLog | None = None,
         known: Sequence[Evaluation] = (),
         answers: Answers = in_turn,
+        threads: int | None = None,
+        ahead: bool = False,
     ) -> None:
-        self.answers = answers
+        self.answers, self.ahead = answers, ahead
+        self.threads = (0 if len(scenarios) == 1 else 1) if threads is None else threads
         self.space, self.scenarios, self.asked, self.log = space, tuple(scenarios), tuple(asked), log
         self.counts: tuple[int, ...] = ()
         self.questions = [self._question(i) for i in range(len(self.scenarios))]
@@ -175,7 +195,8 @@ class Evaluator:
 
     def _question(self, scenario: int) -> Question:
         objectives = tuple(a.objective for a in self.asked if a.scenario == scenario)
-        return Question(self.scenarios[scenario].repeat, objectives, tuple(p for p in self.space.paths[scenario] if p))
+        wrt = tuple(p for p in self.space.paths[scenario] if p)
+        return Question(self.scenarios[scenario].repeat, objectives, wrt, (), self.threads, self.ahead)
 
     def at(self, x: FloatArray, *, with_gradient: bool = False, first: bool = False) -> Evaluation:
         """Values at a point, and derivatives if they are asked for.
@@ -219,7 +240,7 @@ class Evaluator:
             self.simulations += motion is None
             answers.append(found)
         self._remember(key, [found.motion for found in answers])
-        return self._collected(answers, with_gradient)
+        return self._collected(answers, with_gradient or all(found.gradient is not None for found in answers))
 
     def _collected(self, answers: Sequence[Answer], with_gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         """Values and gradients of all scenarios in the order of `asked`."""

@@ -139,7 +139,7 @@ def pareto(
 
         def solve(asked: DesignProblem, start: FloatArray) -> Optimum:
             """From an optimum nearby, where slopes may vanish: scales are those at the problem's own start."""
-            evaluator = asked.evaluator(answers=workers.answers)
+            evaluator = asked.evaluator(answers=workers.answers, ahead=workers.sends)
             best = search.run(asked, evaluator, start, warn=False, scaled_at=problem.space.start)
             evaluator.forget()
             return best

@@ -17,6 +17,15 @@ from mechgrad.optimization.solvers.remarks import without_remarks
 from mechgrad.optimization.solvers.result import Status
 from mechgrad.typing import FloatArray
 
+STEEP = 100.0
+"""What the objective is multiplied with where all variables have bounds, and nothing else has to hold.
+
+BFGS begins with the identity as curvature. With slopes of about one, as scaling leaves them, that says that a slope
+changes by itself over the whole range of a variable. Where it is flatter, as along the valleys of most designs, steps
+stay short for long, since curvature is learned along steps only: too small a beginning is corrected by the first
+steps, which bounds and line searches shorten, too large a one is not.
+"""
+
 
 @final
 @dataclass(frozen=True)
@@ -59,6 +68,8 @@ class Slsqp:
                 }
             )
         start = np.clip(task.x0, program.lb, program.ub)
+        bounded = np.isfinite(program.lb).all() and np.isfinite(program.ub).all()
+        steep = STEEP if bounded and not program.m else 1.0
         monitor.iterate(0, start)
         count = 0
 
@@ -68,16 +79,17 @@ class Slsqp:
             if tried.has_value(x):  # it may be the first trial of a line search, not yet an iterate
                 monitor.iterate(count, x)
 
+        given = {"ftol": task.tolerance**1.25, "maxiter": task.max_iterations, **task.options}
         with without_remarks():  # clipped values in a line search; the outcome is judged afterwards
             result = minimize(
-                tried.objective,
+                lambda x: steep * tried.objective(x),
                 start,
-                jac=tried.gradient,
+                jac=lambda x: steep * tried.gradient(x),
                 method="SLSQP",
                 bounds=Bounds(program.lb, program.ub),
                 constraints=constraints,
                 callback=callback,
-                options={"ftol": task.tolerance**1.25, "maxiter": task.max_iterations, **task.options},
+                options=given | {"ftol": steep * given["ftol"]},
             )
         tried.check_end()
         x = np.clip(np.asarray(result.x, dtype=float), program.lb, program.ub)

@@ -69,9 +69,11 @@ class AssembledStart(Start):
         J = positions.at(q, v, t).J[positions.finite_rows]
         determined = least_squares(J, np.zeros(len(J)))[1] == model.n_v
         rates = Rates(model, q, v, t, self.state.held_rates)
+        measured = any(x.row is not None for x in (*positions.held, *rates.quantities))
+        idle = parameters.moves_nothing if measured else parameters.keeps_rows
         for k in (*parameters.in_model, *parameters.of_start):
             name = parameters.names[k]
-            if not parameters.is_start(k) and parameters.moves_nothing(k):
+            if not parameters.is_start(k) and idle(k):
                 continue
             moved = model if parameters.is_start(k) else parameters.moved(k)
             if not self.plain:

@@ -43,6 +43,9 @@ class StartParameters(ParameterColumns, Protocol):
     def moves_nothing(self, k: int) -> bool:
         """Whether parameter k is a mass, an inertia or a number of a force element, or drives such alone."""
 
+    def keeps_rows(self, k: int) -> bool:
+        """Whether parameter k enters no constraint row."""
+
     def moved(self, k: int) -> Model:
         """The model with an imaginary step along parameter k."""
 
@@ -141,6 +144,7 @@ class Rates:
     def __init__(self, model: Model, q: FloatArray, v: FloatArray, t: float, held: Mapping[str, Any]) -> None:
         self.model, self.q, self.v, self.t, self.held = model, q, v, t, tuple(held)
         equations = Equations.of(model, quantities(model, self.held, rate=True), q)
+        self.quantities = equations.held
         self.J = equations.at(q, v, t).J
         self.determined = least_squares(self.J, np.zeros(len(self.J)))[1] == model.n_v
 

@@ -71,7 +71,7 @@ class GivenStart(Start):
         q, v = (np.asarray(x.real, float) for x in (self.q, self.v))
         rates = Rates(self.model, q, v, self.t, {})
         for k in parameters.in_model:
-            if not parameters.moves_nothing(k):  # raises where the loops would have to follow, since nothing says how
+            if not parameters.keeps_rows(k):  # raises where the loops would have to follow, since nothing says how
                 moved, name = parameters.moved(k), parameters.names[k]
                 here = Equations.of(moved, (), q + 0j)
                 b = -row_slopes(here, q + 0j, v + 0j, self.t)[0][here.finite_rows]

@@ -15,13 +15,11 @@ import numpy as np
 from mechgrad.dynamics.kernels.saddle import PASSES, REGULAR, no_ranks
 from mechgrad.dynamics.states import (
     States,
-    as_complex,
     coordinate_slopes,
     linearised,
     put_force_slopes,
     put_slopes,
     slopes,
-    unforced,
     velocity_slopes,
 )
 from mechgrad.errors import InputError
@@ -40,7 +38,7 @@ from mechgrad.steps.record import Record
 from mechgrad.typing import Array, FloatArray
 
 CHUNK_BYTES = 2**25  # of linearised equations kept at a time, by all threads together
-FEWEST_STEPS, MOST_STEPS = 256, 1024  # in a piece, as far as memory allows: threads share the work, caches hold it
+FEWEST_STEPS, MOST_STEPS = 256, 2048  # in a piece, as far as memory allows: threads share the work, caches hold it
 
 
 class Span(NamedTuple):
@@ -91,6 +89,7 @@ class ImplicitSteps(Steps):
     def pieces(self, columns: int) -> list[Span]:
         outputs, every = len(self.record.t) - 1, self.every
         per = max(1, self.steps_at_once(columns) // every)
+        per = -(-outputs // max(1, -(-outputs // per)))  # all of about one size
         found, first = [], 0
         while first < outputs:
             last = min(first + per, outputs)
@@ -172,7 +171,7 @@ class NewmarkSteps(ImplicitSteps):
     def __init__(self, record: Record, threads: int = 1) -> None:
         super().__init__(record)
         self.T = record.system.T
-        self.unforced, self.unforced_complex = unforced(self.T), as_complex(unforced(self.T))
+        self.unforced, self.unforced_complex = record.system.unforced, record.system.unforced_complex
         self.n, self.m = self.model.n_v, self.system.n_constraints
         self.w0, self.w1, self.w2 = row_weights(self.settings, self.m, self.system.n_holonomic)
         self.weights = {
