@@ -12,6 +12,7 @@ What is it?         Model of Body, joints (Revolute, Prismatic, ..), Point, Vect
 Where is it?        state, assemble, equilibrium -> State; mobility; kinematics.*  poses, velocities, Jacobians
 What acts?          inverse_dynamics, forward_dynamics, mass_matrix, joint_reactions, and .._derivatives; terms.*
 How does it move?   simulate -> Trajectory; recipes.*  many of them; kinematic_motion; formulations.*, schemes.*
+Is it stable?       linearise -> Linearisation: A, B, C, D, modes, eigenvalues over a number, and derivatives
 What if?            gradient -> Gradient of objectives.* (Integral, AtEnd, AtTime, Tracking) of measures.*
 What is best?       DesignProblem of numbers, with design.* (WorstCase, LeastSquares, Limit, ..); motion.MotionProblem
 Is it right?        certify, certify_model, Gradient.certify -> Certificate
@@ -45,6 +46,7 @@ from mechgrad.io import load_model, save_model
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.mobility import mobility
 from mechgrad.kinematics.state import State, state
+from mechgrad.linearisation import linearise
 from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
 from mechgrad.mechanics.accelerations import forward_dynamics
 from mechgrad.mechanics.inertia import mass_matrix
@@ -64,7 +66,6 @@ from mechgrad.model import (
     Prismatic,
     Revolute,
     Spherical,
-    Universal,
     Vector,
     dh_model,
 )
@@ -96,7 +97,7 @@ __version__ = "0.2.0"
 # In the order a script uses them.
 __all__ = [  # noqa: RUF022
     # what is it?
-    "Model", "Body", "Point", "Vector", "Fixed", "Revolute", "Prismatic", "Cylindrical", "Cardan", "Universal",
+    "Model", "Body", "Point", "Vector", "Fixed", "Revolute", "Prismatic", "Cylindrical", "Cardan",
     "Planar", "Spherical", "Floating", "Load", "DesignVariable", "dh_model", "load_model", "save_model",
     # where is it?
     "State", "state", "assemble", "equilibrium", "mobility",
@@ -105,6 +106,8 @@ __all__ = [  # noqa: RUF022
     "mass_matrix", "joint_reactions",
     # how does it move?
     "simulate", "kinematic_motion", "Trajectory",
+    # how do small motions go?
+    "linearise",
     # what if?
     "gradient", "motion_sensitivities", "Gradient", "Integral", "AtEnd", "AtTime", "Tracking",
     # what is best?
@@ -120,6 +123,9 @@ _NAMESPACES = (
     "constraints", "design", "drawing", "errors", "forces", "formulations", "functions", "gallery", "kinematics",
     "measures", "motion", "objectives", "recipes", "results", "schemes", "terms",
 )  # fmt: skip
+
+
+SAME = {"Universal": "Cardan"}  # other names of what is here, which files know as well
 
 
 def __getattr__(name: str) -> Any:
@@ -138,6 +144,7 @@ def _moved(name: str) -> str:
         for space in _NAMESPACES
         if name in getattr(importlib.import_module(f"mechgrad.{space}"), "__all__", ())
     ]
+    homes += [SAME[name]] if name in SAME else []
     homes += [home for old, home in RENAMED.items() if old.split(".")[1] == name and not homes]
     return f"; it is mg.{homes[0]}" if homes else ""
 
