@@ -81,6 +81,8 @@ def linearise(
            [0.5]])
     """
     note_idle_gravity(model, tree_of(model))
+    if isinstance(inputs, str):
+        raise InputError(f"inputs is {inputs!r}; give a list of names: [{inputs!r}].")
     start, tau, loads = _start(model, about, t, tau, loads)
     if start.model is not model:
         raise InputError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 HALVINGS = 7  # of an interval in which eigenvalues cannot be told apart: they meet there
 CLEAR = 0.25  # of the distance to the second best: how well tangents have to meet
+ZERO = 1e-10  # of the largest eigenvalue
 NEWTON, SAFE = 60, 1e-13  # steps to a crossing, and how far off [of the parameter's range]
 
 
@@ -61,9 +63,10 @@ class Locus:
     linearisations : tuple of Linearisation
         At each value.
 
+    >>> lin = mg.linearise(pendulum, {"pin": 0.0})
     >>> locus = lin.locus("bob.com.z", [-1.0, -2.0, -4.0])
     >>> locus.eigenvalues[:, 0].imag.round(4)                     # sqrt(g / l)
-    array([3.1321, 2.2147, 1.5660])
+    array([3.1321, 2.2147, 1.566 ])
     """
 
     path: str
@@ -77,16 +80,18 @@ class Locus:
         Of a pair the one with positive imaginary part is told. Found by Newton's method with the exact derivative.
         """
         found: list[Crossing] = []
+        nothing = ZERO * np.abs(self.eigenvalues).max(initial=0.0)  # real parts of undamped modes are rounding
         for column in self.eigenvalues.T:
-            for k in np.flatnonzero(np.sign(column.real[1:]) * np.sign(column.real[:-1]) < 0.0):
-                if column[k].imag + column[k + 1].imag < -1e-9 * abs(column[k]):
-                    continue
-                found.append(self._crossing(int(k), complex(column[k]), complex(column[k + 1])))
+            told = np.flatnonzero(np.abs(column.real) > nothing)
+            for k, m in pairwise(told.tolist()):
+                below = column[k].imag + column[m].imag < -nothing
+                if column[k].real * column[m].real < 0.0 and not below:
+                    found.append(self._crossing(k, m, complex(column[k]), complex(column[m])))
         return tuple(sorted(found, key=lambda x: x.value))
 
-    def _crossing(self, k: int, first: complex, last: complex) -> Crossing:
-        """Between values k and k + 1, where an eigenvalue goes from first to last."""
-        low, high = float(self.values[k]), float(self.values[k + 1])
+    def _crossing(self, k: int, m: int, first: complex, last: complex) -> Crossing:
+        """Between values k and m, where an eigenvalue goes from first to last."""
+        low, high = float(self.values[k]), float(self.values[m])
         span, sign = high - low, np.sign(last.real)
         share = first.real / (first.real - last.real)
         x, near = low + share * span, first + share * (last - first)

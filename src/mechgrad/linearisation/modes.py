@@ -91,6 +91,7 @@ class Mode:
         The state stands still here even if it moves (a bicycle at speed), and closed loops hold to first order in the
         amplitude [rad or m].
 
+        >>> lin = mg.linearise(pendulum, {"pin": 0.0})
         >>> lin.modes[0].motion(np.linspace(0.0, 2.0, 5)).shape
         (5, 1)
         """
@@ -103,14 +104,22 @@ class Mode:
         swing = np.exp(self.eigenvalue * times + 1j * phase)[:, None] * self.displacement / size
         return np.asarray(self.model.integrate(self.q, amplitude * swing.real))
 
+    @property
+    def value_in_words(self) -> str:
+        """Its eigenvalue or pair of eigenvalues: '-0.775342 ± 4.464868i'."""
+        real = f"{rounded(self.eigenvalue.real, 6):+.6f}"
+        return f"{real} ± {self.eigenvalue.imag:.6f}i" if self.oscillates else real
+
     def __repr__(self) -> str:
-        real, imag = self.eigenvalue.real, self.eigenvalue.imag
+        how = f"time constant {self.time_constant:.4g} s"
         if self.oscillates:
-            return (
-                f"Mode({real:+.6f} ± {imag:.6f}i 1/s: {self.frequency:.4f} Hz, damping ratio {self.damping_ratio:.4f}; "
-                f"{self.name})"
-            )
-        return f"Mode({real:+.6f} 1/s: time constant {self.time_constant:.4g} s; {self.name})"
+            how = f"{self.frequency:.4f} Hz, damping ratio {rounded(self.damping_ratio, 4):.4f}"
+        return f"Mode({self.value_in_words} 1/s: {how}; {self.name})"
+
+
+def rounded(x: float, digits: int) -> float:
+    """To so many digits, without a sign of zero."""
+    return round(x, digits) + 0.0
 
 
 def participations(names: list[str], left: Array, right: Array) -> dict[str, float]:

@@ -72,6 +72,8 @@ class Point:
             for name, force in start.holding.items():
                 holding[columns_of(model, [name], "held")] = np.real(force)
         forces = np.zeros(model.n_v) if tau is None else np.asarray(tau)
+        if forces.shape != (model.n_v,):
+            raise InputError(f"tau has shape {forces.shape}; give {model.n_v} numbers, in the order of model.v_names.")
         given = tuple(loads or ())
         if loads_vary(given):
             raise InputError("loads of one state are constant: give each force and point as three numbers.")

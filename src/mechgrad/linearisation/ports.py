@@ -58,21 +58,15 @@ def ports(
     point: Point, at: Partials, columns: Columns, found: Reduced, inputs: Sequence[str], outputs: Any
 ) -> Ports:  # fmt: skip
     """Of a linearised mechanism."""
-    paths = [_path(point.model, name) for name in _listed(inputs)]
+    paths = [_path(point.model, name) for name in inputs]
     parameters = Parameters(point, paths, needed=False)  # type: ignore[arg-type]
-    if len(parameters) != len(paths):
+    if list(parameters.names) != paths:
         raise InputError(f"inputs {', '.join(inputs)} hold a pattern; name every input.")
     if wrong := [name for name in parameters.names if name.startswith("start.")]:
         raise InputError(f"input {wrong[0]!r} is a number of the start; inputs act while the mechanism moves.")
     by_inputs, B = _inputs(point, at, columns, found, parameters)
     names, C, D, y0 = _outputs(point, at, found, _named(point.model, outputs), parameters, by_inputs)
     return Ports(tuple(inputs), names, B, C, D, y0)
-
-
-def _listed(names: Sequence[str]) -> Sequence[str]:
-    if isinstance(names, str):
-        raise InputError(f"inputs is {names!r}; give a list of names: [{names!r}].")
-    return names
 
 
 def _path(model: Model, name: str) -> str:

@@ -177,6 +177,6 @@ def reduced(at: Partials, columns: Columns, name: str) -> Reduced:
     A = zero((f + g, f + g), dtype)
     A[:f, :f] = (v_z + at.turning @ q_z)[columns.positions]
     A[:f, f:] = v_u[columns.positions]
-    A[f:, :f] = -np.linalg.solve(mass, stiffness)
-    A[f:, f:] = -np.linalg.solve(mass, damping)
+    A[f:, :f] = 0.0 - np.linalg.solve(mass, stiffness)  # no negative zeros
+    A[f:, f:] = 0.0 - np.linalg.solve(mass, damping)
     return Reduced(mass, damping, stiffness, A, Following(q_z, v_z, v_u, a_z, a_u))

@@ -12,7 +12,7 @@ import numpy as np
 from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.errors import InputError
 from mechgrad.linearisation.locus import Locus, locus_of
-from mechgrad.linearisation.modes import Mode, participations
+from mechgrad.linearisation.modes import Mode, participations, rounded
 from mechgrad.linearisation.point import Point
 from mechgrad.linearisation.ports import Ports, ports
 from mechgrad.linearisation.reduction import Columns, Reduced, chosen_columns, reduced, sizes
@@ -50,6 +50,7 @@ class LinearisationDerivatives:
         In the order of `Linearisation.eigenvalues`. Equal ones with modes of their own split as these derivatives say,
         in the order of their real parts.
 
+    >>> lin = mg.linearise(pendulum, {"pin": 0.0})
     >>> D = lin.derivatives(["bob.mass", "bob.com.z"])
     >>> D.by("bob.com.z").round(4) + 0.0               # d(i sqrt(g / l))/dz = i sqrt(g / l) / (2 l), l = -z
     array([0.+1.566j, 0.-1.566j])
@@ -259,6 +260,7 @@ class Linearisation:
             Numbers of the model, of tau and of loads, and of the start: "start.position.pin". The state follows as
             starts of motions do: an equilibrium by the balance of forces, an assembled state by what was held.
 
+        >>> lin = mg.linearise(pendulum, {"pin": 0.0})
         >>> lin.derivatives("bob.mass").eigenvalues.round(12) + 0.0       # the mass of a pendulum does not matter
         array([[0.+0.j, 0.+0.j]])
         """
@@ -276,6 +278,7 @@ class Linearisation:
     def value(self, path: str) -> float:
         """The present value of a number that `derivatives` takes.
 
+        >>> lin = mg.linearise(pendulum, {"pin": 0.0})
         >>> lin.value("bob.mass")
         2.0
         """
@@ -284,11 +287,13 @@ class Linearisation:
     def with_values(self, values: Mapping[str, float]) -> Linearisation:
         """The same with some numbers changed: the state is found once more, as it was found first.
 
-        >>> lin.with_values({"bob.com.z": -4.0}).A[1, 0]
-        -2.4525
+        >>> lin = mg.linearise(pendulum, {"pin": 0.0})
+        >>> lin.with_values({"bob.com.z": -4.0}).A
+        array([[ 0.    ,  1.    ],
+               [-2.4525,  0.    ]])
         """
         parameters = Parameters(self.point, list(values))  # type: ignore[arg-type]
-        if len(parameters) != len(values):
+        if list(parameters.names) != list(values):
             raise InputError(f"{', '.join(values)} hold a pattern; name every number.")
         model, forces, at_start, numbers = parameters.changed(np.array([values[x] for x in parameters.names], float))
         start = parameters.start.again(model, numbers, at_start)
@@ -307,6 +312,7 @@ class Linearisation:
         values : (nv,)
             One after another; the state is found once more at each.
 
+        >>> lin = mg.linearise(pendulum, {"pin": 0.0})
         >>> lin.locus("bob.com.z", [-1.0, -2.0])
         Locus of 'pendulum': 2 eigenvalues over bob.com.z from -1 to -2, 2 values. Next: .eigenvalues, ...
         """
@@ -330,11 +336,11 @@ class Linearisation:
             f"{'eigenvalue [1/s]':>26} {'frequency [Hz]':>15} {'damping ratio':>14} {'time constant [s]':>18}  mode",
         ]
         for mode in self.modes:
-            imag = f" ± {mode.eigenvalue.imag:.6f}i" if mode.oscillates else ""
-            value = f"{mode.eigenvalue.real:+.6f}{imag}"
-            frequency, ratio = (f"{mode.frequency:.4f}", f"{mode.damping_ratio:.4f}") if mode.oscillates else ("", "")
+            frequency, ratio = ("", "")
+            if mode.oscillates:
+                frequency, ratio = f"{mode.frequency:.4f}", f"{rounded(mode.damping_ratio, 4):.4f}"
             share = ", ".join(f"{x} {100 * y:.0f} %" for x, y in _largest(mode.participation))
-            lines.append(f"{value:>26} {frequency:>15} {ratio:>14} {mode.time_constant:>18.4g}  {share}")
+            lines.append(f"{mode.value_in_words:>26} {frequency:>15} {ratio:>14} {mode.time_constant:>18.4g}  {share}")
         if self.neutral:
             lines.append(f"nothing depends on (eigenvalue 0 each): {', '.join(self.neutral)}")
         if not self.steady:
