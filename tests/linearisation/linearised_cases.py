@@ -13,7 +13,7 @@ import gradient_mechanisms as mechanisms
 from support.random_loops import random_linkage
 
 import mechgrad as mg
-from mechgrad.gallery import bicycle, bicycle_start, five_bar
+from mechgrad.gallery import bicycle, bicycle_start, double_pendulum, five_bar
 
 Case = tuple[mg.Model, object]
 
@@ -30,6 +30,19 @@ def moving_five_bar() -> Case:
 def resting_five_bar() -> Case:
     model = five_bar()
     return model, mg.equilibrium(model, mg.gallery.five_bar_start())
+
+
+def held_arm() -> Case:
+    """Two links held aslant: what holds them follows every number, and so does what the held loads do."""
+    model = double_pendulum()
+    push = mg.Load("lower", (3.0, 0.0, 1.0), point=(0.0, 0.0, -0.4), name="push")
+    return model, mg.equilibrium(model, at={"shoulder": 0.5, "elbow": 0.7}, tau=[0.3, -0.2], loads=[push])
+
+
+def held_five_bar() -> Case:
+    """One angle held, the other at rest under springs and weights."""
+    model = five_bar()
+    return model, mg.equilibrium(model, mg.gallery.five_bar_start(), at={"A": -2.0})
 
 
 def driven_and_rubbed() -> Case:
@@ -85,7 +98,7 @@ def top() -> Case:
 CASES: dict[str, Callable[[], Case]] = {
     f.__name__: f
     for f in (
-        moving_five_bar, resting_five_bar, driven_and_rubbed, stated_twice, slider_crank, slider_crank_with_a_ball,
-        every_constraint, every_force, linkage, leaning_bicycle, bicycle_on_tyres, top,
+        moving_five_bar, resting_five_bar, held_arm, held_five_bar, driven_and_rubbed, stated_twice, slider_crank,
+        slider_crank_with_a_ball, every_constraint, every_force, linkage, leaning_bicycle, bicycle_on_tyres, top,
     )
 }  # fmt: skip
