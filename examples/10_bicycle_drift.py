@@ -69,28 +69,9 @@ def cases() -> list[Case]:
 
 
 def lateral_eigenvalues(speed: float) -> np.ndarray:
-    """Of A in x' = A x, x = (lean, steering, their rates), about straight running [1/s]."""
+    """Of lean and steering about straight running [1/s]; all other states are neutral."""
     model = bicycle("rolling")
-    start = bicycle_start(model, speed)
-    n, x = model.n_v, (start.q, start.v)
-    forces, rows = mg.terms.motion_terms(model, *x), mg.terms.constraint_terms(model, *x)
-    m = len(rows.names)
-    saddle = np.block([[forces.M, rows.gamma.T], [rows.gamma, np.zeros((m, m))]])
-    a, lam = np.split(np.linalg.solve(saddle, -np.concatenate((forces.r, rows.second))), [n])
-    forces, rows = mg.terms.motion_terms(model, *x, a, lam), mg.terms.constraint_terms(model, *x, a, lam)
-    lean, steering, speed_at = (model.v_names.index(name) for name in ("root.wx", "steering", "root.vx"))
-    # all other coordinates follow from these: by the contacts, or nothing depends on them
-    others = ("root.vx", "root.vy", "root.wz", "rear axle", "front axle")
-    free = [lean, steering, *(model.v_names.index(name) for name in others)]
-    dq = np.zeros((n, 4))
-    dq[:, :2] = np.linalg.solve(np.vstack((rows.gamma[:2], np.eye(n)[free])), np.eye(n)[:, 2:4])
-    rates = np.zeros((3, 4))
-    rates[0, 2] = rates[1, 3] = 1.0
-    moving = np.vstack((rows.gamma, np.eye(n)[[lean, steering, speed_at]]))
-    dv = np.linalg.solve(moving, np.vstack((-rows.rate_q @ dq, rates)))
-    b = np.vstack((forces.r_q @ dq + forces.r_v @ dv, rows.second_q @ dq + rows.second_v @ dv))
-    da = np.linalg.solve(saddle, -b)
-    return np.sort_complex(np.linalg.eigvals(np.vstack((dv[[lean, steering]], da[[lean, steering]]))))
+    return np.sort_complex(mg.linearise(model, bicycle_start(model, speed)).eigenvalues)
 
 
 def measured(case: Case) -> tuple[mg.results.MotionSensitivities, dict[str, Drift]]:

@@ -12,6 +12,7 @@ What is it?         Model of Body, joints (Revolute, Prismatic, ..), Point, Vect
 Where is it?        state, assemble, equilibrium -> State; mobility; kinematics.*  poses, velocities, Jacobians
 What acts?          inverse_dynamics, forward_dynamics, mass_matrix, joint_reactions, and .._derivatives; terms.*
 How does it move?   simulate -> Trajectory; recipes.*  many of them; kinematic_motion; formulations.*, schemes.*
+Is it stable?       linearise -> Linearisation: A, B, C, D, modes, eigenvalues over a number, and derivatives
 What if?            gradient -> Gradient of objectives.* (Integral, AtEnd, AtTime, Tracking) of measures.*
 What is best?       DesignProblem of numbers, with design.* (WorstCase, LeastSquares, Limit, ..); motion.MotionProblem
 Is it right?        certify, certify_model, Gradient.certify -> Certificate
@@ -50,6 +51,7 @@ if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, sin
     from mechgrad.kinematics.assembly import assemble
     from mechgrad.kinematics.mobility import mobility
     from mechgrad.kinematics.state import State, state
+    from mechgrad.linearisation.linearise import linearise
     from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
     from mechgrad.mechanics.accelerations import forward_dynamics
     from mechgrad.mechanics.inertia import mass_matrix
@@ -69,7 +71,6 @@ if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, sin
         Prismatic,
         Revolute,
         Spherical,
-        Universal,
         Vector,
         dh_model,
     )
@@ -94,7 +95,7 @@ __version__ = "0.2.0"
 # In the order a script uses them.
 __all__ = [  # noqa: RUF022
     # what is it?
-    "Model", "Body", "Point", "Vector", "Fixed", "Revolute", "Prismatic", "Cylindrical", "Cardan", "Universal",
+    "Model", "Body", "Point", "Vector", "Fixed", "Revolute", "Prismatic", "Cylindrical", "Cardan",
     "Planar", "Spherical", "Floating", "Load", "DesignVariable", "dh_model", "load_model", "save_model",
     # where is it?
     "State", "state", "assemble", "equilibrium", "mobility",
@@ -103,6 +104,8 @@ __all__ = [  # noqa: RUF022
     "mass_matrix", "joint_reactions",
     # how does it move?
     "simulate", "kinematic_motion", "Trajectory",
+    # is it stable?
+    "linearise",
     # what if?
     "gradient", "motion_sensitivities", "Gradient", "Integral", "AtEnd", "AtTime", "Tracking",
     # what is best?
@@ -130,6 +133,7 @@ _HOMES = {
         "mechgrad.kinematics.assembly": "assemble",
         "mechgrad.kinematics.mobility": "mobility",
         "mechgrad.kinematics.state": "State state",
+        "mechgrad.linearisation.linearise": "linearise",
         "mechgrad.mechanics.acceleration_derivatives": "forward_dynamics_derivatives",
         "mechgrad.mechanics.accelerations": "forward_dynamics",
         "mechgrad.mechanics.inertia": "mass_matrix",
@@ -139,7 +143,7 @@ _HOMES = {
         "mechgrad.model": (
             "Body Cardan Cylindrical DesignVariable Fixed Floating "
             "Model Planar Point Prismatic Revolute Spherical "
-            "Universal Vector dh_model"
+            "Vector dh_model"
         ),
         "mechgrad.sensitivities": ("AtEnd AtTime Certificate Gradient Integral Tracking certify certify_model"),
         "mechgrad.sensitivities.gradient": "gradient motion_sensitivities",
@@ -150,6 +154,9 @@ _HOMES = {
     }.items()
     for name in names.split()
 }
+
+
+_SAME = {"Universal": "Cardan"}  # other names of what is here, which files know as well
 
 
 def __getattr__(name: str) -> Any:
@@ -169,6 +176,7 @@ def _moved(name: str) -> str:
     spaces = [importlib.import_module(f"mechgrad.{space}") for space in _NAMESPACES]
     homes = [f"{space.__name__[9:]}.{name}" for space in spaces if name in getattr(space, "__all__", ())]
     moved = importlib.import_module("mechgrad.renamed").RENAMED
+    homes += [_SAME[name]] if name in _SAME else []
     homes += [home for old, home in moved.items() if old.split(".")[1] == name]
     return f"; it is mg.{homes[0]}" if homes else ""
 

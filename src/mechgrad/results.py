@@ -10,6 +10,7 @@ from mechgrad.inverse.forward import ForwardDynamicsDerivatives
 from mechgrad.inverse.spatial import InverseDynamicsDerivatives
 from mechgrad.inverse.tree_reactions import JointReactions
 from mechgrad.kinematics.mobility import Mobility
+from mechgrad.linearisation import Linearisation, LinearisationDerivatives, Locus, Mode
 from mechgrad.mechanics.efforts import Efforts
 from mechgrad.mechanics.power import Power
 from mechgrad.model import Joint, Parameter
@@ -29,7 +30,11 @@ __all__ = [
     "InverseDynamicsDerivatives",
     "Joint",
     "JointReactions",
+    "Linearisation",
+    "LinearisationDerivatives",
+    "Locus",
     "Mobility",
+    "Mode",
     "MotionSensitivities",
     "Parameter",
     "Power",

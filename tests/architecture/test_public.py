@@ -24,7 +24,6 @@ VOCABULARY = [
     "Prismatic",
     "Cylindrical",
     "Cardan",
-    "Universal",
     "Planar",
     "Spherical",
     "Floating",
@@ -47,6 +46,7 @@ VOCABULARY = [
     "simulate",
     "kinematic_motion",
     "Trajectory",
+    "linearise",
     "gradient",
     "motion_sensitivities",
     "Gradient",
@@ -242,7 +242,11 @@ ROOMS = {
         "InverseDynamicsDerivatives",
         "Joint",
         "JointReactions",
+        "Linearisation",
+        "LinearisationDerivatives",
+        "Locus",
         "Mobility",
+        "Mode",
         "MotionSensitivities",
         "Parameter",
         "Power",
@@ -299,6 +303,8 @@ def test_the_front_door_is_small_and_says_where_the_rest_is() -> None:
         getattr(mechgrad, "Driver")  # noqa: B009
     with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
         mechgrad.nonsense  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'Universal'; it is mg\.Cardan$"):
+        mechgrad.Universal  # noqa: B018
 
 
 def test_names_that_moved_say_where_they_are() -> None:

@@ -10,7 +10,7 @@ from mechgrad.dynamics import states
 from mechgrad.dynamics.states import States, as_complex, coordinate_slopes, unforced, velocity_slopes
 from mechgrad.gallery import five_bar, five_bar_start, human
 from mechgrad.kernels import shelves
-from mechgrad.kinematics.mechanism import elements_of, mechanism_of, row_report
+from mechgrad.kinematics.mechanism_record import elements_of, mechanism_of, row_report
 from mechgrad.model.columns import STEP
 from mechgrad.sensitivities.motion_parameters import Parameters
 

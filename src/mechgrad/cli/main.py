@@ -17,6 +17,7 @@ from mechgrad.cli.check import check
 from mechgrad.cli.console import MISUSED, fail
 from mechgrad.cli.demo import LIMIT, DemoResult, run_demo
 from mechgrad.cli.gradient_command import gradient
+from mechgrad.cli.linearise_command import linearise
 from mechgrad.cli.models import MODEL_HELP, find_model
 from mechgrad.cli.optimize import optimize
 from mechgrad.cli.simulate_command import simulate
@@ -80,6 +81,7 @@ def describe(model: Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HE
 
 app.command()(check)
 app.command()(gradient)
+app.command()(linearise)
 app.command()(optimize)
 app.command()(simulate)
 

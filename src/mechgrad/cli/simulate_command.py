@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +15,8 @@ from rich.table import Table
 
 import mechgrad as mg
 from mechgrad.cli.console import FAILED, MISUSED, fail
-from mechgrad.cli.models import GALLERY, MODEL_HELP, find_model
+from mechgrad.cli.models import MODEL_HELP, find_model
+from mechgrad.cli.starts import pairs, start_of
 from mechgrad.errors import InputError, MechgradError, printable
 from mechgrad.io import save_trajectory
 
@@ -57,7 +57,7 @@ def simulate(
         if output is not None and output.suffix not in KINDS:
             raise InputError(f"{output}: motions are written as {' or '.join(KINDS)}.")
         found = find_model(model)
-        start = _start(model, found, _pairs(at, "--at"), _pairs(rate, "--rate"))
+        start = start_of(model, found, pairs(at, "--at"), pairs(rate, "--rate"))
         motion = mg.simulate(found, start, duration, step=step, samples=samples, formulation=formulation, scheme=scheme)
     except mg.StepFailed as error:
         motion, trouble = error.trajectory, str(error)
@@ -75,31 +75,6 @@ def simulate(
         fail(str(error), MISUSED)
     if trouble:
         fail(trouble, FAILED)
-
-
-def _pairs(given: list[str] | None, option: str) -> dict[str, float]:
-    """NAME=VALUE as a mapping."""
-    found: dict[str, float] = {}
-    for text in given or ():
-        name, equals, value = text.rpartition("=")
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
-        if not equals or not name or not np.isfinite(number):
-            raise InputError(f"{option} {text}: write {option} NAME=VALUE with a finite number, such as shoulder=0.3.")
-        found[name.strip()] = number
-    return found
-
-
-def _start(name: str, model: mg.Model, at: Mapping[str, float], rates: Mapping[str, float]) -> mg.State:
-    usual: mg.State | None = None
-    if name in GALLERY:
-        begun = GALLERY[name].start(model)
-        usual = mg.state(model, *begun) if isinstance(begun, tuple) else begun
-    if usual is not None and not at and not rates:
-        return usual
-    return mg.assemble(model, at or None, rates or None, guess=None if usual is None else usual.q)
 
 
 def _show(console: Console, motion: mg.Trajectory) -> None:

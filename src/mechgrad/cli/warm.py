@@ -51,6 +51,7 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("motion by fixed point, error control", lambda x: _open(x.real, "fully-recursive", step=None), False),
     ("forces of rows", lambda x: _loop(x.real, "ali3p", "trapezoidal", 0.01).reactions(), False),
     ("equations of motion, linearised", lambda x: mg.equilibrium(five_bar(), five_bar_start()), False),
+    ("small motions", lambda x: mg.linearise(five_bar(), five_bar_start()).derivatives("12.mass"), False),
     ("gradients, direct", lambda x: _gradient("ali3p", "trapezoidal", "direct"), False),
     ("gradients, adjoint", lambda x: _gradient("ali3p", "trapezoidal", "adjoint"), False),
     ("gradients, Matrix R", lambda x: _both("matrix-r", "trapezoidal"), False),

@@ -173,7 +173,7 @@ def bicycle_start(model: Model, speed: float = 4.6, lean: float = 0.0) -> State:
     return assemble(
         model,
         {"side.z": np.sin(lean), **held},
-        {"root.x": speed, **spins},
+        {"root.x": speed, **dict.fromkeys(("root.y", "ahead.y", "rear axle", "front axle"))},  # as rolling says
         guess=model.integrate(model.neutral(), leaning),
     )
 

@@ -127,7 +127,7 @@ def compile_elements(model: ModelParts, tree: Tree, independent: Sequence[Row] =
 class _Where:
     """The places of a model; it notes the bodies whose centre of mass is asked for."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: ModelParts) -> None:
         self._find, self._bodies = places(model), {body.name for body in model.bodies}
         self.centres: set[str] = set()
 
@@ -139,7 +139,7 @@ class _Where:
         return found
 
 
-def same_constraints(made_of: Mapping[str, tuple[Any, ...]], model: Model, centres: Container[str]) -> bool:
+def same_constraints(made_of: Mapping[str, tuple[Any, ...]], model: ModelParts, centres: Container[str]) -> bool:
     """Whether constraints of a model, and all that they are attached to, are those that some parts make."""
     groups = (group for group in MADE_OF if group != "forces")
     same = all(made_of[group] is getattr(model, group) for group in groups)

@@ -1,0 +1,117 @@
+"""The verb `linearise`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mechgrad.dynamics.equilibrium import Equilibrium
+from mechgrad.errors import InputError
+from mechgrad.inverse.loads import Load
+from mechgrad.kinematics.assembly import assemble
+from mechgrad.kinematics.batch import tree_of
+from mechgrad.kinematics.state import State, state
+from mechgrad.linearisation.point import Point
+from mechgrad.linearisation.result import Asked, Linearisation
+from mechgrad.model.idle_gravity import note_idle_gravity
+from mechgrad.model.model import Model
+from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.typing import ArrayLike
+
+
+def linearise(
+    model: Model,
+    about: Any = None,
+    *,
+    t: float | None = None,
+    tau: ArrayLike | None = None,
+    loads: Sequence[Load] | None = None,
+    independent: Sequence[str] | None = None,
+    rates: Sequence[str] | None = None,
+    inputs: Sequence[str] = (),
+    outputs: Any = (),
+) -> Linearisation:
+    """Small motions of any mechanism about a state: matrices, eigenvalues, modes, and their derivatives.
+
+        x' = A x + B du,   y = y0 + C x + D du,       x = (z, u): independent coordinates and their rates
+
+    Trees, closed loops, constraints, rolling wheels, drivers, balls and floating roots alike: whatever constraints
+    decide is eliminated exactly, to first order (`docs/linearise.md`). Balls are displaced by small rotations in parent
+    axes.
+
+    Parameters
+    ----------
+    about : Equilibrium, State, Trajectory, mapping of coordinates, or q (n_q,)
+        Of `equilibrium`, where the result says whether rest is stable; of `assemble` or `state` (a steady motion, such
+        as a bicycle at speed, or any other state); a motion, at its instant t. {"pin": 0.3} stands for
+        assemble(model, {"pin": 0.3}); left out: `model.neutral()`, with loops closed.
+    t : float [s]
+        For functions of time; needed for a motion. Left out: that of the state, else 0.
+    tau, loads :
+        Constant forces, as in `simulate`; those of the equilibrium or motion if left out. What holds coordinates of an
+        equilibrium, `at={..}`, goes on as a constant force.
+    independent : list of names, optional
+        As many coordinates as constraints leave free; well conditioned ones are found if left out.
+    rates : list of names, optional
+        Those of them whose rates are independent; fewer where wheels roll.
+    inputs : list of names
+        Columns of B: coordinates and motors (their generalized force) or any numbers, "wind.force.y",
+        "drive.torque.value", "crank.law.speed".
+    outputs : measure, list of measures, or mapping of names to them
+        Rows of C.
+
+    Returns
+    -------
+    Linearisation
+        `.A`, `.B`, `.C`, `.D`, `.mass`, `.damping`, `.stiffness`, `.eigenvalues`, `.modes`; `.derivatives(paths)`;
+        `.locus(path, values)`.
+
+    Raises
+    ------
+    AssemblyError
+        If the state misses constraints, or is singular: there small motions have no linear equations.
+
+    >>> lin = linearise(pendulum, mg.equilibrium(pendulum), inputs=["pin"])
+    >>> lin.eigenvalues.round(6) + 0.0                            # +- i sqrt(g / l)
+    array([0.+3.132092j, 0.-3.132092j])
+    >>> lin.B.round(3)                                            # 1 / (m l^2)
+    array([[0. ],
+           [0.5]])
+    """
+    note_idle_gravity(model, tree_of(model))
+    if isinstance(inputs, str):
+        raise InputError(f"inputs is {inputs!r}; give a list of names: [{inputs!r}].")
+    start, tau, loads = _start(model, about, t, tau, loads)
+    if start.model is not model:
+        raise InputError(
+            f"the state belongs to another model, {start.model.name!r}, or to an earlier copy of {model.name!r}; "
+            "linearise(state.model, state), or find the state with this one."
+        )
+    return Linearisation.of(Point.of(start, tau, loads), Asked(independent, rates, tuple(inputs), outputs))
+
+
+def _start(
+    model: Model, about: Any, t: float | None, tau: ArrayLike | None, loads: Sequence[Load] | None
+) -> tuple[State | Equilibrium, ArrayLike | None, Sequence[Load] | None]:
+    """The state, and the forces that act there."""
+    if t is not None and (np.ndim(t) or not np.isfinite(t)):
+        raise InputError(f"t is {t!r}; give one finite instant [s].")
+    if isinstance(about, Trajectory):
+        if about.q.ndim != 2:
+            raise InputError("the motion holds many starts; linearise about one of motion.rows().")
+        if t is None:
+            raise InputError(
+                f"at which instant of the motion? Give t between {about.t[0]:g} and {about.t[-1]:g} s, or a state: "
+                "motion.at(t)."
+            )
+        return about.at(float(t)), about.tau if tau is None else tau, about.loads if loads is None else loads
+    if isinstance(about, State | Equilibrium):
+        if t is not None and t != about.t:
+            raise InputError(f"t is {t:g} s and the state is one of t = {about.t:g} s; give t to the state.")
+        return about, tau, loads
+    now = 0.0 if t is None else float(t)
+    if about is None or isinstance(about, Mapping):
+        return assemble(model, about, t=now), tau, loads
+    return state(model, about, t=now), tau, loads
