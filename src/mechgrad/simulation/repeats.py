@@ -20,6 +20,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.state import State
+from mechgrad.simulation.given_forces import GivenForces
 from mechgrad.simulation.guided import GuidedMotion, kinematic_motion
 from mechgrad.simulation.recipe import Beginning, Recipe
 from mechgrad.simulation.saved import SavedMotion
@@ -46,6 +47,10 @@ class Repeat(ABC):
     def start_values(self) -> dict[str, float]:
         """Its start values by their names, "start.position.hinge"."""
 
+    def force_values(self) -> dict[str, float]:
+        """Constant forces that it was given by their names, "tau.hinge", "push.force.x"; none for what feels none."""
+        return {}
+
     @abstractmethod
     def on(self, model: Model, start: Mapping[str, float] | None = None) -> Repeat:
         """The same of another model of the same shape, with some other start values."""
@@ -56,14 +61,18 @@ class Repeat(ABC):
 
     def with_values(self, values: Mapping[str, float]) -> Repeat:
         """The same with other numbers: paths of the model, and start values."""
+        own, start = self._sorted(values)
+        return self.on(self.model.with_values(own) if own else self.model, start)
+
+    def _sorted(self, values: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+        """Numbers of the model, and start values."""
         start = {name: x for name, x in values.items() if name.startswith("start.")}
         if start:
             known = self.start_values()
             for name in start:
                 if name not in known:
                     raise unknown_name("start value", name, known, f"the start of model {self.model.name!r}")
-        own = {name: x for name, x in values.items() if name not in start}
-        return self.on(self.model.with_values(own) if own else self.model, start)
+        return {name: x for name, x in values.items() if name not in start}, start
 
 
 @final
@@ -81,6 +90,12 @@ class SimulatedRepeat(Repeat):
 
     def start_values(self) -> dict[str, float]:
         return {} if np.ndim(self.recipe.start.q) == 2 else start_of(self.recipe.beginning()).values()
+
+    def force_values(self) -> dict[str, float]:
+        return self.recipe.forces()
+
+    def with_values(self, values: Mapping[str, float]) -> Repeat:
+        return SimulatedRepeat(self.recipe.with_values(values))
 
     def on(self, model: Model, start: Mapping[str, float] | None = None) -> Repeat:
         return SimulatedRepeat(
@@ -135,6 +150,24 @@ class StateRepeat(Repeat):
 
     def start_values(self) -> dict[str, float]:
         return start_of(self._beginning()).values()
+
+    def _forces(self) -> GivenForces:
+        given = Forces(np.asarray(self.tau), self.loads)
+        return GivenForces(self.model, given, given)
+
+    def force_values(self) -> dict[str, float]:
+        return self._forces().values() if isinstance(self.state, Equilibrium) else {}
+
+    def with_values(self, values: Mapping[str, float]) -> Repeat:
+        forced = self._forces().chosen(values) if isinstance(self.state, Equilibrium) else {}
+        own, start = self._sorted({name: x for name, x in values.items() if name not in forced})
+        model = self.model.with_values(own) if own else self.model
+        if not forced:
+            return self.on(model, start)
+        acting, _ = self._forces().with_values(model, forced)
+        found = start_of(self._beginning())
+        state = found.again(model, found.values() | start, acting)
+        return replace(self, state=state, tau=acting.tau, loads=acting.loads)
 
     def on(self, model: Model, start: Mapping[str, float] | None = None) -> Repeat:
         return replace(self, state=_started(self._beginning(), model, start or {}))

@@ -105,8 +105,8 @@ def _status(result: Any, violation: float, left: float, task: Task) -> tuple[Sta
     """What an end means; left: the largest slope of the Lagrangian.
 
     SLSQP gives up where its quadratic program has no solution or no better point, which may be at an optimum, such as
-    the one that it was started from. Its own measure of that is what the objective still falls by, ftol: with curvatures
-    about one, as scales make them, that is a slope of sqrt(2 ftol).
+    the one that it was started from. Its own measure of that is what the objective still falls by, ftol: with
+    curvatures about one, as scales make them, that is a slope of sqrt(2 ftol).
     """
     feasible = violation <= max(100.0 * task.tolerance, 1e-6)
     if result.status == 0:
