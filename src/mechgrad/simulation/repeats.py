@@ -55,6 +55,10 @@ class Repeat(ABC):
     def on(self, model: Model, start: Mapping[str, float] | None = None) -> Repeat:
         """The same of another model of the same shape, with some other start values."""
 
+    def shortened(self, share: float) -> tuple[Repeat, float]:
+        """The first share of it, and when that ends [s]; a state is whole at once."""
+        return self, np.inf
+
     @abstractmethod
     def made(self) -> Any:
         """The motion or the state."""
@@ -102,6 +106,16 @@ class SimulatedRepeat(Repeat):
             self.recipe.changed(model=model, start=_started(self.recipe.beginning(), model, start or {}))
         )
 
+    def shortened(self, share: float) -> tuple[Repeat, float]:
+        recipe = self.recipe
+        duration, samples = share * recipe.duration, recipe.samples
+        if recipe.step is not None:  # whole steps, every one of them reported
+            duration, samples = max(round(duration / recipe.step), 1) * recipe.step, None
+        elif samples is not None:
+            samples = 1 + max(round(share * (samples - 1)), 1)
+        shorter = recipe.changed(duration=min(duration, recipe.duration), samples=samples)
+        return SimulatedRepeat(shorter), recipe.t0 + shorter.duration
+
     def made(self) -> Trajectory:
         return self.recipe.simulate()
 
@@ -123,6 +137,11 @@ class GuidedRepeat(Repeat):
 
     def on(self, model: Model, start: Mapping[str, float] | None = None) -> Repeat:
         return replace(self, model=model)
+
+    def shortened(self, share: float) -> tuple[Repeat, float]:
+        first, last = float(self.t[0]), float(self.t[-1])
+        t = self.t[: max(int(np.searchsorted(self.t, first + share * (last - first), "right")), 1)]
+        return replace(self, t=t), float(t[-1])
 
     def made(self) -> GuidedMotion:
         return kinematic_motion(self.model, self.t, self.at, guess=self.guess, tolerance=self.tolerance)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -17,6 +17,7 @@ from mechgrad.optimization.design.evaluation import Answers, Evaluation, Evaluat
 from mechgrad.optimization.design.evaluation_log import EvaluationLog, read_log
 from mechgrad.optimization.design.executors import ExecutorGiven, Workers
 from mechgrad.optimization.design.goals import Asked, Goal, as_goal
+from mechgrad.optimization.design.horizons import checked_shares, log_of, shortened
 from mechgrad.optimization.design.multistart import Multistart, StartProgress, multistart
 from mechgrad.optimization.design.optimum import Optimum
 from mechgrad.optimization.design.requirements import Limit, Linear, sides
@@ -142,6 +143,7 @@ class DesignProblem:
         log: str | Path | None = None,
         resume: str | Path | None = None,
         executor: ExecutorGiven = None,
+        horizons: Sequence[float] = (),
         options: Mapping[str, Any] | None = None,
     ) -> Optimum:
         """The best design found, with the reason why the search ended. Ctrl-C ends it with the best one so far.
@@ -160,14 +162,31 @@ class DesignProblem:
             takes the same way. New evaluations are appended to it, or go to `log`
         executor : where scenarios are computed: None for threads where there are several, "serial", "threads",
             "processes", or any executor of `concurrent.futures`, such as `client.get_executor()` of Dask
+        horizons : shares of the durations, (0.25, 0.5): the first quarter of every motion is optimised, then its first
+            half from there, then all of it. Single instants count once the horizon has come to them, `AtEnd` counts at
+            the end of each. Answers on the way are in `.stages`; a log gets one more file for each
         """
         known, written = self._log(log, resume)
         search = Search(solver, max_iterations, tolerance, time_limit, progress, options)
+        stages: list[Optimum] = []
+        for k, share in enumerate(checked_shares(horizons), start=1):
+            part, logs = shortened(self, share), [None if path is None else log_of(path, k) for path in (log, resume)]
+            ours = part._log(logs[0], logs[1] if logs[1] is not None and logs[1].is_file() else None)
+            if logs[1] is not None and not logs[1].is_file() and logs[0] is None:
+                ours = part._log(logs[1], None)
+            stages.append(part._searched(search, start, *ours, executor, warn=False))
+            start, search = stages[-1].values, search.after(stages[-1])
+        return replace(self._searched(search, start, known, written, executor), stages=tuple(stages))
+
+    def _searched(
+        self, search: Search, start: Any, known: list[Evaluation], log: EvaluationLog | None, executor: ExecutorGiven,
+        *, warn: bool = True,
+    ) -> Optimum:  # fmt: skip
         with Workers(executor, len(self.scenarios)) as workers:
-            evaluator = self.evaluator(written, known, workers.answers)
+            evaluator = self.evaluator(log, known, workers.answers)
             if known:
                 self._continue(evaluator, self.space.point(start))
-            return search.run(self, evaluator, start)
+            return search.run(self, evaluator, start, warn=warn)
 
     def multistart(
         self,

@@ -62,6 +62,7 @@ class Optimum:
     history : every evaluation, failed ones with their reasons
     iterations, seconds : what it took
     result : as the solver left it
+    stages : answers for shorter horizons that this one began from, if `solve` was given any
 
     >>> swing = mg.simulate(model, {"pin": 0.0}, 1.0, step=0.01)
     >>> miss = mg.AtEnd(lambda q: (q - 0.2) ** 2, mg.measures.JointCoordinate("pin"))
@@ -86,6 +87,7 @@ class Optimum:
     seconds: float
     result: SolverResult = field(repr=False)
     program: DesignProgram = field(repr=False)
+    stages: tuple[Optimum, ...] = field(repr=False, default=())
 
     @staticmethod
     def of(problem: DesignProblem, program: DesignProgram, result: SolverResult) -> Optimum:
