@@ -28,6 +28,7 @@ import numba
 import numpy as np
 from numba.core import config as numba_config
 
+from mechgrad.kernels import compiler
 from mechgrad.kernels.host import LANES
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -42,6 +43,7 @@ _INNER: dict[str, Any] = {
     "no_cfunc_wrapper": True,
     "error_model": "numpy",
     "fastmath": FASTMATH,
+    **compiler.INNER,
 }
 
 # Passes own no array: their callers keep all of them alive. So they need not count references, which would take longer
@@ -74,7 +76,7 @@ def compiled_sources(package: Path = PACKAGE) -> list[Path]:
 def source_hash(package: Path = PACKAGE) -> str:
     """Hash of the sources of machine code below `package` and of the compiler stack; names the cache directory."""
     versions = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version}"
-    digest = hashlib.sha256(f"{versions} lanes {LANES}".encode())
+    digest = hashlib.sha256(f"{versions} lanes {LANES} lean {compiler.LEAN}".encode())
     for path in compiled_sources(package):
         digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())
@@ -106,7 +108,7 @@ ENTRIES: dict[str, Any] = {}
 def _kept(function: Callable[..., Any], **options: Any) -> Any:
     """Compile a function that Python calls; its machine code is kept on disk."""
     name = f"{function.__module__}.{function.__name__}"
-    compiled = numba.njit(nogil=True, **options)(function)
+    compiled = numba.njit(nogil=True, **compiler.ENTRY, **options)(function)
     with _our_cache():
         _disk("cache").keep(compiled, CACHE_DIR, name)
     _disk("notices").watch(name, CACHE_DIR.parent)
