@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -17,6 +18,7 @@ from mechgrad.optimization.design.design_program import DesignProgram
 from mechgrad.optimization.design.evaluation import Evaluation
 from mechgrad.optimization.design.identification import Identification, identified
 from mechgrad.optimization.solvers import SolverResult
+from mechgrad.pages import checked_path
 from mechgrad.sensitivities.certificate import Certificate
 from mechgrad.sensitivities.gradient import gradient
 from mechgrad.typing import ArrayLike, FloatArray
@@ -218,11 +220,37 @@ class Optimum:
 
         return plot_optimum(self, measures)
 
+    def report(
+        self,
+        path: str | Path,
+        measures: Mapping[str, Measure] | Sequence[Measure] | Measure = (),
+        *,
+        sensitivity: str | Sequence[str] = (),
+        certify: bool = True,
+        title: str = "",
+    ) -> Path:
+        """Write a page that opens in any browser, without a network: what was asked, variables between their bounds,
+        limits with multipliers, convergence, measures before and after, certificates, versions and times. Returns
+        where it is.
+
+        Parameters
+        ----------
+        path : its name, ending with .html; a file of that name is replaced
+        measures : drawn before and after, one or several, or a mapping from titles to them
+        sensitivity : numbers that were held, to be told what they cost (`Optimum.sensitivity`)
+        certify : whether gradients are judged (`Optimum.certify`), which takes some hundred motions
+        title : in place of the name of the model
+        """
+        from mechgrad.optimization.design.optimum_report import report_page
+
+        where = checked_path(path)
+        return report_page(self, measures, sensitivity, certify, title).write(where)
+
     def __repr__(self) -> str:
         return (
             f"Optimum: {self.status}; objective {self.start_value:.6g} -> {self.value:.6g} after {len(self.history)} "
             "evaluations. Next: print(best), .values, .model, .motion, .constraints, .history, .certify(), "
-            ".sensitivity([...]), .plot()"
+            ".sensitivity([...]), .plot(), .report('best.html')"
         )
 
     def __str__(self) -> str:
