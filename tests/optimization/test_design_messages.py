@@ -113,8 +113,9 @@ def test_several_values_are_no_objective(motion):
 
 def test_a_variable_without_influence_is_named(motion):
     free = mg.DesignProblem(motion, {"block.mass": (1.0, 3.0), "block.com.y": (-1.0, 1.0)}, END)
-    with pytest.warns(mg.design.NoInfluenceWarning, match=r"'block.com.y': no influence at the start"):
+    with pytest.warns(mg.design.NoInfluenceWarning, match=r"'block.com.y': no influence at the start") as told:
         best = free.solve()
+    assert told[0].filename == __file__
     assert best.values["block.com.y"] == 0.0
 
 

@@ -175,10 +175,10 @@ class StateRepeat(Repeat):
         return GivenForces(self.model, given, given)
 
     def force_values(self) -> dict[str, float]:
-        return self._forces().values() if isinstance(self.state, Equilibrium) else {}
+        return self._forces().values() if self.state.way == "at rest" else {}
 
     def with_values(self, values: Mapping[str, float]) -> Repeat:
-        forced = self._forces().chosen(values) if isinstance(self.state, Equilibrium) else {}
+        forced = self._forces().chosen(values) if self.state.way == "at rest" else {}
         own, start = self._sorted({name: x for name, x in values.items() if name not in forced})
         model = self.model.with_values(own) if own else self.model
         if not forced:

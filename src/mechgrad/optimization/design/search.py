@@ -55,7 +55,7 @@ class Search:
                 f"{', '.join(map(repr, idle))}: no influence at the start, on the objective or on any limit, to first "
                 "order. Such variables stay where they are: leave them out, or start elsewhere.",
                 NoInfluenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         with shown(self.progress, self.max_iterations, self.time_limit) as report:
             found = solve(
