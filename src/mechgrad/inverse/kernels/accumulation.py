@@ -39,10 +39,10 @@ from mechgrad.inverse.kernels.wrenches import (
     MOMENT,
     SECOND,
     WRENCH,
+    centroidal_moments,
     dyad_added,
     inertia_v,
     inertia_w,
-    rotated_six,
 )
 from mechgrad.kernels.jit import allocating, entry, inlined, inner
 from mechgrad.kernels.lanes import any_not_less, lane_zero, load, scatter, store, width
@@ -65,7 +65,7 @@ from mechgrad.kinematics.kernels.outward import (
 )
 from mechgrad.kinematics.kernels.tables import Motion
 from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE
-from mechgrad.model.tree import BEYOND, C_ATOM, C_PARENT, COM, HAS_MASS, KIND, MASS, MOMENTS, ORIGIN, PARENT, Q_AT, V_AT
+from mechgrad.model.tree import BEYOND, C_ATOM, C_PARENT, COM, HAS_MASS, KIND, MASS, ORIGIN, PARENT, Q_AT, V_AT
 
 ABOUT_COM, ABOUT_ONE_POINT = 0, 1
 # slots of one atom's motion: r_i - r_h, r_i - x_J, centre of mass - r_i, r_i', r_i''; the world's stand after the last
@@ -148,21 +148,6 @@ def com_outward(atoms_i, atoms_f, q, v, a, frames, twists, motions, scalar):
 
 
 @inlined
-def _moments_about_centre(atoms_f, i, frames, scalar):
-    """Second moments of atom i's body about its centre of mass, in world axes."""
-    o, k = i * FRAME, MOMENTS
-    local = (
-        atoms_f[i, k],
-        atoms_f[i, k + 1],
-        atoms_f[i, k + 2],
-        atoms_f[i, k + 3],
-        atoms_f[i, k + 4],
-        atoms_f[i, k + 5],
-    )
-    return rotated_six(local, get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar))
-
-
-@inlined
 def column_about(kind, j, arm, twists, scalar):
     """b_j as (angular, linear): only the axis is taken from the twist, whose moment is about the world's origin."""
     if kind == PRISMATIC:
@@ -187,7 +172,7 @@ def accumulated_residual(atoms_i, atoms_f, frames, twists, motions, wrenches, r,
         moment = sub(get3(wrenches, k + MOMENT, scalar), cross(point, force))
         if atoms_i[i, HAS_MASS]:
             w, dw, c = get3(frames, o + W, scalar), get3(frames, o + DW, scalar), get3(motions, at + CENTRE, scalar)
-            S = _moments_about_centre(atoms_f, i, frames, scalar)
+            S = centroidal_moments(atoms_f, i, frames, scalar)
             trace = S[0] + S[3] + S[5]
             second = add(get3(motions, at + SECOND_RATE, scalar), add(cross(dw, c), cross(w, cross(w, c))))
             inertia_force = scale(atoms_f[i, MASS], second)
@@ -229,7 +214,7 @@ def accumulated_mass(atoms_i, atoms_f, columns_i, start, frames, twists, motions
     for i in range(n_atoms - 1, -1, -1):
         at, kind, parent = i * REFERENCE, atoms_i[i, KIND], atoms_i[i, PARENT]
         if atoms_i[i, HAS_MASS]:
-            S = _moments_about_centre(atoms_f, i, frames, scalar)
+            S = centroidal_moments(atoms_f, i, frames, scalar)
             _add_moments(inertia, i, atoms_f[i, MASS], zero3(scalar), S, get3(motions, at + CENTRE, scalar), scalar)
         h, S = get3(inertia, i * INERTIA + FIRST, scalar), get6(inertia, i * INERTIA + SECOND, scalar)
         mass, trace = atoms_f[i, BEYOND], S[0] + S[3] + S[5]

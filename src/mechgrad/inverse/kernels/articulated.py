@@ -37,9 +37,10 @@ from mechgrad.inverse.kernels.wrenches import (
     MOMENT,
     WRENCH,
     apply_loads,
+    centre_of_mass,
+    centroidal_moments,
+    dyad_added,
     gather_loads,
-    own_moments,
-    wrench_of,
 )
 from mechgrad.kernels.elementary import reciprocal
 from mechgrad.kernels.jit import allocating, entry, inlined, inner, spliced
@@ -79,6 +80,12 @@ ELIMINATED = 7
 CHANGE_W, CHANGE_V = MOMENT, FORCE
 
 
+@inlined
+def plus_cross(a, d, b):
+    """a + d x b, in fused operations."""
+    return (a[0] + d[1] * b[2] - d[2] * b[1], a[1] + d[2] * b[0] - d[0] * b[2], a[2] + d[0] * b[1] - d[1] * b[0])
+
+
 @inner
 def body_wrenches_and_inertias(atoms_i, atoms_f, frames, loaded, wrenches, inertias, scalar):
     """Inertia force and moment of every atom's body, weight included, and its inertia as a 6x6 matrix, both about the
@@ -95,12 +102,17 @@ def body_wrenches_and_inertias(atoms_i, atoms_f, frames, loaded, wrenches, inert
             force, moment = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
             moment = sub(moment, cross(at, force))
         if atoms_i[i, HAS_MASS]:
-            h, S = own_moments(atoms_f, i, frames, scalar)
             w, dw = get3(frames, o + W, scalar), get3(frames, o + DW, scalar)
-            vel, dv = add(get3(frames, o + V, scalar), cross(w, at)), add(get3(frames, o + DV, scalar), cross(dw, at))
-            mass = zero + atoms_f[i, MASS]
-            own_force, own_moment, _ = wrench_of(mass, h, S, w, vel, dw, dv)
-            force, moment = add(force, own_force), add(moment, own_moment)
+            S, com = centroidal_moments(atoms_f, i, frames, scalar), centre_of_mass(atoms_f, i, frames, scalar)
+            mass, centre = zero + atoms_f[i, MASS], add(at, com)
+            velocity = plus_cross(get3(frames, o + V, scalar), w, centre)
+            second = plus_cross(plus_cross(get3(frames, o + DV, scalar), dw, centre), w, velocity)
+            inertia_force = scale(mass, second)
+            # w x J w with J = tr(S) - S: the trace turns nothing
+            turn = sub(scale(trace(S), dw), add(sym_mul(S, dw), cross(w, sym_mul(S, w))))
+            force, moment = add(force, inertia_force), add(moment, plus_cross(turn, com, inertia_force))
+            h = scale(mass, com)
+            S = dyad_added(S, h, com)
             put3(inertias, k + ANGULAR, (S[3] + S[5], zero - S[1], zero - S[2]))
             put3(inertias, k + ANGULAR + 3, (S[0] + S[5], zero - S[4], S[0] + S[3]))
             put3(inertias, k + COUPLING, (zero, zero - h[2], h[1]))
@@ -158,20 +170,20 @@ def trace(S):
 
 @inlined
 def carried_inertia(A, B, C, d):
-    """A, B, C about the origin at -d."""
-    c0, c1, c2 = cross(d, (C[0], C[1], C[2])), cross(d, (C[1], C[3], C[4])), cross(d, (C[2], C[4], C[5]))
-    r0, r1, r2 = cross(d, B[0:3]), cross(d, B[3:6]), cross(d, B[6:9])  # rows of -B [d x]
-    B = (
-        B[0] + c0[0], B[1] + c1[0], B[2] + c2[0],
-        B[3] + c0[1], B[4] + c1[1], B[5] + c2[1],
-        B[6] + c0[2], B[7] + c1[2], B[8] + c2[2],
-    )  # fmt: skip
-    n0, n1, n2 = cross(d, B[0:3]), cross(d, B[3:6]), cross(d, B[6:9])  # columns of [d x] B_new^T
+    """A and B about the origin at -d."""
+    b0, b1, b2 = B[0:3], B[3:6], B[6:9]
+    x = plus_cross((B[0], B[3], B[6]), d, (C[0], C[1], C[2]))  # columns of B_new
+    y = plus_cross((B[1], B[4], B[7]), d, (C[1], C[3], C[4]))
+    z = plus_cross((B[2], B[5], B[8]), d, (C[2], C[4], C[5]))
     A = (
-        A[0] + (r0[0] + n0[0]), A[1] + (r0[1] + n1[0]), A[2] + (r0[2] + n2[0]),
-        A[3] + (r1[1] + n1[1]), A[4] + (r1[2] + n2[1]), A[5] + (r2[2] + n2[2]),
-    )  # fmt: skip
-    return A, B
+        A[0] + d[1] * (b0[2] + z[0]) - d[2] * (b0[1] + y[0]),
+        A[1] + d[2] * b0[0] - d[0] * b0[2] + d[1] * z[1] - d[2] * y[1],
+        A[2] + d[0] * b0[1] - d[1] * b0[0] + d[1] * z[2] - d[2] * y[2],
+        A[3] + d[2] * (b1[0] + x[1]) - d[0] * (b1[2] + z[1]),
+        A[4] + d[0] * b1[1] - d[1] * b1[0] + d[2] * x[2] - d[0] * z[2],
+        A[5] + d[0] * (b2[1] + y[2]) - d[1] * (b2[0] + x[2]),
+    )
+    return A, (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
 
 
 @inlined
@@ -208,7 +220,7 @@ def _add_inertia(inertias, p, A, B, C, spread, scalar):
 def _eliminate(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, scalar):
     """Inward: U, D and u / D of every column, J and P of every atom into its parent's I^ and p^. Returns what
     `articulated_accelerations` does."""
-    failed, half = 0.0 * scalar, 0.5 + 0.0 * scalar
+    failed, one = 0.0 * scalar, 1.0 + 0.0 * scalar
     for i in range(atoms_i.shape[0] - 1, -1, -1):
         k, kind = i * ARTICULATED, atoms_i[i, KIND]
         A, C = get6(inertias, k + ANGULAR, scalar), get6(inertias, k + LINEAR, scalar)
@@ -227,7 +239,7 @@ def _eliminate(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, sca
                 Uw, Uv = sym_mul(A, s), mat_tmul(B, s)
                 pivot, u = dot(s, Uw), load(tau, j, scalar) - dot(s, moment)
             least = PIVOT_TOLERANCE * pivot_terms(kind, atoms_f[i, BEYOND], size)
-            failed = where_less(least, pivot, failed, where_less(half, failed, failed, 1.0 + j + 0.0 * scalar))
+            failed = where_less(least, pivot, failed, one)
             inverse = reciprocal(pivot)
             gain_w, gain_v = scale(inverse, Uw), scale(inverse, Uv)
             e = k + (j - first) * ELIMINATED
@@ -245,7 +257,7 @@ def _eliminate(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, sca
             if apart(atoms_i, atoms_f, i):
                 d = step_from(frames, i, parent, scalar)
                 A, B = carried_inertia(A, B, C, d)
-                moment = add(moment, cross(d, force))
+                moment = plus_cross(moment, d, force)
                 spread = 2.0 * (spread + dot(d, d) * linear)
             _add_inertia(inertias, parent * ARTICULATED, A, B, C, spread, scalar)
             add3(wrenches, parent * WRENCH + FORCE, force, scalar)
@@ -263,7 +275,7 @@ def _substitute(atoms_i, atoms_f, frames, twists, wrenches, inertias, a, scalar)
             dw = get3(wrenches, parent * WRENCH + CHANGE_W, scalar)
             dv = get3(wrenches, parent * WRENCH + CHANGE_V, scalar)
             if apart(atoms_i, atoms_f, i):
-                dv = add(dv, cross(dw, step_from(frames, i, parent, scalar)))
+                dv = plus_cross(dv, dw, step_from(frames, i, parent, scalar))
         first = atoms_i[i, V_AT]
         for j in range(first, first + columns_of_kind(kind)):
             e = i * ARTICULATED + (j - first) * ELIMINATED
@@ -287,7 +299,7 @@ def articulated_accelerations(atoms_i, atoms_f, frames, twists, wrenches, tau, i
     `body_wrenches_and_inertias`. Both are used up: on return inertias[atom] holds its eliminated columns and
     wrenches[atom] the change of its spatial acceleration (CHANGE_W, CHANGE_V), about its origin.
 
-    Returns 0, or 1 + j in samples where column j is the first whose pivot vanishes.
+    Returns 0, or 1 in samples where the pivot of a column vanishes (`first_failure` finds it).
     """
     failed = _eliminate(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, scalar)
     _substitute(atoms_i, atoms_f, frames, twists, wrenches, inertias, a, scalar)
@@ -333,19 +345,27 @@ def recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, scalar):
 
 
 @inner
+def vanishing_column(atoms_i, atoms_f, inertias, lane, scalar):
+    """The first column, from the tips inward, whose pivot vanishes in a sample, and this pivot beside its terms;
+    (-1, 0) if none does."""
+    for i in range(atoms_i.shape[0] - 1, -1, -1):
+        first, kind, k = atoms_i[i, V_AT], atoms_i[i, KIND], i * ARTICULATED
+        terms = pivot_terms(kind, atoms_f[i, BEYOND], load(inertias, k + SPREAD, scalar))
+        size = extract(terms, lane).real
+        for j in range(first + columns_of_kind(kind) - 1, first - 1, -1):
+            pivot = extract(load(inertias, k + (j - first) * ELIMINATED + PIVOT, scalar), lane).real
+            if not pivot > PIVOT_TOLERANCE * size:
+                return j, pivot / size if size > 0.0 else 0.0
+    return -1, 0.0
+
+
+@inner
 def first_failure(atoms_i, atoms_f, inertias, failed, row, scalar):
     """The first sample of a block that failed: its row, 1 + the column, and that column's pivot beside its terms."""
     for lane in range(width(scalar)):
-        column = int(extract(failed, lane).real) - 1
-        if column >= 0:
-            i = atoms_i.shape[0] - 1
-            while atoms_i[i, V_AT] > column or columns_of_kind(atoms_i[i, KIND]) == 0:
-                i -= 1
-            k = i * ARTICULATED
-            pivot = load(inertias, k + (column - atoms_i[i, V_AT]) * ELIMINATED + PIVOT, scalar)
-            size = load(inertias, k + SPREAD, scalar)
-            terms = extract(pivot_terms(atoms_i[i, KIND], atoms_f[i, BEYOND], size), lane).real
-            return row + lane, 1 + column, extract(pivot, lane).real / terms if terms > 0.0 else 0.0
+        if extract(failed, lane).real > 0.5:
+            column, share = vanishing_column(atoms_i, atoms_f, inertias, lane, scalar)
+            return row + lane, 1 + column, share
     return row, 0, 0.0
 
 

@@ -33,7 +33,6 @@ from mechgrad.kernels.vec3 import (
     scale,
     sub,
     sym_mul,
-    zero3,
 )
 from mechgrad.kinematics.kernels.outward import AT, AX, AY, AZ, DV, DW, FRAME, V, W
 from mechgrad.model.tree import COM, HAS_MASS, MASS, MOMENTS
@@ -99,26 +98,9 @@ def dyad_added(S, a, b):
 
 
 @inlined
-def mass_moments(atoms_f, i, frames, scalar):
-    """h and S of atom i's body in the world."""
-    return _moments_about(atoms_f, i, frames, get3(frames, i * FRAME + AT, scalar), scalar)
-
-
-@inlined
-def own_moments(atoms_f, i, frames, scalar):
-    """h and S of atom i's body about the atom's own origin, in the axes of the world."""
-    return _moments_about(atoms_f, i, frames, zero3(scalar), scalar)
-
-
-@inlined
-def _moments_about(atoms_f, i, frames, at, scalar):
-    """h and S of atom i's body, whose atom is at `at`."""
-    o = i * FRAME
-    x, y, z = get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar)
-    com = combine(atoms_f[i, COM], atoms_f[i, COM + 1], atoms_f[i, COM + 2], x, y, z)
-    com = add(at, com)
-    h = scale(atoms_f[i, MASS], com)
-    k = MOMENTS
+def centroidal_moments(atoms_f, i, frames, scalar):
+    """Second moments of atom i's body about its centre of mass, in world axes."""
+    o, k = i * FRAME, MOMENTS
     local = (
         atoms_f[i, k],
         atoms_f[i, k + 1],
@@ -127,7 +109,23 @@ def _moments_about(atoms_f, i, frames, at, scalar):
         atoms_f[i, k + 4],
         atoms_f[i, k + 5],
     )
-    return h, dyad_added(rotated_six(local, x, y, z), h, com)
+    return rotated_six(local, get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar))
+
+
+@inlined
+def centre_of_mass(atoms_f, i, frames, scalar):
+    """From atom i's origin to the centre of mass of its body, in world axes."""
+    o = i * FRAME
+    x, y, z = get3(frames, o + AX, scalar), get3(frames, o + AY, scalar), get3(frames, o + AZ, scalar)
+    return combine(atoms_f[i, COM], atoms_f[i, COM + 1], atoms_f[i, COM + 2], x, y, z)
+
+
+@inlined
+def mass_moments(atoms_f, i, frames, scalar):
+    """h and S of atom i's body in the world."""
+    com = add(get3(frames, i * FRAME + AT, scalar), centre_of_mass(atoms_f, i, frames, scalar))
+    h = scale(atoms_f[i, MASS], com)
+    return h, dyad_added(centroidal_moments(atoms_f, i, frames, scalar), h, com)
 
 
 @inlined
