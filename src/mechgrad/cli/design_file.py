@@ -109,7 +109,7 @@ _SOLVE: Final[Mapping[str, Callable[[Any, str], Any]]] = {
 """Keys of [solve] besides the goal, those of `DesignProblem.solve` and `.multistart`."""
 _OF_STARTS: Final = ("seed", "at_once", "same")
 _OF_ONE: Final = ("time_limit", "horizons")
-_OF_FRONTS: Final = ("solver", "max_iterations", "tolerance", "executor")
+_OF_FRONTS: Final = ("solver", "max_iterations", "tolerance", "log", "resume", "executor")
 _REPORT: Final = ("title", "sensitivity", "certify", "measures")
 
 

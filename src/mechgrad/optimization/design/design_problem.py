@@ -14,10 +14,10 @@ from mechgrad.measures.base import Measure
 from mechgrad.optimization.design.design_program import DesignProgram
 from mechgrad.optimization.design.design_space import DesignSpace
 from mechgrad.optimization.design.evaluation import Answers, Evaluation, Evaluator, in_turn
-from mechgrad.optimization.design.evaluation_log import EvaluationLog, read_log
+from mechgrad.optimization.design.evaluation_log import EvaluationLog, log_of, read_log
 from mechgrad.optimization.design.executors import ExecutorGiven, Workers
 from mechgrad.optimization.design.goals import Asked, Goal, as_goal
-from mechgrad.optimization.design.horizons import checked_shares, log_of, shortened
+from mechgrad.optimization.design.horizons import checked_shares, shortened
 from mechgrad.optimization.design.multistart import Multistart, StartProgress, multistart
 from mechgrad.optimization.design.optimum import Optimum
 from mechgrad.optimization.design.requirements import Limit, Linear, sides
@@ -170,11 +170,10 @@ class DesignProblem:
         search = Search(solver, max_iterations, tolerance, time_limit, progress, options)
         stages: list[Optimum] = []
         for k, share in enumerate(checked_shares(horizons), start=1):
-            part, logs = shortened(self, share), [None if path is None else log_of(path, k) for path in (log, resume)]
-            ours = part._log(logs[0], logs[1] if logs[1] is not None and logs[1].is_file() else None)
-            if logs[1] is not None and not logs[1].is_file() and logs[0] is None:
-                ours = part._log(logs[1], None)
-            stages.append(part._searched(search, start, *ours, executor, warn=False))
+            part = shortened(self, share)
+            stages.append(
+                part._searched(search, start, *part._part_log(log, resume, "horizon", k), executor, warn=False)
+            )
             start, search = stages[-1].values, search.after(stages[-1])
         return replace(self._searched(search, start, known, written, executor), stages=tuple(stages))
 
@@ -250,6 +249,15 @@ class DesignProblem:
         if log is not None and (resume is None or Path(log).resolve() != Path(resume).resolve()):
             return known, EvaluationLog(log, header)
         return known, None if resume is None else EvaluationLog(resume, header, fresh=False)
+
+    def _part_log(
+        self, log: str | Path | None, resume: str | Path | None, part: str, number: int
+    ) -> tuple[list[Evaluation], EvaluationLog | None]:
+        """The log of one search of several; one that an earlier run did not come to is begun."""
+        ours, earlier = (None if path is None else log_of(path, part, number) for path in (log, resume))
+        if earlier is not None and not earlier.is_file():
+            return self._log(ours or earlier, None)
+        return self._log(ours, earlier)
 
     def _continue(self, evaluator: Evaluator, start: FloatArray) -> None:
         """Raise where a log has other values at the start than this problem, which are computed once more."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mechgrad.errors import InputError
@@ -46,13 +45,3 @@ def shortened(problem: DesignProblem, share: float) -> DesignProblem:
         part for x in problem.constraints for part in (x.until(ends) if isinstance(x, Limit) else (x,))
     ]  # fmt: skip
     return type(problem)(scenarios, problem.variables, problem.goal.until(ends), constraints)
-
-
-def log_of(path: str | Path, number: int) -> Path:
-    """Where evaluations of a shorter horizon go: beside those of the whole one.
-
-    >>> log_of("runs/arm.jsonl", 1).name
-    'arm.horizon-1.jsonl'
-    """
-    path = Path(path)
-    return path.with_name(f"{path.stem}.horizon-{number}{path.suffix}")
