@@ -23,73 +23,71 @@ Every name has a docstring with its equation, units and an example: help(mg.simu
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from mechgrad import constraints as constraints
-from mechgrad import drawing as drawing
-from mechgrad import errors as errors
-from mechgrad import forces as forces
-from mechgrad import formulations as formulations
-from mechgrad import functions as functions
-from mechgrad import kinematics as kinematics
-from mechgrad import measures as measures
-from mechgrad import objectives as objectives
-from mechgrad import recipes as recipes
-from mechgrad import results as results
-from mechgrad import schemes as schemes
-from mechgrad import terms as terms
-from mechgrad.dynamics.equilibrium import NoEquilibriumError, equilibrium
-from mechgrad.errors import AssemblyError, InputError, MechgradError, MechgradWarning, ModelError
-from mechgrad.inverse.loads import Load
-from mechgrad.io import load_model, save_model
-from mechgrad.kinematics.assembly import assemble
-from mechgrad.kinematics.mobility import mobility
-from mechgrad.kinematics.state import State, state
-from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
-from mechgrad.mechanics.accelerations import forward_dynamics
-from mechgrad.mechanics.inertia import mass_matrix
-from mechgrad.mechanics.reactions import joint_reactions
-from mechgrad.mechanics.torque_derivatives import inverse_dynamics_derivatives
-from mechgrad.mechanics.torques import inverse_dynamics
-from mechgrad.model import (
-    Body,
-    Cardan,
-    Cylindrical,
-    DesignVariable,
-    Fixed,
-    Floating,
-    Model,
-    Planar,
-    Point,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-    Vector,
-    dh_model,
-)
-from mechgrad.renamed import RENAMED
-from mechgrad.sensitivities import (
-    AtEnd,
-    AtTime,
-    Certificate,
-    Gradient,
-    Integral,
-    Tracking,
-    certify,
-    certify_model,
-    gradient,
-    motion_sensitivities,
-)
-from mechgrad.simulation.guided import kinematic_motion
-from mechgrad.simulation.simulate import simulate
-from mechgrad.simulation.trajectory import StepFailed, Trajectory
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, since half of it needs the compiler
+    from mechgrad import constraints as constraints
     from mechgrad import design as design
+    from mechgrad import drawing as drawing
+    from mechgrad import errors as errors
+    from mechgrad import forces as forces
+    from mechgrad import formulations as formulations
+    from mechgrad import functions as functions
     from mechgrad import gallery as gallery
+    from mechgrad import kinematics as kinematics
+    from mechgrad import measures as measures
     from mechgrad import motion as motion
+    from mechgrad import objectives as objectives
+    from mechgrad import recipes as recipes
+    from mechgrad import results as results
+    from mechgrad import schemes as schemes
+    from mechgrad import terms as terms
+    from mechgrad.dynamics.equilibrium import NoEquilibriumError, equilibrium
+    from mechgrad.errors import AssemblyError, InputError, MechgradError, MechgradWarning, ModelError
+    from mechgrad.inverse.loads import Load
+    from mechgrad.io import load_model, save_model
+    from mechgrad.kinematics.assembly import assemble
+    from mechgrad.kinematics.mobility import mobility
+    from mechgrad.kinematics.state import State, state
+    from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
+    from mechgrad.mechanics.accelerations import forward_dynamics
+    from mechgrad.mechanics.inertia import mass_matrix
+    from mechgrad.mechanics.reactions import joint_reactions
+    from mechgrad.mechanics.torque_derivatives import inverse_dynamics_derivatives
+    from mechgrad.mechanics.torques import inverse_dynamics
+    from mechgrad.model import (
+        Body,
+        Cardan,
+        Cylindrical,
+        DesignVariable,
+        Fixed,
+        Floating,
+        Model,
+        Planar,
+        Point,
+        Prismatic,
+        Revolute,
+        Spherical,
+        Universal,
+        Vector,
+        dh_model,
+    )
     from mechgrad.optimization.design import DesignProblem
+    from mechgrad.sensitivities import (
+        AtEnd,
+        AtTime,
+        Certificate,
+        Gradient,
+        Integral,
+        Tracking,
+        certify,
+        certify_model,
+    )
+    from mechgrad.sensitivities.gradient import gradient, motion_sensitivities
+    from mechgrad.simulation.guided import kinematic_motion
+    from mechgrad.simulation.simulate import simulate
+    from mechgrad.simulation.trajectory import StepFailed, Trajectory
 
 __version__ = "0.2.0"
 
@@ -121,24 +119,57 @@ _NAMESPACES = (
     "measures", "motion", "objectives", "recipes", "results", "schemes", "terms",
 )  # fmt: skip
 
+# Where names are imported from, when they are asked for: the same as for type checkers above.
+_HOMES = {
+    name: module
+    for module, names in {
+        "mechgrad.dynamics.equilibrium": "NoEquilibriumError equilibrium",
+        "mechgrad.errors": "AssemblyError InputError MechgradError MechgradWarning ModelError",
+        "mechgrad.inverse.loads": "Load",
+        "mechgrad.io": "load_model save_model",
+        "mechgrad.kinematics.assembly": "assemble",
+        "mechgrad.kinematics.mobility": "mobility",
+        "mechgrad.kinematics.state": "State state",
+        "mechgrad.mechanics.acceleration_derivatives": "forward_dynamics_derivatives",
+        "mechgrad.mechanics.accelerations": "forward_dynamics",
+        "mechgrad.mechanics.inertia": "mass_matrix",
+        "mechgrad.mechanics.reactions": "joint_reactions",
+        "mechgrad.mechanics.torque_derivatives": "inverse_dynamics_derivatives",
+        "mechgrad.mechanics.torques": "inverse_dynamics",
+        "mechgrad.model": (
+            "Body Cardan Cylindrical DesignVariable Fixed Floating "
+            "Model Planar Point Prismatic Revolute Spherical "
+            "Universal Vector dh_model"
+        ),
+        "mechgrad.sensitivities": ("AtEnd AtTime Certificate Gradient Integral Tracking certify certify_model"),
+        "mechgrad.sensitivities.gradient": "gradient motion_sensitivities",
+        "mechgrad.simulation.guided": "kinematic_motion",
+        "mechgrad.simulation.simulate": "simulate",
+        "mechgrad.simulation.trajectory": "StepFailed Trajectory",
+        "mechgrad.optimization.design": "DesignProblem",
+    }.items()
+    for name in names.split()
+}
+
 
 def __getattr__(name: str) -> Any:
-    """What is imported when it is asked for: it brings solvers and mechanisms with it."""
-    if name == "DesignProblem":
-        return importlib.import_module("mechgrad.design").DesignProblem
-    if name in ("design", "gallery", "motion"):
-        return importlib.import_module(f"mechgrad.{name}")
-    raise AttributeError(f"module 'mechgrad' has no attribute {name!r}{_moved(name)}")
+    """A name of the front door, imported when it is first asked for."""
+    if name in _HOMES:
+        found = getattr(importlib.import_module(_HOMES[name]), name)
+    elif not name.startswith("_") and importlib.util.find_spec(f"mechgrad.{name}") is not None:
+        found = importlib.import_module(f"mechgrad.{name}")
+    else:
+        raise AttributeError(f"module 'mechgrad' has no attribute {name!r}{_moved(name)}")
+    globals()[name] = found
+    return found
 
 
 def _moved(name: str) -> str:
     """Where a name lives that is not at the top."""
-    homes = [
-        f"{space}.{name}"
-        for space in _NAMESPACES
-        if name in getattr(importlib.import_module(f"mechgrad.{space}"), "__all__", ())
-    ]
-    homes += [home for old, home in RENAMED.items() if old.split(".")[1] == name and not homes]
+    spaces = [importlib.import_module(f"mechgrad.{space}") for space in _NAMESPACES]
+    homes = [f"{space.__name__[9:]}.{name}" for space in spaces if name in getattr(space, "__all__", ())]
+    moved = importlib.import_module("mechgrad.renamed").RENAMED
+    homes += [home for old, home in moved.items() if old.split(".")[1] == name]
     return f"; it is mg.{homes[0]}" if homes else ""
 
 
