@@ -125,6 +125,7 @@ ROOMS = {
         "LinearCombination",
         "Parallel",
         "PointInPlane",
+        "PointOnCurve",
         "PointOnLine",
         "Rolling",
         "SamePoint",

@@ -160,11 +160,13 @@ def turning():
         *plain.VECTORS,
         mg.Vector("ball axis", "ball", (0.5, 0.3, -0.8)),
         mg.Vector("ball edge", "ball", (1, 2, 3)),
+        mg.Vector("arm edge", "arm", (0.4, 0.3, 1.0)),
     ]
     constraints = [
         mg.constraints.AngleBetween("angle", "ball edge", "axle", "ball axis", angle=0.4),
         mg.constraints.Parallel("parallel", "axle", "arm axis"),
         mg.constraints.FixedDistance("distance", "on arm", "on ball", 0.9),
+        mg.constraints.PointOnCurve("curve", "on ball", "on arm", "arm edge", "arm axis", plain.SPLINE),
         mg.constraints.PointInPlane("in plane", "hub", "on arm", "arm axis", 0.2),
         mg.constraints.Rolling("ball rolls", "ball.origin", 0.3, "arm axis", contact=True, plane_point="on arm"),
         mg.constraints.Rolling(
@@ -287,7 +289,7 @@ def row_lines(kind, columns):
     )
 
 
-@pytest.mark.parametrize("kind", range(12))
+@pytest.mark.parametrize("kind", range(R.ADVANCE + 1))
 def test_numbers_of_rows(kind):
     """Constants, directions (of POINT) and radii, of constraints, laws and free rows."""
     assert check_numbers(row_lines(kind, [R_CONSTANT])).min() > 1e-3
@@ -304,7 +306,7 @@ def test_all_numbers_between_turning_bodies():
     assert_close(G, oracle)
     used = np.abs(oracle).max(axis=0) > 1e-6
     ints = case.system.T.ints
-    for kind in set(range(12)) - {R.POINT, R.LINEAR}:
+    for kind in set(range(R.ADVANCE + 1)) - {R.POINT, R.LINEAR}:
         rows = [k for k in range(ints[N_ALL]) if ints[ints[AT_ROWS] + k * ROW + R_KIND] == kind]
         assert rows, kind
         assert used[[ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS + R_CONSTANT for k in rows]].all()

@@ -30,6 +30,9 @@ PICTURES = {
     "18_four_bar_motion": ["four_bar_motion.png"],
     "19_absorber": ["absorber.png"],
     "20_bicycle_stability": ["bicycle_stability.png"],
+    "20_brachistochrone": ["brachistochrone.png"],
+    "21_flexible_drive": ["flexible_drive.png"],
+    "22_drive_and_shaft": ["drive_and_shaft.png"],
 }
 # The softest damper of a quarter car after a step h in the road; k, K: stiffnesses of strut and tyre, m, M: masses of
 # body and wheel. For every damping c the integral of the squared acceleration is
@@ -77,6 +80,9 @@ LARGEST = {
     "16_spinning_top": {"precession": 1e-8, "tilt": 1e-8},
     "19_absorber": {"tuning": 1e-8, "worst": 1e-8},
     "20_bicycle_stability": {"weave speed": 1e-11, "capsize speed": 1e-11, "weave by wheelbase": 1e-7},
+    "20_brachistochrone": {"slower": 1e-4, "off": 5e-3},
+    "21_flexible_drive": {"above the least": 1e-5, "off at the end": 1e-8},
+    "22_drive_and_shaft": {"above the least": 1e-6, "shaft": 1e-5},
     "18_four_bar_motion": {"from inverse dynamics": 0.02, "gap": 5e-6, "iterations": 15},
 }
 

@@ -167,3 +167,16 @@ def test_top_precesses_as_its_angular_momentum_asks():
     turned = example.RATE * motion.t - np.pi / 2
     circle = 0.05 * np.sin(0.5) * np.stack([np.cos(turned), np.sin(turned)], axis=1)
     np.testing.assert_allclose(x[:, :2], circle, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"),
+    [
+        ("20_brachistochrone", "slower"),
+        ("21_flexible_drive", "above the least"),
+        ("22_drive_and_shaft", "above the least"),
+    ],
+)
+def test_optima_are_not_better_than_they_can_be(stem, name, tmp_path):
+    """Errors of steps would make them so: the cycloid, and the least effort of all forces, are floors."""
+    assert job(stem).main(tmp_path)[name] > -1e-8

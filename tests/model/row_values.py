@@ -47,6 +47,8 @@ def value(row, poses, q=None, t=0.0):
         g = np.arctan2((x[2] @ np.cross(x[0], x[1])), x[0] @ x[1])
     elif row.kind == R.SKEW:
         g = (x[0] @ x[1] - x[2] @ x[3]) / 2
+    elif row.kind == R.PROFILE:
+        g = x[0] @ (x[2] - x[3]) - row.profile(x[1] @ (x[2] - x[3]))
     else:
         assert row.kind == R.CIRCLE
         g = x[2] @ (x[0] - x[1]) - row.radius * np.sqrt(1 - (x[2] @ x[3]) ** 2)
@@ -138,6 +140,7 @@ POINTS = [
 ]
 VECTORS = [
     mg.Vector("up", "ground", (0.1, -0.2, 1.5)),
+    mg.Vector("sideways", "ground", (0.4, 1.0, 0.3)),
     mg.Vector("cart axis", "cart", (0.3, 1.0, -0.4)),
     mg.Vector("cart edge", "cart", (1.0, 0.2, 0.5)),
     mg.Vector("arm axis", "arm", (0.2, -0.7, 0.4)),
@@ -157,6 +160,10 @@ CONSTRAINTS = [
     mg.constraints.SamePoint("same point", "on arm", "on ball"),
     mg.constraints.PointInPlane("in plane", "on ball", "spot", "up", 0.2),
     mg.constraints.PointOnLine("on line", "on ball", "on cart", "cart axis"),
+    mg.constraints.PointOnCurve("wire", "on ball", "on cart", "cart edge", "cart axis", SPLINE),
+    mg.constraints.PointOnCurve(
+        "waves", "hub", "spot", "up", "sideways", mg.functions.Harmonic(0.3, 0.4, phase=0.2, offset=0.1)
+    ),
     mg.constraints.LinearCombination(
         "sum", {"slide": 1.5, "hinge": -0.5, "knee": 2.0}, mg.functions.Table((0, 1, 2), (0.1, 0.3, 0.2))
     ),

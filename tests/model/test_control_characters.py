@@ -42,6 +42,7 @@ def named(cls: type, name: str) -> object:
         mg.constraints.SamePoint: ("p", "q"),
         mg.constraints.PointInPlane: ("p", "q", "n"),
         mg.constraints.PointOnLine: ("p", "q", "n"),
+        mg.constraints.PointOnCurve: ("p", "q", "n", "m", 0.1),
         mg.constraints.DotProduct: ("u", "v", 0.0),
         mg.constraints.Parallel: ("u", "v"),
         mg.constraints.SameVector: ("u", "v"),

@@ -261,6 +261,12 @@ def test_errors_of_numbers(make, error, message):
             "plane_point = 'spot' on 'ground', normal = ",
         ),
         (mg.constraints.PointOnLine("c", "hub", "spot", "axle"), ValueRangeError, "these must be on one body"),
+        (
+            mg.constraints.PointOnCurve("c", "hub", "spot", "up", "axle", 0.1),
+            ValueRangeError,
+            "these must be on one body",
+        ),
+        (mg.constraints.PointOnCurve("c", "hub", "spot", "up", "up", 0.1), ValueRangeError, "are parallel; a curve"),
         (mg.constraints.AngleBetween("c", "up", "axle", "cart axis"), ValueRangeError, "these must be on one body"),
         (
             mg.constraints.Rolling("c", "hub", 1, "up", kind="wheel", axis="cart axis"),

@@ -187,3 +187,70 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
         for name, (low, high) in zip(known.names, known.intervals, strict=True):
             inside[name] += low <= true[name] <= high
     assert all(90 <= count <= 99 for count in inside.values()), inside
+
+
+def test_den_hartogs_tuning_evens_out_the_fixed_points():
+    """A machine shaken by 1 N at two speeds, an absorber of mass mu on it: whatever its damping, the responses at Den
+    Hartog's fixed points are equal if its frequency is 1 / (1 + mu) of the machine's, and are sqrt(1 + 2 / mu) then."""
+    mu = 0.5
+    best_frequency = 1.0 / (1.0 + mu)
+    # the fixed points: both ends of the damper move as one rigid body would, or not at all, with the same amplitude
+    root = np.sqrt(mu / (2.0 + mu))
+    speeds = np.sqrt((1.0 - np.array([root, -root])) / (1.0 + mu))
+    bodies, joints, forces = [], [], []
+    for k, speed in enumerate(speeds):
+        bodies += [mg.Body(f"machine {k}", mass=1.0), mg.Body(f"absorber {k}", mass=mu)]
+        joints += [
+            mg.Prismatic(f"x{k}", "ground", f"machine {k}", axis=(1, 0, 0)),
+            mg.Prismatic(f"u{k}", f"machine {k}", f"absorber {k}", axis=(1, 0, 0)),
+        ]
+        shaking = mg.functions.Harmonic(1.0, frequency=speed / (2 * np.pi))
+        forces += [
+            mg.forces.JointSpring(f"foundation {k}", f"x{k}", stiffness=1.0),
+            mg.forces.JointSpring(f"spring {k}", f"u{k}", stiffness=0.35, damping=0.35),
+            mg.forces.Motor(f"shaking {k}", f"x{k}", shaking),
+        ]
+    tuning = mg.DesignVariable("stiffness", {f"spring {k}.stiffness": 1.0 for k in range(2)}, 0.35, bounds=(0.05, 1.0))
+    model = mg.Model("machines", bodies, joints, gravity=(0, 0, 0), forces=forces, variables=[tuning])
+    motion = mg.simulate(model, np.zeros(4), 180.0, rtol=1e-10, atol=1e-11)
+    squares = [
+        mg.AtEnd(lambda x, v, w=w: x**2 + (v / w) ** 2, Position(f"x{k}"), Velocity(f"x{k}"))
+        for k, w in enumerate(speeds)
+    ]
+    best = mg.DesignProblem(motion, ["stiffness"], mg.design.WorstCase(squares)).solve(tolerance=1e-10)
+    assert best.success, best
+    assert best.values["stiffness"] == pytest.approx(mu * best_frequency**2, abs=1e-8)
+    assert best.value == pytest.approx(1.0 + 2.0 / mu, abs=1e-7)
+    assert [side.active for side in best.constraints] == [True, True]
+
+
+def test_knots_of_a_driver_that_accelerates_as_little_as_possible():
+    """A slider driven a metre within a second, at rest at both ends: the least integral of the squared acceleration is
+    that of 3 t^2 - 2 t^3, which is 12; a clamped spline of any knots can be that cubic. Two Gauss points between knots
+    integrate the square of a straight line exactly."""
+    knots = np.linspace(0.0, 1.0, 6)
+    t = np.sort(np.concatenate([knots[:-1] + 0.1 - 0.1 / np.sqrt(3.0), knots[:-1] + 0.1 + 0.1 / np.sqrt(3.0)]))
+    spline = mg.functions.Spline(tuple(knots), tuple(knots), ends="clamped")
+    model = slider(constraints=[mg.constraints.Driver("drive", "x", spline)])
+    squares = mg.objectives.AtTimes(None, lambda a: a[:, 0], mg.measures.PointAcceleration("block.origin"))
+    inner = {f"drive.function.values.{k}": (-1.0, 2.0) for k in range(1, 5)}
+    best = mg.DesignProblem(mg.kinematic_motion(model, t), inner, mg.design.LeastSquares(squares)).solve()
+    assert best.success, best
+    assert best.x == pytest.approx(3 * knots[1:-1] ** 2 - 2 * knots[1:-1] ** 3, abs=1e-8)
+    assert 2.0 * best.value * 0.1 == pytest.approx(12.0, abs=1e-8)
+
+
+def test_length_of_a_pendulum_from_its_period():
+    """A quarter of the period after it was let go it passes the bottom: 4 sqrt(l / g) K(sin(amplitude / 2)) = T."""
+    amplitude, period = 1.2, 2.5
+    length = 9.81 * (period / (4.0 * ellipk(np.sin(amplitude / 2) ** 2))) ** 2
+    start = mg.simulate(pendulum(1.0), {"pin": amplitude}, 5.0, rtol=1e-12, atol=1e-12, stop={"pin": 0.0})
+    quarter = mg.design.Limit(mg.objectives.EndTime(), period / 4.0, period / 4.0, "a quarter of the period")
+    slow = mg.AtEnd(lambda v: v**2, Velocity("pin"))
+    best = mg.DesignProblem(start, {"bob.com.z": (-3.0, -0.5)}, slow, [quarter]).solve(tolerance=1e-11)
+    assert best.success, best
+    assert best.values["bob.com.z"] == pytest.approx(-length, abs=1e-8)
+    # v = sqrt(2 g / l (1 - cos a)) at the bottom; dT/dl = T / (2 l): what a longer period is worth
+    fall = 2.0 * 9.81 * (1.0 - np.cos(amplitude)) / length
+    assert best.value == pytest.approx(fall, rel=1e-8)
+    assert best.constraints[0].multiplier == pytest.approx(fall / length / (period / 4.0 / (2.0 * length)), rel=1e-6)

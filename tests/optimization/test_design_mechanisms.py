@@ -152,3 +152,32 @@ def test_a_design_that_cannot_be_put_together_is_a_bad_point():
         assert best.value < best.start_value, best
         assert best.values["B.origin.x"] < 1.6 + 1e-9
         assert all("AssemblyError" in e.failure for e in best.failures)
+
+
+def turning(crank: float) -> mg.GuidedMotion:
+    """A four-bar whose crank goes round once, if crank + ground <= coupler + rocker, the crank being the shortest."""
+    model = four_bar(crank, 3.0, 2.5, 3.5, 1.2, 0.8)
+    angle = np.linspace(0.0, 2 * np.pi, 25)
+    guess = mg.assemble(model, {"A": 0.0}, guess=[0.0, 1.0, -2.0]).q
+    return mg.kinematic_motion(model, angle, {"A": mg.functions.Polynomial((0.0, 1.0))}, guess=guess)
+
+
+def test_a_crank_that_must_go_round():
+    """As long a crank as possible. What locks is a bad point with a reason; what must not lock is a limit (Grashof's),
+    whose multiplier says what it costs."""
+    wanted = mg.AtTime(0.0, lambda x: (x[:, 0] - 3.0) ** 2, mg.measures.PointPosition("end of crank"))
+    motion = turning(1.0)
+    crank = mg.Point("end of crank", "crank", (1.0, 0.0, 0.0))
+    model = mg.Model("four-bar", motion.model.bodies, motion.model.joints, (*motion.model.points, crank))
+    motion = mg.kinematic_motion(model, motion.t, motion.at, guess=motion.q[0])
+    length = mg.DesignVariable("length", {"B.origin.x": 1.0, "end of crank.position.x": 1.0}, 1.0, (0.2, 4.0))
+    free = mg.DesignProblem(motion, [length], wanted)
+    locked = free.evaluator().at(np.array([2.5]))
+    assert "AssemblyError" in locked.failure
+    assert free.evaluator().at(np.array([1.9])).failure == ""
+    round_it_goes = mg.design.Linear({"length": 1.0}, upper=3.0 + 2.5 - 3.5 - 0.05, name="Grashof")
+    best = mg.DesignProblem(motion, [length], wanted, [round_it_goes]).solve()
+    assert best.success, best
+    assert best.values["length"] == pytest.approx(1.95, abs=1e-8)
+    assert best.constraints[0].multiplier == pytest.approx(2 * (3.0 - 1.95), rel=1e-6)
+    assert np.ptp(best.motion.q[:, 0]) == pytest.approx(2 * np.pi)

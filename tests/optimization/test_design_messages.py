@@ -36,7 +36,7 @@ def motion() -> mg.Trajectory:
         ({"motor.knots.*": (1.0, 4.0)}, "nothing matches the pattern"),
         ({"start.position.y": (1.0, 4.0)}, "unknown start value 'start.position.y'.*start.position.x"),
         ({"samples": (10, 20)}, "how something is computed is no variable"),
-        ({"tau.x": (0, 1)}, "mg.forces.Motor"),
+        ({"tau.y": (0, 1)}, "unknown constant force 'tau.y'.*tau.x"),
         (["block.mass", "block.mass"], "'block.mass' is there twice"),
         ([Variable("block.mass", scale=-1.0)] if False else [3.0], "is no variable"),
         ([Variable("block.mass", scenarios=("other",))], "unknown scenario 'other'"),
@@ -113,8 +113,9 @@ def test_several_values_are_no_objective(motion):
 
 def test_a_variable_without_influence_is_named(motion):
     free = mg.DesignProblem(motion, {"block.mass": (1.0, 3.0), "block.com.y": (-1.0, 1.0)}, END)
-    with pytest.warns(mg.design.NoInfluenceWarning, match=r"'block.com.y': no influence at the start"):
+    with pytest.warns(mg.design.NoInfluenceWarning, match=r"'block.com.y': no influence at the start") as told:
         best = free.solve()
+    assert told[0].filename == __file__
     assert best.values["block.com.y"] == 0.0
 
 

@@ -49,6 +49,24 @@ def test_a_front_is_the_closed_form_and_its_slope_the_multiplier():
     assert len(front.plot().axes[0].lines) == 1
 
 
+def test_a_front_that_was_killed_goes_on_from_its_logs(tmp_path):
+    """Every search has a log. The last two are missing, the one before is cut: the same front, the rest not again."""
+    whole = mg.design.pareto(problem(), SLOW, 4, log=tmp_path / "run.jsonl")
+    logs = sorted(tmp_path.glob("run.front-*.jsonl"))
+    assert [log.name for log in logs] == [f"run.front-{k}.jsonl" for k in range(1, 5)]
+    sizes = [len(log.read_text().splitlines()) for log in logs]
+    for log in logs[2:]:
+        log.unlink()
+    logs[1].write_text("".join(logs[1].read_text().splitlines(keepends=True)[:2]))
+    again = mg.design.pareto(problem(), SLOW, 4, resume=tmp_path / "run.jsonl")
+    np.testing.assert_array_equal(again.array, whole.array)
+    assert [len(log.read_text().splitlines()) for log in logs] == sizes
+    first = again.points[-1].optimum
+    assert first.program.evaluator.simulations == 0
+    with pytest.raises(InputError, match="is there already"):
+        mg.design.pareto(problem(), SLOW, 4, log=tmp_path / "run.jsonl")
+
+
 def test_designs_that_others_beat_are_told():
     """Between wells of f_1 at 0.5 and 2.5 the search stays on the far side for a while, where others are better."""
 

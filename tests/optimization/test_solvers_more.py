@@ -98,3 +98,26 @@ def test_mma_keeps_inequalities_from_a_start_that_violates_them():
     assert end.success, end
     assert end.x == pytest.approx(np.full(2, np.sqrt(0.5)), abs=1e-5)
     assert end.multipliers.constraints == pytest.approx([(2 - np.sqrt(0.5)) / np.sqrt(2)], abs=1e-4)
+
+
+def clamped(gap: float) -> NonlinearProgram:
+    """min (x - 2)^2 + y^2 with x <= 1 and, as a row of its own, x >= 1 + gap: no point meets both if gap > 0."""
+    J = np.array([1.0, 0.0, 1.0, 0.0])
+    return NonlinearProgram(
+        n=2, m=2, objective=lambda x: (x[0] - 2.0) ** 2 + x[1] ** 2,
+        gradient=lambda x: np.array([2.0 * (x[0] - 2.0), 2.0 * x[1]]), constraints=lambda x: np.array([x[0], x[0]]),
+        jacobian=lambda x: J, jacobian_structure=tuple(x.ravel() for x in np.indices((2, 2))),
+        cl=[-np.inf, 1.0 + gap], cu=[1.0, np.inf],
+    )  # fmt: skip
+
+
+def test_an_optimum_that_slsqp_cannot_leave_is_one():
+    """Limits that contradict each other by less than the tolerance: SLSQP ends with 'incompatible' wherever it starts.
+    At the optimum that is convergence, elsewhere it is not, and limits apart by more have no optimum."""
+    there = solve(clamped(1e-10), [1.0, 0.0], "slsqp")
+    assert there.success, there
+    assert "incompatible" in there.reason
+    assert there.multipliers.constraints.sum() == pytest.approx(2.0)
+    for gap, start in ((1e-10, [1.0, 0.5]), (1e-3, [1.0, 0.0])):
+        apart = solve(clamped(gap), start, "slsqp")
+        assert not apart.success, apart

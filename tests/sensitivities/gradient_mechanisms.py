@@ -122,6 +122,11 @@ def constrained():
     body("e", "d", mg.Prismatic("e slide", "d", "e", (0.5, 0, 0), axis=(1, 0, 0)))
     constraints.append(mg.constraints.PointOnLine("line rule", "P e", "rail", "along rail"))
     held["d cross.angle1"] = 0.1
+    body("s", "ground", mg.Planar("s plane", "ground", "s", (20, 0, 0)))
+    vectors.append(mg.Vector("aside", "ground", (0.2, 1, 0.1)))
+    points.append(mg.Point("cam", "ground", (19.9, 0.1, 0.2)))
+    constraints.append(mg.constraints.PointOnCurve("curve rule", "P s", "cam", "ahead", "aside", SPLINE))
+    held |= {"s plane.angle": 0.3, "s plane.x": 0.2}
     model = mg.Model("constrained", bodies, joints, points, vectors, constraints=constraints)
     start = mg.assemble(model, held)
     moving = [name for name in held if name != "d cross.angle1"]

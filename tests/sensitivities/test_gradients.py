@@ -166,8 +166,9 @@ def test_checkpoints():
 
 CONSTRAINED_KINDS = (
     "dot rule.value", "angle rule.*", "plane rule.*", "rope rule.*", "gear rule.*", "driver rule.*", "sum rule.*",
-    "guided rule.*", "dot.mass", "U dot.direction.x", "up.direction.x", "rail.position.y", "e slide.origin.z",
-    "along rail.direction.x", "c.com.x", "start.position.*", "start.velocity.dot cross.angle1",
+    "guided rule.*", "curve rule.*", "dot.mass", "U dot.direction.x", "up.direction.x", "rail.position.y",
+    "e slide.origin.z", "along rail.direction.x", "aside.direction.x", "cam.position.y", "c.com.x", "start.position.*",
+    "start.velocity.dot cross.angle1",
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ duration = 5.0
 [start.at]
 slew = 0.3
 
-[scenarios.loaded]                    # or several; what is above is what they have in common
+[scenarios.loaded]                    # or several, of other kinds too (`design_scenarios`); they share what is above
 weight = 2.0
 model = "loaded.toml"
 
@@ -32,8 +32,19 @@ upper = 0.0
 
 [solve]
 goal = "sum"                          # "worst case", or "least squares" of [measured.NAME] and of [minimize.NAME]
-solver = "auto"                       # also max_iterations, tolerance, time_limit; multistart, seed, at_once; executor
-log = "run.jsonl"                     # a new file beside this one; resume = "run.jsonl" goes on with it
+solver = "auto"                       # also max_iterations, tolerance, time_limit, horizons; multistart, seed, same,
+log = "run.jsonl"                     # at_once; executor; options = { ftol = 1e-12 } in the solver's own words
+                                      # log: a new file beside this one; resume = "run.jsonl" goes on with it
+
+[pareto]                              # a second objective, and how many designs of the front between both
+kind = "end"
+measure = "KineticEnergy"
+count = 11                            # scenario = "loaded": whose motion it is of
+
+[report]                              # what `--report run.html` shows
+title = "A crane"
+sensitivity = ["hook.mass"]           # certify = false leaves certificates out
+measures = { hook = { measure = "PointPosition", of = ["hook"] } }
 
 [measured.angle]                      # for least squares: values of a measure at instants
 measure = "JointCoordinate"
@@ -46,26 +57,28 @@ sigma = 0.001
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import mechgrad as mg
-from mechgrad.cli.models import find_model
+from mechgrad.cli.design_scenarios import SCENARIO_KEYS, robust_from, scenarios_from
 from mechgrad.cli.objective_entries import OBJECTIVE_KEYS, Functions, measure_entry, objective_from
 from mechgrad.errors import InputError, MechgradError, unknown_name
-from mechgrad.io import recipe_from_dict, values
-from mechgrad.io.recipes import RECIPE_KEYS
+from mechgrad.io import values
 from mechgrad.io.untrusted_toml import read_tables
 
 __all__ = ["DesignFile", "read_design"]
 
-_OWN: Final = ("scenarios", "variables", "minimize", "measured", "limits", "linear", "solve")
+_OWN: Final = (
+    "scenarios", "variables", "minimize", "measured", "limits", "linear", "solve", "robust", "pareto", "report",
+)  # fmt: skip
 _VARIABLE: Final = ("bounds", "value", "scale", "scenarios")
 _SIDES: Final = ("lower", "upper")
 _MEASURED: Final = ("measure", "of", "t", "values", "sigma", "scenarios")
 _GOALS: Final = ("sum", "worst case", "least squares")
 LOG: Final = ".jsonl"
+Answer = mg.design.Optimum | mg.design.Multistart | mg.design.Front
 _Asked = list[tuple[tuple[str, ...], Any]]  # scenarios (none: all) and what is asked of them
 
 
@@ -89,8 +102,15 @@ _SOLVE: Final[Mapping[str, Callable[[Any, str], Any]]] = {
     "multistart": lambda value, what: values.count(value, what, 1),
     "seed": lambda value, what: values.count(value, what, 0),
     "at_once": lambda value, what: values.count(value, what, 1),
+    "same": values.number,
+    "horizons": lambda value, what: tuple(values.numbers(value, what).tolist()),
+    "options": lambda value, what: dict(values.table(value, what)),
 }
 """Keys of [solve] besides the goal, those of `DesignProblem.solve` and `.multistart`."""
+_OF_STARTS: Final = ("seed", "at_once", "same")
+_OF_ONE: Final = ("time_limit", "horizons")
+_OF_FRONTS: Final = ("solver", "max_iterations", "tolerance", "log", "resume", "executor")
+_REPORT: Final = ("title", "sensitivity", "certify", "measures")
 
 
 @dataclass(frozen=True)
@@ -100,16 +120,24 @@ class DesignFile:
     path: Path
     problem: mg.DesignProblem
     options: Mapping[str, Any]
+    pareto: Mapping[str, Any] | None = None
+    report: Mapping[str, Any] = field(default_factory=dict)
 
-    def solve(self, **changes: Any) -> mg.design.Optimum | mg.design.Multistart:
-        """The answer, or those of many starts; what is not None replaces what the file says. Errors name the file."""
+    def solve(self, **changes: Any) -> Answer:
+        """The answer, those of many starts, or a front; what is not None replaces what the file says. Errors name the
+        file."""
         options = {**self.options, **{key: x for key, x in changes.items() if x is not None}}
         try:
+            if self.pareto is not None:
+                options.pop("progress", None)
+                if others := [key for key in options if key not in _OF_FRONTS]:
+                    raise InputError(f"[solve] has {others[0]} beside [pareto], which takes {', '.join(_OF_FRONTS)}.")
+                return mg.design.pareto(self.problem, **self.pareto, **options)
             if "multistart" in options:
-                if "time_limit" in options:
-                    raise InputError("[solve] has multistart beside time_limit; end many starts by Ctrl-C.")
+                if others := [key for key in _OF_ONE if key in options]:
+                    raise InputError(f"[solve] has multistart beside {others[0]}, which belongs to one search.")
                 return self.problem.multistart(options.pop("multistart"), **options)
-            if others := [key for key in ("seed", "at_once") if key in options]:
+            if others := [key for key in _OF_STARTS if key in options]:
                 raise InputError(f"[solve] has {others[0]} without multistart, the number of starts.")
             return self.problem.solve(**options)
         except MechgradError as error:
@@ -129,46 +157,46 @@ def read_design(path: Path, functions: Functions | None = None) -> DesignFile:
 
 
 def _design(path: Path, content: Mapping[str, Any], functions: Functions) -> DesignFile:
-    values.only_known(content, (*RECIPE_KEYS, *_OWN), "the problem")
+    values.only_known(content, (*SCENARIO_KEYS, *_OWN), "the problem")
     for key in ("variables", "minimize") if "measured" not in content else ("variables",):
         if not values.table(content.get(key, {}), key):
             raise InputError(f"{key!r} is missing. A problem has a model, duration, variables and minimize.")
     goal, options = _options(content.get("solve", {}))
+    scenarios, k = robust_from(content, scenarios_from(path, content))
     problem = mg.DesignProblem(
-        _scenarios(path, content), _variables(content["variables"]), _goal(goal, content, functions),
+        scenarios, _variables(content["variables"]), _goal(goal, content, functions, k),
         [*_limits(content, functions), *_linear(content)],
     )  # fmt: skip
     log = {key: path.parent / options[key] for key in ("log", "resume") if key in options}
-    return DesignFile(path, problem, options | log)
+    return DesignFile(path, problem, options | log, _pareto(content, functions), _report(content))
 
 
-def _scenarios(path: Path, content: Mapping[str, Any]) -> Any:
-    common = {key: x for key, x in content.items() if key in RECIPE_KEYS}
-    if "scenarios" not in content:
-        return _recipe(path, common, "the problem")
-    given = values.table(content["scenarios"], "scenarios")
-    if not given:
-        raise InputError("no scenarios. Add a table [scenarios.NAME], or leave scenarios out.")
-    found = {}
-    for name, entry in given.items():
-        where = f"[scenarios.{name}]"
-        entry = values.table(entry, where)
-        values.only_known(entry, (*RECIPE_KEYS, "weight"), where)
-        weight = values.number(entry.get("weight", 1.0), f"{where}: weight")
-        own = {key: x for key, x in entry.items() if key != "weight"}
-        found[name] = mg.design.Scenario(_recipe(path, common | own, where), name, weight)
+def _pareto(content: Mapping[str, Any], functions: Functions) -> dict[str, Any] | None:
+    if "pareto" not in content:
+        return None
+    entry = values.table(content["pareto"], "pareto")
+    values.only_known(entry, (*OBJECTIVE_KEYS, "count", "scenario"), "[pareto]")
+    found: dict[str, Any] = {"second": objective_from("[pareto]", _without(entry, "count", "scenario"), functions)}
+    if "count" in entry:
+        found["count"] = values.count(entry["count"], "[pareto] count")
+    if "scenario" in entry:
+        found["scenario"] = values.word(entry["scenario"], "[pareto] scenario")
     return found
 
 
-def _recipe(path: Path, content: Mapping[str, Any], where: str) -> mg.results.Recipe:
-    for key in ("model", "duration"):
-        if key not in content:
-            raise InputError(f"{where}: {key!r} is missing. A motion has a model, a duration and a start.")
-    try:
-        model = None if isinstance(content["model"], Mapping) else find_model(content["model"], path.parent)
-        return recipe_from_dict(content, model)
-    except MechgradError as error:
-        raise InputError(f"{where}: {error}") from error
+def _report(content: Mapping[str, Any]) -> dict[str, Any]:
+    entry = values.table(content.get("report", {}), "report")
+    values.only_known(entry, _REPORT, "[report]")
+    found: dict[str, Any] = {}
+    if "title" in entry:
+        found["title"] = values.word(entry["title"], "[report] title")
+    if "sensitivity" in entry:
+        found["sensitivity"] = values.words(entry["sensitivity"], "[report] sensitivity")
+    if "certify" in entry:
+        found["certify"] = values.truth(entry["certify"], "[report] certify")
+    measures = values.table(entry.get("measures", {}), "[report] measures")
+    found["measures"] = {name: measure_entry(f"[report] measures.{name}", x) for name, x in measures.items()}
+    return found
 
 
 def _variables(given: Any) -> list[mg.design.Variable]:
@@ -205,8 +233,8 @@ def _options(given: Any) -> tuple[str, dict[str, Any]]:
     return goal, {key: read(given[key], f"[solve] {key}") for key, read in _SOLVE.items() if key in given}
 
 
-def _goal(goal: str, content: Mapping[str, Any], functions: Functions) -> Any:
-    """What is minimised: every scenario has what is asked of all, and what is asked of it."""
+def _goal(goal: str, content: Mapping[str, Any], functions: Functions, k: float | None) -> Any:
+    """What is minimised: every scenario has what is asked of all, and what is asked of it; k of [robust]."""
     asked: _Asked = []
     for name, entry in values.table(content.get("minimize", {}), "minimize").items():
         where = f"[minimize.{name}]"
@@ -229,6 +257,10 @@ def _goal(goal: str, content: Mapping[str, Any], functions: Functions) -> Any:
         raise InputError("minimize: scenarios are named, and the problem has none: add [scenarios.NAME].")
     else:
         minimize = [x for _, x in asked]
+    if k is not None:
+        if goal != "sum":
+            raise InputError(f"[robust] minimises a mean and deviations of a sum; [solve] has goal = {goal!r}.")
+        return mg.design.MeanDeviation(sum(minimize), k)
     wrapped = {"sum": lambda x: x, "worst case": mg.design.WorstCase, "least squares": mg.design.LeastSquares}
     return wrapped[goal](minimize)
 

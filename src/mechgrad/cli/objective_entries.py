@@ -2,7 +2,8 @@
 
 [objectives.travel]
 kind = "integral"                     # "integral", "end", "time" (with t = ...), "times" (with t = [...], or none: all
-measure = "PointPosition"             # that are reported), "smooth maximum" (with error = ..., the largest of them)
+measure = "PointPosition"             # that are reported), "smooth maximum" (with error = ..., the largest of them),
+                                      # "end time" (without a measure: when the motion ends)
 of = ["hook"]
 function = "(x[0] - 2.0) ** 2"        # a formula of x, the measure; left out: the measure itself
 
@@ -36,6 +37,8 @@ _MADE: Final[Mapping[str, Callable[[Any, Any, list[Any]], mg.objectives.Objectiv
     "smooth maximum": lambda t, error, arguments: mg.objectives.SmoothMaximum(*arguments, error=error, t=t),
 }
 
+_END_TIME: Final = "end time"
+
 
 def objective_from(where: str, entry: Any, functions: Functions) -> mg.objectives.Objective:
     """The objective of a table; `where` is how messages call it.
@@ -45,8 +48,12 @@ def objective_from(where: str, entry: Any, functions: Functions) -> mg.objective
     entry = values.table(entry, where)
     values.only_known(entry, OBJECTIVE_KEYS, where)
     kind = entry.get("kind", "integral")
-    if not isinstance(kind, str) or kind not in _MADE:
-        raise unknown_name("kind", values.short(kind), _MADE, where)
+    if not isinstance(kind, str) or kind not in (*_MADE, _END_TIME):
+        raise unknown_name("kind", values.short(kind), (*_MADE, _END_TIME), where)
+    if kind == _END_TIME:
+        if others := [key for key in entry if key != "kind"]:
+            raise InputError(f"{where}: kind {_END_TIME!r} is when the motion ends, and has no {others[0]}.")
+        return mg.objectives.EndTime()
     t = _instants(where, kind, entry)
     if ("error" in entry) != (kind == "smooth maximum"):
         raise InputError(f"{where}: kind 'smooth maximum' needs error, in the unit of its function; others have none.")

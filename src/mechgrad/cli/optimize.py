@@ -16,10 +16,11 @@ from rich.table import Table
 
 import mechgrad as mg
 from mechgrad.cli.console import FAILED, MISUSED, fail
-from mechgrad.cli.design_file import read_design
+from mechgrad.cli.design_file import Answer, read_design
 from mechgrad.cli.users import load_functions
 from mechgrad.errors import MechgradError, printable
 from mechgrad.io import save_model
+from mechgrad.pages import checked_path, require_pictures
 
 __all__ = ["optimize"]
 
@@ -34,6 +35,7 @@ def optimize(
     resume: Annotated[Path | None, typer.Option(help="The log of a run that ended; goes on with it.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the best model (.toml).")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="File for a plot (png, pdf or svg).")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="File for a page about the optimum (html).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
     progress: Annotated[bool, typer.Option("--progress", help="Print a line per iteration, or per start.")] = False,
     functions: Annotated[
@@ -49,11 +51,15 @@ def optimize(
     console, found = Console(), None
     try:
         users = load_functions(str(functions)) if functions is not None else None
-        found = read_design(problem, users).solve(
+        design = read_design(problem, users)
+        if report is not None:
+            checked_path(report)
+            require_pictures()
+        found = design.solve(
             solver=solver, multistart=multistart, seed=seed, executor=executor, log=log, resume=resume,
             progress=True if progress and not as_json else None,
         )  # fmt: skip
-        best = found if isinstance(found, mg.design.Optimum) else found.best
+        best = _best(found)
     except MechgradError as error:
         if isinstance(found, mg.design.Multistart):
             fail(f"{problem}: {error}", FAILED)
@@ -64,21 +70,32 @@ def optimize(
         _show(console, best, found)
     told = [] if as_json else [console.print]
     try:
-        for path in _write(best, output) if output is not None else []:
+        for path in _write(found, best, output) if output is not None else []:
             for tell in told:
                 tell(f"model written to {path}", highlight=False, soft_wrap=True, markup=False)
+        if report is not None:
+            best.report(report, **design.report)
+            for tell in told:
+                tell(f"report written to {report}", highlight=False, soft_wrap=True, markup=False)
         if plot is not None:
             found.plot().savefig(plot)
             for tell in told:
                 tell(f"plot written to {plot}", highlight=False, soft_wrap=True, markup=False)
-    except (OSError, ValueError) as error:  # no such folder, no such format
+    except (OSError, ValueError, MechgradError) as error:  # no such folder, no such format
         fail(str(error), MISUSED)
     if not best.success:
         fail(best.reason, FAILED)
 
 
-def _show(console: Console, best: mg.design.Optimum, found: mg.design.Optimum | mg.design.Multistart) -> None:
-    if isinstance(found, mg.design.Multistart):
+def _best(found: Answer) -> mg.design.Optimum:
+    """The optimum itself, the best one of many starts, or that of the first objective of a front."""
+    if isinstance(found, mg.design.Front):
+        return min(found.points, key=lambda point: point.first).optimum
+    return found if isinstance(found, mg.design.Optimum) else found.best
+
+
+def _show(console: Console, best: mg.design.Optimum, found: Answer) -> None:
+    if not isinstance(found, mg.design.Optimum):
         console.print(printable(str(found)), markup=False, highlight=False, soft_wrap=True)
     title = f"{best.status}: objective {best.start_value:.8g} -> {best.value:.8g}, {len(best.history)} evaluations"
     table = Table(title=escape(printable(title)), title_justify="left", box=box.SIMPLE_HEAD, show_edge=False)
@@ -96,7 +113,7 @@ def _show(console: Console, best: mg.design.Optimum, found: mg.design.Optimum | 
         console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
 
-def _content(best: mg.design.Optimum, found: mg.design.Optimum | mg.design.Multistart) -> dict[str, Any]:
+def _content(best: mg.design.Optimum, found: Answer) -> dict[str, Any]:
     """All that is known of an answer, for other programs; numbers that are none are null."""
     content: dict[str, Any] = {
         "status": best.status, "reason": best.reason, "objective": _number(best.value),
@@ -110,6 +127,18 @@ def _content(best: mg.design.Optimum, found: mg.design.Optimum | mg.design.Multi
             {"objective": _number(b.value), "starts": list(b.starts), "variables": b.values} for b in found.basins
         ]
         content["unfinished"] = [str(s) for s in found.unfinished]
+    if isinstance(found, mg.design.Front):
+        for key in ("points", "dominated"):
+            content[key] = [
+                {
+                    "first": _number(p.first),
+                    "second": _number(p.second),
+                    "slope": _number(p.slope),
+                    "variables": p.values,
+                }
+                for p in getattr(found, key)
+            ]
+        content["failed"] = [{"second": _number(limit), "reason": reason} for limit, reason in found.failed]
     return content
 
 
@@ -122,8 +151,12 @@ def _number(x: float) -> float | None:
     return float(x) if np.isfinite(x) else None
 
 
-def _write(best: mg.design.Optimum, path: Path) -> list[Path]:
-    """The best model, or one file for each scenario, called after it."""
+def _write(found: Answer, best: mg.design.Optimum, path: Path) -> list[Path]:
+    """The best model, one file for each scenario, called after it, or for each point of a front, by its number."""
+    if isinstance(found, mg.design.Front):
+        numbered = [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in range(1, len(found.points) + 1)]
+        pairs = zip(found.points, numbered, strict=True)
+        return [one for point, where in pairs for one in _write(point.optimum, point.optimum, where)]
     if len(best.models) == 1:
         save_model(best.model, path)
         return [path]

@@ -17,6 +17,7 @@ from mechgrad.typing import Array, ArrayLike
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
+FIELDS = ("force", "torque", "point")
 _KINDS = {"force": LOAD_FORCE, "torque": LOAD_COUPLE, "point": LOAD_POINT}
 
 
@@ -199,3 +200,19 @@ def _rows(values: ArrayLike, nt: int, where: str) -> Array:
         row, column = np.argwhere(~np.isfinite(x))[0]
         raise InputError(f"{where} is {x[row, column]} in row {row}, component {column}; every number must be finite.")
     return x
+
+
+def load_paths(loads: Sequence[Load]) -> dict[str, tuple[int, str, int]]:
+    """Path to load, field and axis."""
+    return {
+        f"{load.name or f'load.{k}'}.{field}.{axis}": (k, field, i)
+        for k, load in enumerate(loads)
+        for field in FIELDS
+        for i, axis in enumerate("xyz")
+    }
+
+
+def load_vector(model: Model, load: Load, field: str) -> Array:
+    """A field of a load in numbers, a named point too."""
+    given = getattr(load, field)
+    return np.array(named_point(model, given)[1] if isinstance(given, str) else given)

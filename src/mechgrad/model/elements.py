@@ -4,6 +4,7 @@ Tables, one line per marker, row, coordinate of a row, law, function and piece o
 
     markers_i    atom (n_atoms is the ground), kind (0 point, 1 direction)      markers_f  local, in the atom's frame
     rows_i       kind, markers 0 to 3, first and number in coords, function     rows_f     constant, direction, radius
+                 (of PROFILE: kind, markers, its function of the way along and 0, function of time)
     coords_i     index in q, index in v                                         coords_f   factor
     laws_i       kind, first row, number of rows, functions 0 and 1, user       laws_f     eight numbers, zero if unused
     functions_i  first piece, number of pieces                                  pieces_f   start, c0, c1, c2, c3, kind
@@ -196,7 +197,8 @@ class _Tables:
         markers = [self._marker(place) for place in row.places]
         markers += [NONE] * (MOST_MARKERS - len(markers))
         function = self._function(owner, row.function)
-        self.rows_i.append((row.kind, *markers, len(self.coords_i), len(row.coordinates), function))
+        first = len(self.coords_i) if row.profile is None else self._function(owner, row.profile)
+        self.rows_i.append((row.kind, *markers, first, len(row.coordinates), function))
         self.rows_f.append((row.constant, *row.direction, row.radius))
         for name, factor in row.coordinates:
             self.coords_i.append(self.coordinates[name])

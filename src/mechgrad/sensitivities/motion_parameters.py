@@ -12,9 +12,8 @@ Where tau and loads of an equilibrium and of the motion from it are the same, a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from mechgrad.dynamics.laws import UserLaws
 from mechgrad.dynamics.states import slopes, unforced
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, UnknownNameError, unknown_name
-from mechgrad.inverse.loads import Load, compile_loads
+from mechgrad.inverse.loads import compile_loads
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.mechanism_record import elements_of, mechanism_of, one_of_all, renumbered, row_report
 from mechgrad.model.columns import STEP, expand_paths
@@ -33,8 +32,8 @@ from mechgrad.model.parameters import MAGIC, matching, resolve
 from mechgrad.model.tree import MASS
 from mechgrad.sensitivities.body_numbers import BodyNumbers, body_numbers, put_change
 from mechgrad.sensitivities.gradient_by_tables import TABLES, TableGradient
-from mechgrad.sensitivities.numbers import load_paths, load_vector
 from mechgrad.sensitivities.parameter_kinds import ParameterKinds
+from mechgrad.simulation.given_forces import GivenForces, stepped
 from mechgrad.simulation.starts import start_of
 from mechgrad.simulation.starts.base import MOTION, START, Forces
 from mechgrad.simulation.trajectory import Trajectory
@@ -45,15 +44,6 @@ from mechgrad.typing import Array, FloatArray
 ROWS = ("values", "rates", "seconds")
 SMALL = 100  # velocities of a model that remembers what it is with an imaginary step: a megabyte or two in all
 REMEMBERED = 64  # changed models: the start, loops and equations of motion ask for the same ones
-
-
-class _Given(NamedTuple):
-    """A number of tau (load = -1) or of a load; roles: whether it acts on the motion, on the start's equilibrium."""
-
-    roles: tuple[str, ...]
-    load: int
-    field: str
-    axis: int
 
 
 @final
@@ -69,7 +59,9 @@ class Parameters:
     def __init__(self, motion: Trajectory, wrt: str | Sequence[str], *, needed: bool = True) -> None:
         self.motion, self.model, self.start = motion, motion.model, start_of(motion)
         self.forces = Forces(np.asarray(motion.tau), tuple(motion.loads))
-        self._start_values, self._given = self.start.values(), self._given_numbers()
+        self._acting_forces = GivenForces(motion.model, self.forces, self.start.forces)
+        self._start_values = self.start.values()
+        self._given = self._acting_forces.places() if getattr(motion, "forced", True) else {}
         self.names = tuple(self._resolved(wrt))
         if not self.names and needed:
             raise InputError("wrt names no parameter; give paths such as 'arm.mass' or 'start.position.hinge'.")
@@ -89,20 +81,6 @@ class Parameters:
     def alike(self, motion: Any, names: Sequence[str]) -> Parameters:
         """Some of these parameters as those of another motion, or of anything with a model, a system and forces."""
         return Parameters(motion, names, needed=False)
-
-    def _given_numbers(self) -> dict[str, _Given]:
-        """Numbers of tau and loads by name."""
-        if not getattr(self.motion, "forced", True):
-            return {}
-        shared = self.start.forces is not None and _same(self.forces, self.start.forces)
-        found = self._named(self.forces, "", (MOTION, START) if shared else (MOTION,))
-        if self.start.forces is not None and not shared:
-            found |= self._named(self.start.forces, "start.", (START,))
-        return found
-
-    def _named(self, forces: Forces, prefix: str, roles: tuple[str, ...]) -> dict[str, _Given]:
-        tau = {f"{prefix}tau.{name}": _Given(roles, -1, "", j) for j, name in enumerate(self.model.v_names)}
-        return tau | {prefix + path: _Given(roles, *place) for path, place in load_paths(forces.loads).items()}
 
     def _resolved(self, wrt: str | Sequence[str]) -> list[str]:
         if not isinstance(wrt, str | Sequence) or not all(isinstance(item, str) for item in wrt):
@@ -157,8 +135,7 @@ class Parameters:
         if self.is_start(k):
             return self._start_values[name]
         if name in self._given:
-            given = self._given[name]
-            return float(np.real(_vector(self.model, self._forces(given.roles[0]), given)[given.axis]))
+            return self._acting_forces.value(self._given[name])
         return float(np.real(self.model.value(name)))
 
     def values(self) -> FloatArray:
@@ -186,15 +163,12 @@ class Parameters:
         for name, given in self._given.items():
             if steps.get(name, 0.0) != 0.0:
                 forces = {
-                    role: _stepped(model, x, given, steps[name]) if role in given.roles else x
+                    role: stepped(model, x, given, steps[name]) if role in given.roles else x
                     for role, x in forces.items()
                 }
         zero = 0.0 * values[0]  # complex numbers, if there are any, everywhere
         start = {name: now.get(name, x) + zero for name, x in self._start_values.items()}
         return model, forces[MOTION], forces[START], start
-
-    def _forces(self, role: str) -> Forces:
-        return self.forces if role == MOTION else self.start.forces or self.forces
 
     def moved(self, k: int) -> Model:
         """The model with an imaginary step along parameter k, a number of the model; remembered for a few of them, by
@@ -212,8 +186,8 @@ class Parameters:
     def moved_forces(self, k: int, role: str = MOTION, step: complex = 1j * STEP) -> Forces:
         """Tau and loads with a step along parameter k, if it is one of theirs."""
         given = self._given.get(self.names[k])
-        forces = self._forces(role)
-        return _stepped(self.model, forces, given, step) if given is not None and role in given.roles else forces
+        forces = self._acting_forces.of(role)
+        return stepped(self.model, forces, given, step) if given is not None and role in given.roles else forces
 
     # ---- records of arrays
 
@@ -396,31 +370,3 @@ def _record(model: Model, system: System, forces: Forces, addresses: Sequence[in
         loads=(loads.indices, loads.rows(slice(0, 1))), users=addresses, dtype=complex, reference=system.reference,
         pairs=False,
     )  # fmt: skip
-
-
-def _vector(model: Model, forces: Forces, given: _Given) -> Array:
-    return forces.tau if given.load < 0 else load_vector(model, forces.loads[given.load], given.field)
-
-
-def _stepped(model: Model, forces: Forces, given: _Given, step: Any) -> Forces:
-    """Forces with a step in one of their numbers; a named point is taken from the model."""
-    vector = np.asarray(_vector(model, forces, given))
-    vector = vector.astype(np.result_type(vector, np.asarray(step)))
-    vector[given.axis] += step
-    if given.load < 0:
-        return forces._replace(tau=vector)
-    field: dict[str, Any] = {given.field: vector}
-    loads: list[Load] = list(forces.loads)
-    loads[given.load] = replace(loads[given.load], **field)
-    return forces._replace(loads=tuple(loads))
-
-
-def _same(a: Forces, b: Forces) -> bool:
-    """Whether two sets of forces are equal."""
-    if len(a.loads) != len(b.loads) or not np.array_equal(a.tau, b.tau):
-        return False
-    fields = ("body", "force", "torque", "point", "axes", "name")
-    return all(
-        x is y or all(np.array_equal(getattr(x, name), getattr(y, name)) for name in fields)
-        for x, y in zip(a.loads, b.loads, strict=True)
-    )

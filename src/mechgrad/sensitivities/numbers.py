@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mechgrad.inverse.loads import Load, named_point
+from mechgrad.inverse.loads import FIELDS, Load, load_paths, load_vector
 from mechgrad.model.columns import expand_paths
 from mechgrad.model.model import Model
 from mechgrad.typing import Array, FloatArray
 
-FIELDS = ("force", "torque", "point")
 UNMOVING = ("mass", "com", "inertia", "gravity", "load")  # kinds of parameters that no marker depends on
 
 
@@ -113,19 +112,3 @@ def repeated(loads: Sequence[Load], times: int) -> list[Load]:
         return {field: np.tile(x, (times, 1)) for field, x in given.items() if x.ndim == 2 and len(x) > 1}
 
     return [replace(load, **rows(load)) for load in loads]
-
-
-def load_paths(loads: Sequence[Load]) -> dict[str, tuple[int, str, int]]:
-    """Path to load, field and axis."""
-    return {
-        f"{load.name or f'load.{k}'}.{field}.{axis}": (k, field, i)
-        for k, load in enumerate(loads)
-        for field in FIELDS
-        for i, axis in enumerate("xyz")
-    }
-
-
-def load_vector(model: Model, load: Load, field: str) -> Array:
-    """A field of a load in numbers, a named point too."""
-    given = getattr(load, field)
-    return np.array(named_point(model, given)[1] if isinstance(given, str) else given)

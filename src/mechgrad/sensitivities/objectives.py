@@ -24,6 +24,8 @@ from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.simulation.quadrature import weights as quadrature_weights
 from mechgrad.typing import Array, FloatArray
 
+SAME = 1e-9  # of the length of a motion: instants that are nearer are one
+
 
 class ObjectiveGradient(NamedTuple):
     """Values of some objectives (no,), gradients by the states, and what parameters do besides (no, np)."""
@@ -48,6 +50,11 @@ class Objective:
     def terms(self) -> tuple[tuple[float, Term], ...]:
         """The terms that it is made of, with their factors."""
         raise TypeError(f"{type(self).__name__} states no terms")  # pragma: no cover - every objective does
+
+    def until(self, end: float) -> Objective | None:
+        """What it asks of a motion that ends at `end` [s] already: single instants after that are left out, and None is
+        what remains of an objective without any other. Integrals and `AtEnd` take whatever motion they are given."""
+        return self
 
     def __add__(self, other: Objective | float) -> Objective:
         if isinstance(other, Real) and other == 0:  # where the built-in sum begins
@@ -152,6 +159,11 @@ class Sum(Objective):
 
     def terms(self) -> tuple[tuple[float, Term], ...]:
         return tuple((factor * inner, term) for factor, part in self.parts for inner, term in part.terms())
+
+    def until(self, end: float) -> Objective | None:
+        kept = [(factor, part.until(end)) for factor, part in self.parts]
+        parts = tuple((factor, part) for factor, part in kept if part is not None)
+        return Sum(parts) if parts else None
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -364,6 +376,9 @@ class AtTime(OneInstant):
     def times(self) -> tuple[float, ...]:
         return (self.t,)
 
+    def until(self, end: float) -> Objective | None:
+        return self if self.t <= end + SAME * max(abs(end), SAME) else None
+
     def _rows(self, at: StateSamples) -> slice:
         return self.instants(at.states.t)
 
@@ -372,7 +387,7 @@ class AtTime(OneInstant):
 
     def _position(self, t: FloatArray) -> int:
         k = len(t) - 1 - int(np.argmin(np.abs(t - self.t)[::-1]))  # the last of several: one that does not move
-        if abs(t[k] - self.t) > 1e-9 * max(float(t[-1] - t[0]), 1e-9):
+        if abs(t[k] - self.t) > SAME * max(float(t[-1] - t[0]), SAME):
             raise InputError(
                 f"the motion reports no instant t = {self.t:g} s; the nearest is {t[k]:.9g} s. Choose step and "
                 "samples of simulate so that it does."

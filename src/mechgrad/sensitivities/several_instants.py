@@ -9,6 +9,7 @@ max_k g_k <= psi <= max_k g_k + error,     dpsi/dp = sum_k w_k dg_k/dp,   w_k = 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, final
@@ -20,10 +21,8 @@ from mechgrad.errors import InputError
 from mechgrad.measures.base import Measure, StateSamples
 from mechgrad.memory import require_memory
 from mechgrad.sensitivities.motion_parameters import Parameters
-from mechgrad.sensitivities.objectives import ObjectiveGradient, Term
+from mechgrad.sensitivities.objectives import SAME, Objective, ObjectiveGradient, Term
 from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
-
-SAME = 1e-9  # of the length of a motion: instants that are nearer are one
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -44,6 +43,16 @@ class SeveralInstants(Term):
     @property
     def times(self) -> tuple[float, ...]:
         return () if self.t is None else tuple(self.t.tolist())
+
+    def until(self, end: float) -> Objective | None:
+        if self.t is None or self.t[-1] <= end + SAME * max(abs(end), SAME):
+            return self
+        kept = self.t[self.t <= end + SAME * max(abs(end), SAME)]
+        if not len(kept):
+            return None
+        fewer = copy(self)
+        object.__setattr__(fewer, "t", kept)
+        return fewer
 
     def _positions(self, at: StateSamples) -> IntArray:
         """Which of the samples count."""

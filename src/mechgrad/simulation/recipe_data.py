@@ -16,6 +16,7 @@ from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.state import State, state
 from mechgrad.model.tree import Reference
+from mechgrad.simulation.given_forces import GivenForces
 from mechgrad.simulation.starts import start_of
 from mechgrad.simulation.starts.base import Forces
 from mechgrad.steps.conditions import as_stop
@@ -66,7 +67,8 @@ class RecipeData(ABC, Generic[M]):
         return replace(self, **fields)
 
     def with_values(self, values: Mapping[str, float]) -> Self:
-        """The recipe with other numbers: paths of the model, and "start.position.hinge", "start.velocity.hinge".
+        """The recipe with other numbers: paths of the model, "start.position.hinge", "start.velocity.hinge", and
+        constant forces, "tau.hinge" and "push.force.x".
 
         The start is found anew, in the way it was found: what `assemble` or `equilibrium` held is held. A batch of
         starts stays as it was given.
@@ -74,15 +76,21 @@ class RecipeData(ABC, Generic[M]):
         if np.ndim(self.start.q) == 2:
             return self._batch_with_values(values)
         start = start_of(self.beginning())
-        numbers = start.values()
+        numbers, given = start.values(), GivenForces(self.model, Forces(self.tau, self.loads), start.forces)
+        forced = given.chosen(values)
         for name in values:
-            if name.startswith("start.") and name not in numbers:
+            if name.startswith("start.") and name not in numbers and name not in forced:
                 raise unknown_name("start value", name, numbers, f"the start of model {self.model.name!r}")
-        own = {name: x for name, x in values.items() if not name.startswith("start.")}
+        own = {name: x for name, x in values.items() if not name.startswith("start.") and name not in forced}
         model = self.model.with_values(own) if own else self.model
-        forces = start.forces or Forces(self.tau, self.loads)
-        again = start.again(model, numbers | {k: x for k, x in values.items() if k not in own}, forces)
-        return replace(self, model=model, start=again)
+        acting, at_start = given.with_values(model, forced)
+        again = start.again(model, numbers | {k: x for k, x in values.items() if k in numbers}, at_start)
+        return replace(self, model=model, start=again, tau=acting.tau, loads=acting.loads)
+
+    def forces(self) -> dict[str, float]:
+        """Constant forces that it was given, by their names: "tau.hinge", "push.force.x"."""
+        beginning = self.beginning()
+        return GivenForces(self.model, Forces(self.tau, self.loads), start_of(beginning).forces).values()
 
     def _batch_with_values(self, values: Mapping[str, float]) -> Self:
         if named := [name for name in values if name.startswith("start.")]:

@@ -20,6 +20,7 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.state import State
+from mechgrad.simulation.given_forces import GivenForces
 from mechgrad.simulation.guided import GuidedMotion, kinematic_motion
 from mechgrad.simulation.recipe import Recipe
 from mechgrad.simulation.recipe_data import Beginning, RecipeData
@@ -47,9 +48,17 @@ class Repeat(ABC):
     def start_values(self) -> dict[str, float]:
         """Its start values by their names, "start.position.hinge"."""
 
+    def force_values(self) -> dict[str, float]:
+        """Constant forces that it was given by their names, "tau.hinge", "push.force.x"; none for what feels none."""
+        return {}
+
     @abstractmethod
     def on(self, model: Model, start: Mapping[str, float] | None = None) -> Repeat:
         """The same of another model of the same shape, with some other start values."""
+
+    def shortened(self, share: float) -> tuple[Repeat, float]:
+        """The first share of it, and when that ends [s]; a state is whole at once."""
+        return self, np.inf
 
     @abstractmethod
     def made(self) -> Any:
@@ -57,14 +66,18 @@ class Repeat(ABC):
 
     def with_values(self, values: Mapping[str, float]) -> Repeat:
         """The same with other numbers: paths of the model, and start values."""
+        own, start = self._sorted(values)
+        return self.on(self.model.with_values(own) if own else self.model, start)
+
+    def _sorted(self, values: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+        """Numbers of the model, and start values."""
         start = {name: x for name, x in values.items() if name.startswith("start.")}
         if start:
             known = self.start_values()
             for name in start:
                 if name not in known:
                     raise unknown_name("start value", name, known, f"the start of model {self.model.name!r}")
-        own = {name: x for name, x in values.items() if name not in start}
-        return self.on(self.model.with_values(own) if own else self.model, start)
+        return {name: x for name, x in values.items() if name not in start}, start
 
 
 @final
@@ -83,10 +96,26 @@ class SimulatedRepeat(Repeat):
     def start_values(self) -> dict[str, float]:
         return {} if np.ndim(self.recipe.start.q) == 2 else start_of(self.recipe.beginning()).values()
 
+    def force_values(self) -> dict[str, float]:
+        return self.recipe.forces()
+
+    def with_values(self, values: Mapping[str, float]) -> Repeat:
+        return SimulatedRepeat(self.recipe.with_values(values))
+
     def on(self, model: Model, start: Mapping[str, float] | None = None) -> Repeat:
         return SimulatedRepeat(
             self.recipe.changed(model=model, start=_started(self.recipe.beginning(), model, start or {}))
         )
+
+    def shortened(self, share: float) -> tuple[Repeat, float]:
+        recipe = self.recipe
+        duration, samples = share * recipe.duration, recipe.samples
+        if recipe.step is not None:  # whole steps, every one of them reported
+            duration, samples = max(round(duration / recipe.step), 1) * recipe.step, None
+        elif samples is not None:
+            samples = 1 + max(round(share * (samples - 1)), 1)
+        shorter = recipe.changed(duration=min(duration, recipe.duration), samples=samples)
+        return SimulatedRepeat(shorter), recipe.t0 + shorter.duration
 
     def made(self) -> Trajectory:
         return self.recipe.simulate()
@@ -109,6 +138,11 @@ class GuidedRepeat(Repeat):
 
     def on(self, model: Model, start: Mapping[str, float] | None = None) -> Repeat:
         return replace(self, model=model)
+
+    def shortened(self, share: float) -> tuple[Repeat, float]:
+        first, last = float(self.t[0]), float(self.t[-1])
+        t = self.t[: max(int(np.searchsorted(self.t, first + share * (last - first), "right")), 1)]
+        return replace(self, t=t), float(t[-1])
 
     def made(self) -> GuidedMotion:
         return kinematic_motion(self.model, self.t, self.at, guess=self.guess, tolerance=self.tolerance)
@@ -136,6 +170,24 @@ class StateRepeat(Repeat):
 
     def start_values(self) -> dict[str, float]:
         return start_of(self._beginning()).values()
+
+    def _forces(self) -> GivenForces:
+        given = Forces(np.asarray(self.tau), self.loads)
+        return GivenForces(self.model, given, given)
+
+    def force_values(self) -> dict[str, float]:
+        return self._forces().values() if self.state.way == "at rest" else {}
+
+    def with_values(self, values: Mapping[str, float]) -> Repeat:
+        forced = self._forces().chosen(values) if self.state.way == "at rest" else {}
+        own, start = self._sorted({name: x for name, x in values.items() if name not in forced})
+        model = self.model.with_values(own) if own else self.model
+        if not forced:
+            return self.on(model, start)
+        acting, _ = self._forces().with_values(model, forced)
+        found = start_of(self._beginning())
+        state = found.again(model, found.values() | start, acting)
+        return replace(self, state=state, tau=acting.tau, loads=acting.loads)
 
     def on(self, model: Model, start: Mapping[str, float] | None = None) -> Repeat:
         return replace(self, state=_started(self._beginning(), model, start or {}))

@@ -14,7 +14,7 @@ from mechgrad.model.mechanism import AT_FUNCTIONS, AT_PIECES, CUBIC, P_COEFFICIE
 
 
 @inlined
-def _active_piece(ints, numbers, k, x):
+def active_piece(ints, numbers, k, x):
     """Where the numbers of the piece of function k that holds at x begin."""
     low = ints[ints[AT_FUNCTIONS] + 2 * k]
     high = low + ints[ints[AT_FUNCTIONS] + 2 * k + 1]
@@ -38,7 +38,7 @@ def add_function(ints, numbers, k, argument, by_value, by_rate, by_second, gradi
             extract(by_rate, lane),
             extract(by_second, lane),
         )
-        o = _active_piece(ints, numbers, k, x)
+        o = active_piece(ints, numbers, k, x)
         c1, c2, c3 = numbers[o + P_COEFFICIENT + 1], numbers[o + P_COEFFICIENT + 2], numbers[o + P_COEFFICIENT + 3]
         if int(numbers[o + P_KIND].real) == CUBIC:
             s = x - numbers[o + P_START]

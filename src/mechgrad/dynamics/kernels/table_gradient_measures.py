@@ -11,15 +11,39 @@ four become covectors of the markers and of their velocities, line by line backw
 
 from __future__ import annotations
 
-from mechgrad.kernels.elementary import reciprocal, square_root
+from mechgrad.dynamics.kernels.table_gradient_functions import active_piece
+from mechgrad.kernels.elementary import reciprocal, sincos, square_root
 from mechgrad.kernels.jit import inlined, inner
+from mechgrad.kernels.lanes import extract, insert, width
 from mechgrad.kernels.vec3 import add, cross, dot, scale, sub, zero3
-from mechgrad.model.primitives.rows import ADVANCE, ANGLE, CIRCLE, DISTANCE, ROLL_ACROSS, SLIP
+from mechgrad.kinematics.kernels.header import row_int
+from mechgrad.model.mechanism import CUBIC, P_COEFFICIENT, P_KIND, R_FIRST
+from mechgrad.model.primitives.rows import ADVANCE, ANGLE, CIRCLE, DISTANCE, PROFILE, ROLL_ACROSS, SLIP
 
 
 @inner
-def third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar):
-    """t_0 .. t_3: how the gradients vary, to second order, when the markers move by d0 .. d3."""
+def profile_third(ints, numbers, k, kind, x1, x2, x3, scalar):
+    """p''' of a PROFILE row k where its point is; nothing of other kinds."""
+    third = scalar * 0.0
+    if kind == PROFILE:
+        way = dot(x1, sub(x2, x3))
+        for lane in range(width(scalar)):
+            s = extract(way, lane)
+            o = active_piece(ints, numbers, row_int(ints, k, R_FIRST), s)
+            c1, c2, c3 = numbers[o + P_COEFFICIENT + 1], numbers[o + P_COEFFICIENT + 2], numbers[o + P_COEFFICIENT + 3]
+            if int(numbers[o + P_KIND].real) == CUBIC:
+                third = insert(third, lane, s * 0.0 + 6.0 * c3)
+            else:
+                third = insert(third, lane, -(c2 * c2 * c2) * c1 * sincos(c2 * s + c3)[1])
+    return third
+
+
+@inner
+def third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, along, scalar):
+    """t_0 .. t_3: how the gradients vary, to second order, when the markers move by d0 .. d3.
+
+    along : p', p'', p''' of PROFILE
+    """
     zero = zero3(scalar)
     if kind == DISTANCE:
         d, dd = sub(x0, x1), sub(d0, d1)
@@ -39,6 +63,12 @@ def third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar):
         third = second * k * inverse * inverse * 3.0
         own, other = third * kd * kd + second * kdd, second * kd * 2.0
         return zero, zero, add(scale(own, x3), scale(other, d3)), add(scale(own, x2), scale(other, d2))
+    if kind == PROFILE:  # p'(s): its rate p'' s', and the rate of that
+        d, dd = sub(x2, x3), sub(d2, d3)
+        way_d, way_dd = dot(d1, d) + dot(x1, dd), dot(d1, dd) * 2.0
+        once, twice = along[1] * way_d * 2.0, along[2] * way_d * way_d + along[1] * way_dd
+        t2 = scale(-1.0, add(scale(twice, x1), scale(once, d1)))
+        return zero, scale(-1.0, add(scale(twice, d), scale(once, dd))), t2, scale(-1.0, t2)
     return zero, zero, zero, zero
 
 

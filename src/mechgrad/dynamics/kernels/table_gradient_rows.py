@@ -21,7 +21,7 @@ The weights of the rows of laws must hold what the laws add (`table_gradient_law
 from __future__ import annotations
 
 from mechgrad.dynamics.kernels.table_gradient_functions import add_function
-from mechgrad.dynamics.kernels.table_gradient_measures import contact_adjoint, third_variation
+from mechgrad.dynamics.kernels.table_gradient_measures import contact_adjoint, profile_third, third_variation
 from mechgrad.dynamics.kernels.table_gradient_tree import (
     COVECTORS,
     G_V,
@@ -43,7 +43,7 @@ from mechgrad.kernels.vec3 import add, add3, clear, cross, dot, get3, put3, scal
 from mechgrad.kinematics.kernels.header import marker_at, marker_int, row_int, row_number
 from mechgrad.kinematics.kernels.marker_motions import MOTION
 from mechgrad.kinematics.kernels.marker_motions import POINT as IS_POINT
-from mechgrad.kinematics.kernels.measures import attachments_of_kind, variation
+from mechgrad.kinematics.kernels.measures import attachments_of_kind, profile, variation
 from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, V, W
 from mechgrad.kinematics.kernels.row_states import (
     ATTACHMENT,
@@ -69,7 +69,7 @@ from mechgrad.model.mechanism import (
     R_RADIUS,
     ROW_NUMBERS,
 )
-from mechgrad.model.primitives.rows import CIRCLE, LINEAR, POINT, SLIP
+from mechgrad.model.primitives.rows import CIRCLE, LINEAR, POINT, PROFILE, SLIP
 
 # slots of one marker's covectors: by x, xd, xdd and the virtual velocity xu
 BY_X, BY_XD, BY_XDD, BY_XU = 0, 3, 6, 9
@@ -201,7 +201,7 @@ def _moved(motion, xu, marker, w1, w2, y, scalar):
 
 @inlined
 def _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar):
-    """Any other holonomic row; of CIRCLE also the gradient by its radius."""
+    """Any other holonomic row; of CIRCLE also the gradient by its radius, of PROFILE by its function."""
     ints, numbers, motion, attachments = mechanism.ints, mechanism.numbers, work.motion, work.attachments
     xu, by_marker = block.xu, block.by_marker
     kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * ATTACHMENTS
@@ -210,12 +210,14 @@ def _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar):
     x2, x3 = get3(motion, c * MOTION, scalar), get3(motion, d * MOTION, scalar)
     d0, d1 = get3(motion, a * MOTION + 3, scalar), get3(motion, b * MOTION + 3, scalar)
     d2, d3 = get3(motion, c * MOTION + 3, scalar), get3(motion, d * MOTION + 3, scalar)
+    along = profile(ints, numbers, k, kind, x1, x2, x3, scalar)
     h0, h1, h2, h3 = variation(
         kind, radius, x0, x1, x2, x3,
         _moved(motion, xu, a, w1, w2, y, scalar), _moved(motion, xu, b, w1, w2, y, scalar),
-        _moved(motion, xu, c, w1, w2, y, scalar), _moved(motion, xu, d, w1, w2, y, scalar), scalar,
+        _moved(motion, xu, c, w1, w2, y, scalar), _moved(motion, xu, d, w1, w2, y, scalar), along, scalar,
     )  # fmt: skip
-    t0, t1, t2, t3 = third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar)
+    third = profile_third(ints, numbers, k, kind, x1, x2, x3, scalar)
+    t0, t1, t2, t3 = third_variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, (along[1], along[2], third), scalar)
     count = attachments_of_kind(kind)
     _add_attachment(by_marker, a, attachments, o, add(h0, scale(w2, t0)), w0, w1, w2, y, scalar)
     _add_attachment(by_marker, b, attachments, o + ATTACHMENT, add(h1, scale(w2, t1)), w0, w1, w2, y, scalar)
@@ -223,6 +225,19 @@ def _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar):
         _add_attachment(by_marker, c, attachments, o + 2 * ATTACHMENT, add(h2, scale(w2, t2)), w0, w1, w2, y, scalar)
     if count > 3:
         _add_attachment(by_marker, d, attachments, o + 3 * ATTACHMENT, add(h3, scale(w2, t3)), w0, w1, w2, y, scalar)
+    if gradient is not None and kind == PROFILE:  # - p(s), s = x1 . (x2 - x3)
+        u, v, w = b * MOTION, c * MOTION, d * MOTION
+        h, hd = sub(x2, x3), sub(d2, d3)
+        hdd = sub(get3(motion, v + 6, scalar), get3(motion, w + 6, scalar))
+        hu = sub(get3(xu, 3 * c, scalar), get3(xu, 3 * d, scalar))
+        way_d = dot(d1, h) + dot(x1, hd)
+        way_dd = dot(get3(motion, u + 6, scalar), h) + dot(d1, hd) * 2.0 + dot(x1, hdd)
+        way_u = dot(get3(xu, 3 * b, scalar), h) + dot(x1, hu)
+        by_rate = w1 * way_d + w2 * way_dd + y * way_u
+        add_function(
+            ints, numbers, row_int(ints, k, R_FIRST), dot(x1, h), w0 * -1.0, by_rate * -1.0, w2 * way_d * way_d * -1.0,
+            gradient, scalar,
+        )  # fmt: skip
     if gradient is not None and kind == CIRCLE:  # - radius sqrt(1 - k^2), k = x2 . x3
         u, e = c * MOTION, d * MOTION
         lean = dot(x2, x3)

@@ -4,6 +4,8 @@ For a holonomic row g(x0 .. x3) of points and directions:
 
     gradient:   value and g_m = dg/dx_m              variation:   dg_m = sum_n g_mn dx_n
 
+PROFILE rows also read their function, `along`: p, p', p'' where the point is.
+
 With dx = xdot the variation is the rate of the gradient, with dx a column of a Jacobian it is a column of the row's
 curvature. Velocity-level rows act along e at a point c (`model.primitives.rows`): `contact` gives (c, e),
 `contact_variation` their changes.
@@ -17,8 +19,8 @@ from mechgrad.kernels.elementary import angle_of, reciprocal, sincos, square_roo
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import extract, insert, width
 from mechgrad.kernels.vec3 import add, cross, dot, scale, sub, zero3
-from mechgrad.kinematics.kernels.header import function_pieces, piece_at
-from mechgrad.model.mechanism import CUBIC, P_COEFFICIENT, P_KIND, P_START
+from mechgrad.kinematics.kernels.header import function_pieces, piece_at, row_int
+from mechgrad.model.mechanism import CUBIC, P_COEFFICIENT, P_KIND, P_START, R_FIRST
 from mechgrad.model.primitives.rows import (
     ADVANCE,
     ANGLE,
@@ -28,6 +30,7 @@ from mechgrad.model.primitives.rows import (
     LINEAR,
     PLANE,
     POINT,
+    PROFILE,
     ROLL_ACROSS,
     SKEW,
     SLIP,
@@ -41,11 +44,20 @@ def attachments_of_kind(kind):
         return 0
     if kind in (PLANE, ANGLE):
         return 3
-    return 4 if kind in (SKEW, CIRCLE) else 2
+    return 4 if kind in (SKEW, CIRCLE, PROFILE) else 2
 
 
 @inner
-def gradient(kind, radius, e, x0, x1, x2, x3, scalar):
+def profile(ints, numbers, k, kind, x1, x2, x3, scalar):
+    """p, p', p'' of a PROFILE row k where its point is; nothing of other kinds."""
+    nothing = scalar * 0.0
+    if kind != PROFILE:
+        return nothing, nothing, nothing
+    return evaluate(ints, numbers, row_int(ints, k, R_FIRST), dot(x1, sub(x2, x3)), scalar)
+
+
+@inner
+def gradient(kind, radius, e, x0, x1, x2, x3, along, scalar):
     """Value and g_0 .. g_3 of a holonomic row; e is its world direction."""
     zero = zero3(scalar)
     if kind == POINT:
@@ -70,6 +82,9 @@ def gradient(kind, radius, e, x0, x1, x2, x3, scalar):
     if kind == SKEW:
         value = (dot(x0, x1) - dot(x2, x3)) * 0.5
         return value, scale(0.5, x1), scale(0.5, x0), scale(-0.5, x3), scale(-0.5, x2)
+    if kind == PROFILE:
+        d, normal = sub(x2, x3), sub(x0, scale(along[1], x1))
+        return dot(x0, d) - along[0], d, scale(-1.0 * along[1], d), normal, scale(-1.0, normal)
     # CIRCLE
     k = dot(x2, x3)
     root = square_root(1.0 - k * k)
@@ -79,7 +94,7 @@ def gradient(kind, radius, e, x0, x1, x2, x3, scalar):
 
 
 @inner
-def variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar):
+def variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, along, scalar):
     """Changes of g_0 .. g_3 when the markers move by d0 .. d3."""
     zero = zero3(scalar)
     if kind == DOT:
@@ -113,6 +128,11 @@ def variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar):
         )
     if kind == SKEW:
         return scale(0.5, d1), scale(0.5, d0), scale(-0.5, d3), scale(-0.5, d2)
+    if kind == PROFILE:
+        d, dd = sub(x2, x3), sub(d2, d3)
+        bend = along[2] * (dot(d1, d) + dot(x1, dd))
+        turn = sub(d0, add(scale(bend, x1), scale(along[1], d1)))
+        return dd, scale(-1.0, add(scale(bend, d), scale(along[1], dd))), turn, scale(-1.0, turn)
     if kind == CIRCLE:
         k = dot(x2, x3)
         inverse = reciprocal(square_root(1.0 - k * k))

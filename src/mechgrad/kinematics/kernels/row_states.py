@@ -49,6 +49,7 @@ from mechgrad.kinematics.kernels.measures import (
     contact_variation,
     evaluate,
     gradient,
+    profile,
     variation,
     whole_turns,
 )
@@ -164,8 +165,9 @@ def place_rows(ints, numbers, motion, frames, state, t, first, last, rows, attac
                     zero + row_number(ints, numbers, k, R_DIRECTION + 1),
                     zero + row_number(ints, numbers, k, R_DIRECTION + 2),
                 )
-                value, g0, g1, g2, g3 = gradient(kind, radius, e, x0, x1, x2, x3, scalar)
-                h0, h1, h2, h3 = variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, scalar)
+                along = profile(ints, numbers, k, kind, x1, x2, x3, scalar)
+                value, g0, g1, g2, g3 = gradient(kind, radius, e, x0, x1, x2, x3, along, scalar)
+                h0, h1, h2, h3 = variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, along, scalar)
                 rate = dot(g0, d0) + dot(g1, d1)
                 second = dot(g0, get3(motion, o0 + 6, scalar)) + dot(g1, get3(motion, o1 + 6, scalar))
                 second = second + dot(h0, d0) + dot(h1, d1)
@@ -352,12 +354,13 @@ def _gradient_curvature(ints, numbers, motion, twists, attachments, k, factor, H
     a, b, c, d = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2), marker_at(ints, k, 3)
     x0, x1 = get3(motion, a * MOTION, scalar), get3(motion, b * MOTION, scalar)
     x2, x3 = get3(motion, c * MOTION, scalar), get3(motion, d * MOTION, scalar)
+    along = profile(ints, numbers, k, kind, x1, x2, x3, scalar)
     for j in range(velocity_count(ints)):
         h0, h1, h2, h3 = variation(
             kind, radius, x0, x1, x2, x3, column_displacement(ints, a, j, motion, twists, scalar),
             column_displacement(ints, b, j, motion, twists, scalar),
             column_displacement(ints, c, j, motion, twists, scalar),
-            column_displacement(ints, d, j, motion, twists, scalar), scalar,
+            column_displacement(ints, d, j, motion, twists, scalar), along, scalar,
         )  # fmt: skip
         for f in range(attachments_of_kind(kind)):
             h = h0 if f == 0 else (h1 if f == 1 else (h2 if f == 2 else h3))

@@ -10,6 +10,7 @@ from mechgrad.model.constraints.guided_point import GuidedPoint
 from mechgrad.model.constraints.linear_combination import LinearCombination
 from mechgrad.model.constraints.parallel import Parallel
 from mechgrad.model.constraints.point_in_plane import PointInPlane
+from mechgrad.model.constraints.point_on_curve import PointOnCurve
 from mechgrad.model.constraints.point_on_line import PointOnLine
 from mechgrad.model.constraints.rolling import Rolling
 from mechgrad.model.constraints.same_point import SamePoint
@@ -18,8 +19,8 @@ from mechgrad.model.constraints.same_vector import SameVector
 CONSTRAINT_TYPES: dict[str, type[Constraint]] = {
     cls.type_name: cls
     for cls in (
-        SamePoint, FixedDistance, PointInPlane, PointOnLine, DotProduct, Parallel, SameVector, AngleBetween,
-        LinearCombination, Gear, Driver, GuidedPoint, Rolling,
+        SamePoint, FixedDistance, PointInPlane, PointOnLine, PointOnCurve, DotProduct, Parallel, SameVector,
+        AngleBetween, LinearCombination, Gear, Driver, GuidedPoint, Rolling,
     )
 }  # fmt: skip
 """The constraint class of each `type` in a model file."""
@@ -36,6 +37,7 @@ __all__ = [
     "LinearCombination",
     "Parallel",
     "PointInPlane",
+    "PointOnCurve",
     "PointOnLine",
     "Rolling",
     "SamePoint",

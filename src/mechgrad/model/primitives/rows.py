@@ -16,6 +16,7 @@ the first and the second marker.
     ANGLE         signed angle from u0 to u1 about u2; its difference to constant + f is taken modulo a full turn
     SKEW          (u0 . u1 - u2 . u3) / 2
     CIRCLE        u2 . (x0 - x1) - radius sqrt(1 - (u2 . u3)^2): height of a circle of axis u3 above a plane
+    PROFILE       u0 . (x2 - x3) - p(u1 . (x2 - x3)): height of a point above a curve, p its function of the way along
     SLIP          u2 . (V_A(c) - V_B(c)), c = x0 - radius u1
     ROLL_ALONG    e . (V_A(c) - V_B(c)), e = u2 x u1 / |..|, c = x0 - radius (u1 - (u1.u2) u2) / |..|
     ROLL_ACROSS   (u1 x e) . (V_A(c) - V_B(c))
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from mechgrad.model.functions import Function
 
 # kinds of rows
-POINT, DOT, PLANE, DISTANCE, LINEAR, ANGLE, SKEW, CIRCLE, SLIP, ROLL_ALONG, ROLL_ACROSS, ADVANCE = range(12)
+POINT, DOT, PLANE, DISTANCE, LINEAR, ANGLE, SKEW, CIRCLE, PROFILE, SLIP, ROLL_ALONG, ROLL_ACROSS, ADVANCE = range(13)
 FIRST_RATE_KIND = SLIP
 # kinds of laws
 SPRING, CURVE, MOTOR, FRICTION, CONTACT, TYRE, USER = range(7)
@@ -73,6 +74,7 @@ class Row(NamedTuple):
     coordinates: tuple[tuple[str, Any], ...] = ()  # (name of a coordinate, factor)
     function: Function | None = None
     label: str = ""  # what messages call it, e.g. "point x" or "axis 1"
+    profile: Function | None = None  # of PROFILE
 
 
 @runtime_checkable

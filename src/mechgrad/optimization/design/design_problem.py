@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -14,9 +14,10 @@ from mechgrad.measures.base import Measure
 from mechgrad.optimization.design.design_program import DesignProgram
 from mechgrad.optimization.design.design_space import DesignSpace
 from mechgrad.optimization.design.evaluation import Answers, Evaluation, Evaluator, in_turn
-from mechgrad.optimization.design.evaluation_log import EvaluationLog, read_log
+from mechgrad.optimization.design.evaluation_log import EvaluationLog, log_of, read_log
 from mechgrad.optimization.design.executors import ExecutorGiven, Workers
 from mechgrad.optimization.design.goals import Asked, Goal, as_goal
+from mechgrad.optimization.design.horizons import checked_shares, shortened
 from mechgrad.optimization.design.multistart import Multistart, StartProgress, multistart
 from mechgrad.optimization.design.optimum import Optimum
 from mechgrad.optimization.design.requirements import Limit, Linear, sides
@@ -148,6 +149,7 @@ class DesignProblem:
         log: str | Path | None = None,
         resume: str | Path | None = None,
         executor: ExecutorGiven = None,
+        horizons: Sequence[float] = (),
         options: Mapping[str, Any] | None = None,
     ) -> Optimum:
         """The best design found, with the reason why the search ended. Ctrl-C ends it with the best one so far.
@@ -166,14 +168,30 @@ class DesignProblem:
             takes the same way. New evaluations are appended to it, or go to `log`
         executor : where scenarios are computed: None for threads where there are several, "serial", "threads",
             "processes", or any executor of `concurrent.futures`, such as `client.get_executor()` of Dask
+        horizons : shares of the durations, (0.25, 0.5): the first quarter of every motion is optimised, then its first
+            half from there, then all of it. Single instants count once the horizon has come to them, `AtEnd` counts at
+            the end of each. Answers on the way are in `.stages`; a log gets one more file for each
         """
         known, written = self._log(log, resume)
         search = Search(solver, max_iterations, tolerance, time_limit, progress, options)
+        stages: list[Optimum] = []
+        for k, share in enumerate(checked_shares(horizons), start=1):
+            part = shortened(self, share)
+            stages.append(
+                part._searched(search, start, *part._part_log(log, resume, "horizon", k), executor, warn=False)
+            )
+            start, search = stages[-1].values, search.after(stages[-1])
+        return replace(self._searched(search, start, known, written, executor), stages=tuple(stages))
+
+    def _searched(
+        self, search: Search, start: Any, known: list[Evaluation], log: EvaluationLog | None, executor: ExecutorGiven,
+        *, warn: bool = True,
+    ) -> Optimum:  # fmt: skip
         with Workers(executor, len(self.scenarios)) as workers:
-            evaluator = self.evaluator(written, known, workers.answers, ahead=workers.sends)
+            evaluator = self.evaluator(log, known, workers.answers, ahead=workers.sends)
             if known:
                 self._continue(evaluator, self.space.point(start))
-            return search.run(self, evaluator, start)
+            return search.run(self, evaluator, start, warn=warn)
 
     def multistart(
         self,
@@ -237,6 +255,15 @@ class DesignProblem:
         if log is not None and (resume is None or Path(log).resolve() != Path(resume).resolve()):
             return known, EvaluationLog(log, header)
         return known, None if resume is None else EvaluationLog(resume, header, fresh=False)
+
+    def _part_log(
+        self, log: str | Path | None, resume: str | Path | None, part: str, number: int
+    ) -> tuple[list[Evaluation], EvaluationLog | None]:
+        """The log of one search of several; one that an earlier run did not come to is begun."""
+        ours, earlier = (None if path is None else log_of(path, part, number) for path in (log, resume))
+        if earlier is not None and not earlier.is_file():
+            return self._log(ours or earlier, None)
+        return self._log(ours, earlier)
 
     def _continue(self, evaluator: Evaluator, start: FloatArray) -> None:
         """Raise where a log has other values at the start than this problem, which are computed once more."""

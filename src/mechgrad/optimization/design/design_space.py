@@ -112,8 +112,9 @@ def _columns(variable: Variable, scenarios: Sequence[Scenario]) -> list[_Column]
 def _resolved(path: str, scenario: Scenario) -> Sequence[str]:
     """Paths of one scenario that a path or a pattern means."""
     model = scenario.model
+    forces = scenario.repeat.force_values()
     if path.startswith("start."):
-        known = list(scenario.repeat.start_values())
+        known = [*scenario.repeat.start_values(), *(name for name in forces if name.startswith("start."))]
         found = matching(model, path, known) if MAGIC.search(path) else [path]
         if not found or any(x not in known for x in found):
             raise unknown_name("start value", path, known, f"the start of scenario {scenario.name!r}")
@@ -123,15 +124,13 @@ def _resolved(path: str, scenario: Scenario) -> Sequence[str]:
             f"variable {path!r}: how something is computed is no variable. What belongs to the mechanism is: "
             "numbers of the model and of its start."
         )
-    if path.split(".")[0] == "tau":
-        raise InputError(
-            f"variable {path!r}: constant forces that simulate was given stay. Give the model a mg.forces.Motor, whose "
-            "torque is a number, or a spline with knots."
-        )
     try:
-        return expand_paths(model, [path])
+        return expand_paths(model, [path], list(forces))
     except UnknownNameError:
         _refuse_count(path, scenario)
+        near = [name for name in forces if name.split(".")[0] == path.split(".")[0]]
+        if near:
+            raise unknown_name("constant force", path, near, f"scenario {scenario.name!r}") from None
         raise
 
 
@@ -173,6 +172,9 @@ def _column(variable: Variable, name: str, path: str, paths: tuple[str, ...], sc
 
 
 def _present(scenario: Scenario, path: str) -> float:
+    forces = scenario.repeat.force_values()
+    if path in forces:
+        return forces[path]
     if path.startswith("start."):
         return float(np.real(scenario.repeat.start_values()[path]))
     return float(np.real(scenario.model.value(path)))

@@ -153,3 +153,13 @@ def _parsed(line: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
+
+
+def log_of(path: str | Path, part: str, number: int) -> Path:
+    """Where evaluations of one search of several go, a horizon or a point of a front: beside each other.
+
+    >>> log_of("runs/arm.jsonl", "horizon", 1).name
+    'arm.horizon-1.jsonl'
+    """
+    path = Path(path)
+    return path.with_name(f"{path.stem}.{part}-{number}{path.suffix}")

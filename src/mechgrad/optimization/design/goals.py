@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.measures.base import Measure
 from mechgrad.optimization.design.scenario import Scenario
-from mechgrad.sensitivities.objectives import Objective, as_objective
+from mechgrad.sensitivities.objectives import SAME, Objective, as_objective
 from mechgrad.sensitivities.several_instants import AtTimes
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
@@ -72,6 +72,17 @@ class Goal(ABC):
         return tuple(found)
 
     noun: ClassVar[str] = "objective"
+
+    def until(self, ends: Mapping[str, float]) -> Goal:
+        """What it asks of scenarios that end earlier, by their names [s]: instants after that are left out."""
+        found = {}
+        for name, end in ends.items():
+            given = self.objectives.get(name, ()) if isinstance(self.objectives, Mapping) else self.objectives
+            found[name] = [x for x in (item.until(end) for item in _listed(given)) if x is not None]
+        if not any(found.values()):
+            last = max(ends.values())
+            raise InputError(f"nothing of the objective happens before t = {last:g} s; begin with a longer horizon.")
+        return replace(self, objectives=found)
 
     def _checked(self, item: Any) -> Objective:
         return as_objective(item)
@@ -217,6 +228,12 @@ class Measured:
             if not (np.isfinite(sigma).all() and (sigma > 0.0).all()):
                 raise InputError(f"sigma of Measured is {self.sigma!r}; standard deviations are positive.")
             object.__setattr__(self, "sigma", sigma)
+
+    def until(self, end: float) -> Measured | None:
+        """Data up to an instant [s]; None where there are none."""
+        t = np.asarray(self.t, float)
+        kept = t <= end + SAME * max(abs(end), SAME)
+        return replace(self, t=t[kept], values=np.asarray(self.values, float)[kept]) if kept.any() else None
 
     def residuals(self) -> AtTimes:
         """The residuals as an objective."""

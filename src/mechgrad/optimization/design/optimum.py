@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -19,6 +20,7 @@ from mechgrad.optimization.design.identification import Identification, identifi
 from mechgrad.optimization.design.problem_parts import ProblemParts
 from mechgrad.optimization.design.side import Side
 from mechgrad.optimization.solvers import SolverResult
+from mechgrad.pages import checked_path
 from mechgrad.sensitivities.certificate import Certificate
 from mechgrad.sensitivities.gradient import gradient
 from mechgrad.typing import ArrayLike, FloatArray
@@ -42,6 +44,7 @@ class Optimum:
     history : every evaluation, failed ones with their reasons
     iterations, seconds : what it took
     result : as the solver left it
+    stages : answers for shorter horizons that this one began from, if `solve` was given any
 
     >>> swing = mg.simulate(model, {"pin": 0.0}, 1.0, step=0.01)
     >>> miss = mg.AtEnd(lambda q: (q - 0.2) ** 2, mg.measures.JointCoordinate("pin"))
@@ -66,6 +69,7 @@ class Optimum:
     seconds: float
     result: SolverResult = field(repr=False)
     program: DesignProgram = field(repr=False)
+    stages: tuple[Optimum, ...] = field(repr=False, default=())
 
     @staticmethod
     def of(problem: ProblemParts, program: DesignProgram, result: SolverResult) -> Optimum:
@@ -194,14 +198,44 @@ class Optimum:
         """Convergence, variables between their bounds, limits, and measures before and after; the matplotlib figure."""
         from mechgrad.optimization.design.optimum_plots import plot_optimum
 
-        before_and_after = {name: (self.start[name], motion) for name, motion in self.motions.items()}
-        return plot_optimum(self.result, self.variables, self.constraints, before_and_after, measures)
+        return plot_optimum(self.result, self.variables, self.constraints, self.before_and_after, measures)
+
+    @property
+    def before_and_after(self) -> dict[str, tuple[Any, Any]]:
+        """What each scenario was at the start, and what it is now."""
+        return {name: (self.start[name], motion) for name, motion in self.motions.items()}
+
+    def report(
+        self,
+        path: str | Path,
+        measures: Mapping[str, Measure] | Sequence[Measure] | Measure = (),
+        *,
+        sensitivity: str | Sequence[str] = (),
+        certify: bool = True,
+        title: str = "",
+    ) -> Path:
+        """Write a page that opens in any browser, without a network: what was asked, variables between their bounds,
+        limits with multipliers, convergence, measures before and after, certificates, versions and times. Returns
+        where it is.
+
+        Parameters
+        ----------
+        path : its name, ending with .html; a file of that name is replaced
+        measures : drawn before and after, one or several, or a mapping from titles to them
+        sensitivity : numbers that were held, to be told what they cost (`Optimum.sensitivity`)
+        certify : whether gradients are judged (`Optimum.certify`), which takes some hundred motions
+        title : in place of the name of the model
+        """
+        from mechgrad.optimization.design.optimum_report import report_page
+
+        where = checked_path(path)
+        return report_page(self, measures, sensitivity, certify, title).write(where)
 
     def __repr__(self) -> str:
         return (
             f"Optimum: {self.status}; objective {self.start_value:.6g} -> {self.value:.6g} after {len(self.history)} "
             "evaluations. Next: print(best), .values, .model, .motion, .constraints, .history, .certify(), "
-            ".sensitivity([...]), .plot()"
+            ".sensitivity([...]), .plot(), .report('best.html')"
         )
 
     def __str__(self) -> str:

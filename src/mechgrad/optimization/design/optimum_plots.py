@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mechgrad.errors import InputError, printable
 from mechgrad.measures.base import Measure
 from mechgrad.optimization.design.side import Side
 from mechgrad.optimization.solvers import SolverResult
@@ -26,30 +27,48 @@ def plot_optimum(
     """The figure; motions: of each scenario, before and after."""
     from matplotlib.figure import Figure
 
-    named = _named(measures)
+    named = named_measures(measures)
     panels = 2 + bool(limits) + len(named)
     figure = Figure(figsize=(4.2 * min(panels, 3), 3.4 * -(-panels // 3)), layout="constrained")
     axes = [figure.add_subplot(-(-panels // 3), min(panels, 3), k + 1) for k in range(panels)]
-    _convergence(axes[0], found)
-    _between(axes[1], variables, "variables between their bounds")
+    draw_convergence(axes[0], found)
+    draw_between(axes[1], variables, "variables between their bounds")
     if limits:
-        _between(axes[2], limits, "limited values (filled: active)")
+        draw_between(axes[2], limits, "limited values (filled: active)")
     for ax, (label, measure) in zip(axes[panels - len(named) :], named.items(), strict=True):
-        for k, (name, (before, after)) in enumerate(motions.items()):
-            for motion, style, when in ((before, ":", "before"), (after, "-", "after")):
-                t, y = _history(motion, measure)
-                text = f"{name}, {when}" if len(motions) > 1 else when
-                ax.plot(t, y, style, color=f"C{k}", label=[text, *[None] * (y.shape[1] - 1)])
-        ax.set(title=label, xlabel="time [s]")
-        ax.legend(frameon=False, fontsize=8)
-        ax.grid(alpha=0.3)
+        draw_histories(ax, motions, label, measure)
     return figure
 
 
-def _named(measures: Any) -> dict[str, Measure]:
+def draw_histories(ax: Any, motions: Mapping[str, tuple[Any, Any]], label: str, measure: Measure) -> None:
+    """A measure over time before and after, for all scenarios."""
+    for k, (name, (before, after)) in enumerate(motions.items()):
+        for motion, style, when in ((before, ":", "before"), (after, "-", "after")):
+            t, y = _history(motion, measure)
+            mark = "o" if len(t) == 1 else ""
+            text = plain(f"{name}, {when}") if len(motions) > 1 else when
+            ax.plot(t, y, style, marker=mark, color=f"C{k}", label=[text, *[None] * (y.shape[1] - 1)])
+    ax.set(title=plain(label), xlabel="time [s]")
+    ax.legend(frameon=False, fontsize=8)
+    ax.grid(alpha=0.3)
+
+
+def plain(name: str) -> str:
+    """A name as matplotlib writes it: no formula, and no character that has no picture.
+
+    >>> plain("5 $")
+    '5 \\\\$'
+    """
+    return printable(name).replace("$", r"\$")
+
+
+def named_measures(measures: Any) -> dict[str, Measure]:
     if isinstance(measures, Mapping):
         return dict(measures)
     many = [measures] if isinstance(measures, Measure) else list(measures)
+    for measure in many:
+        if not isinstance(measure, Measure):
+            raise InputError(f"{measure!r} is no measure such as mg.measures.JointCoordinate('pin').")
     return {repr(measure): measure for measure in many}
 
 
@@ -59,7 +78,8 @@ def _history(motion: Any, measure: Measure) -> tuple[FloatArray, FloatArray]:
     return np.asarray(at.states.t), y
 
 
-def _convergence(ax: Any, found: SolverResult) -> None:
+def draw_convergence(ax: Any, found: SolverResult) -> None:
+    """The objective, and the violation of limits, by iteration."""
     records = found.history
     iterations = [record.iteration for record in records]
     values = np.array([record.objective for record in records])
@@ -75,7 +95,7 @@ def _convergence(ax: Any, found: SolverResult) -> None:
         other.set_ylabel("violation, scaled", color="C3")
 
 
-def _between(ax: Any, items: Sequence[Side], title: str) -> None:
+def draw_between(ax: Any, items: Sequence[Side], title: str) -> None:
     """Where each value lies between its limits."""
     shown = items[:MOST_BARS]
     for k, x in enumerate(shown):
@@ -83,7 +103,7 @@ def _between(ax: Any, items: Sequence[Side], title: str) -> None:
         ax.plot(share_of(x), k, "o", color="C3" if x.active else "C0", mfc="C3" if x.active else "none", zorder=2)
     more = f", {len(items) - len(shown)} more" if len(items) > len(shown) else ""
     ax.set(title=title + more, xlim=(-0.05, 1.05), xticks=[0, 1], xticklabels=["lower", "upper"])
-    ax.set_yticks(range(len(shown)), [x.name for x in shown], fontsize=7)
+    ax.set_yticks(range(len(shown)), [plain(x.name) for x in shown], fontsize=7)
     ax.invert_yaxis()
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count as count_from
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -105,6 +107,8 @@ def pareto(
     solver: str = "auto",
     max_iterations: int = 300,
     tolerance: float = 1e-8,
+    log: str | Path | None = None,
+    resume: str | Path | None = None,
     executor: ExecutorGiven = None,
 ) -> Front:
     """The front of the objective of a problem and of a second one that is to be small, too. Ctrl-C ends it with what is
@@ -116,6 +120,7 @@ def pareto(
     second : an objective with one value
     count : designs, the two ends among them
     scenario : whose motion the second objective is of; needed where there are several
+    log, resume : as in `DesignProblem.solve`; every search has a file of its own, "run.front-1.jsonl"
     solver, max_iterations, tolerance, executor : as in `DesignProblem.solve`
 
     >>> swing = mg.simulate(model, mg.assemble(model, {"pin": 0.0}, {"pin": 1.0}), 1.0, step=0.01)
@@ -136,10 +141,14 @@ def pareto(
 
     search = Search(solver, max_iterations, tolerance)
     with Workers(executor, len(names)) as workers:
+        numbers = count_from(1)
 
         def solve(asked: DesignProblem, start: FloatArray) -> Optimum:
             """From an optimum nearby, where slopes may vanish: scales are those at the problem's own start."""
-            evaluator = asked.evaluator(answers=workers.answers, ahead=workers.sends)
+            known, written = asked._part_log(log, resume, "front", next(numbers))
+            evaluator = asked.evaluator(written, known, workers.answers, ahead=workers.sends)
+            if known:
+                asked._continue(evaluator, start)
             best = search.run(asked, evaluator, start, warn=False, scaled_at=problem.space.start)
             evaluator.forget()
             return best

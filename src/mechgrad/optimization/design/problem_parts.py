@@ -20,7 +20,13 @@ class ProblemParts(Protocol):
     @property
     def space(self) -> DesignSpace: ...
     def evaluator(
-        self, log: EvaluationLog | None = None, known: Sequence[Evaluation] = (), answers: Answers = ...
+        self,
+        log: EvaluationLog | None = None,
+        known: Sequence[Evaluation] = (),
+        answers: Answers = ...,
+        *,
+        threads: int | None = None,
+        ahead: bool = False,
     ) -> Evaluator: ...
     def program(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, final
 
@@ -52,6 +52,15 @@ class Limit:
         chosen = [i for i, name in enumerate(every) if not self.scenarios or name in self.scenarios]
         label = self.name or f"limit {number}"
         return tuple(Asked(i, f"{label} of {every[i]}" if len(chosen) > 1 else label, self.objective) for i in chosen)
+
+    def until(self, ends: Mapping[str, float]) -> tuple[Limit, ...]:
+        """What must hold in scenarios that end earlier, by their names [s]; one limit for each of them."""
+        chosen = {name: end for name, end in ends.items() if not self.scenarios or name in self.scenarios}
+        cut = {name: self.objective.until(end) for name, end in chosen.items()}
+        return tuple(
+            replace(self, objective=objective, scenarios=(name,)) for name, objective in cut.items()
+            if objective is not None
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Limit {sides(repr(self.name), self.lower, self.upper)}"

@@ -125,7 +125,7 @@ def scattered(
     points, weights = _points(_covariance(sigma, covariance), samples, seed)
     nominal = {path: _nominal(base, path) for path in paths}
     for path in varied:
-        if path not in paths or path.startswith("start."):
+        if path not in paths or path.startswith("start.") or path in base.repeat.force_values():
             raise InputError(
                 f"scattered: varied names {path!r}; it must be a number of the model that scatters, one of {paths}."
             )
@@ -146,6 +146,8 @@ def scattered(
 
 def _nominal(scenario: Scenario, path: str) -> float:
     """A number as a scenario has it; raises for a path that leads nowhere."""
+    if path in (forces := scenario.repeat.force_values()):
+        return forces[path]
     if path.startswith("start."):
         known = scenario.repeat.start_values()
         scenario.repeat.with_values({path: known.get(path, 0.0)})

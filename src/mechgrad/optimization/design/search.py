@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 from mechgrad.errors import MechgradWarning
@@ -53,7 +53,7 @@ class Search:
                 f"{', '.join(map(repr, idle))}: no influence at the start, on the objective or on any limit, to first "
                 "order. Such variables stay where they are: leave them out, or start elsewhere.",
                 NoInfluenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         with shown(self.progress, self.max_iterations, self.time_limit) as report:
             found = solve(
@@ -62,6 +62,12 @@ class Search:
                 progress=report, options=self.options,
             )  # fmt: skip
         return Optimum.of(problem, program, found)
+
+    def after(self, found: Optimum) -> Search:
+        """What is left of it once one search has ended: its time; nothing at all where it was interrupted."""
+        left = None if self.time_limit is None else max(self.time_limit - found.seconds, 1e-9)
+        interrupted = found.status == "interrupted"
+        return replace(self, time_limit=left, progress=(lambda _: False) if interrupted else self.progress)
 
 
 def _chosen(program: DesignProgram) -> str:

@@ -33,3 +33,8 @@ def active_multipliers(monitor: Monitor, x: FloatArray) -> Multipliers:
         sides = (np.where(at_low[active], -np.inf, 0.0), np.where(at_high[active], np.inf, 0.0))
         multipliers[active] = lsq_linear(slopes[active].T, -monitor.gradient(x), bounds=sides, tol=1e-12).x
     return Multipliers(multipliers[: p.m], multipliers[p.m :])
+
+
+def lagrangian_slope(monitor: Monitor, x: FloatArray, multipliers: Multipliers) -> FloatArray:
+    """f_x + c_x^T lam + z (n,), zero at an optimum."""
+    return monitor.gradient(x) + dense_jacobian(monitor, x).T @ multipliers.constraints + multipliers.bounds

@@ -23,10 +23,14 @@ WORSE = 10.0  # in scaled units, where slopes are near one: makes the next trial
 
 @final
 class BadPoints:
-    """The functions of a monitor with a stand-in where they have no value."""
+    """The functions of a monitor with a stand-in where they have no value.
 
-    def __init__(self, monitor: Monitor) -> None:
-        self.monitor = monitor
+    slopes : whether a point without a gradient is a bad one as well, for solvers that ask for both at every point
+    """
+
+    def __init__(self, monitor: Monitor, *, slopes: bool = False) -> None:
+        self.monitor, self.slopes = monitor, slopes
+        self._slope: tuple[FloatArray, FloatArray] | None = None
         self._good: tuple[float, FloatArray] | None = None
         self._jacobian: FloatArray | None = None
         self._row: list[FloatArray] = []
@@ -41,7 +45,12 @@ class BadPoints:
 
     def gradient(self, x: FloatArray) -> FloatArray:
         """f_x(x), or zeros."""
-        return np.zeros(self.monitor.program.n) if self._values(x) is None else self.monitor.gradient(x)
+        return np.zeros(self.monitor.program.n) if self._values(x) is None else self._gradient(x)
+
+    def _gradient(self, x: FloatArray) -> FloatArray:
+        if self._slope is None or not np.array_equal(self._slope[0], x):
+            self._slope = np.array(x), self.monitor.gradient(x)
+        return self._slope[1]
 
     def constraints(self, x: FloatArray) -> FloatArray:
         """c(x), or the last ones that had a value."""
@@ -70,7 +79,10 @@ class BadPoints:
         if any(np.array_equal(x, y) for y in self._row[-1:]):
             return None
         try:
-            self._good = self.monitor.values(x)
+            found = self.monitor.values(x)
+            if self.slopes:
+                self._gradient(x)
+            self._good = found
         except BadNumberError:
             self._row.append(np.array(x))
             if self._good is None or len(self._row) > PATIENCE:

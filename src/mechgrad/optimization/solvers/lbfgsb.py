@@ -43,7 +43,7 @@ class LBfgsB:
                 f"l-bfgs-b keeps bounds of variables alone, and there are {program.m} constraints. Choose slsqp, ipopt "
                 "or trust-constr."
             )
-        tried = BadPoints(monitor)
+        tried = BadPoints(monitor, slopes=True)
         start = np.clip(task.x0, program.lb, program.ub)
         monitor.iterate(0, start)
         count = 0

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from mechgrad.optimization.solvers.active_multipliers import active_multipliers, dense_jacobian
+from mechgrad.optimization.solvers.active_multipliers import active_multipliers, dense_jacobian, lagrangian_slope
 from mechgrad.optimization.solvers.adapter import Outcome, Task
 from mechgrad.optimization.solvers.bad_points import BadPoints
 from mechgrad.optimization.solvers.monitor import HessianKind
@@ -79,7 +79,6 @@ class Slsqp:
             if tried.has_value(x):  # it may be the first trial of a line search, not yet an iterate
                 monitor.iterate(count, x)
 
-        given = {"ftol": task.tolerance**1.25, "maxiter": task.max_iterations, **task.options}
         with without_remarks():  # clipped values in a line search; the outcome is judged afterwards
             result = minimize(
                 lambda x: steep * tried.objective(x),
@@ -89,13 +88,20 @@ class Slsqp:
                 bounds=Bounds(program.lb, program.ub),
                 constraints=constraints,
                 callback=callback,
-                options=given | {"ftol": steep * given["ftol"]},
+                options={"maxiter": task.max_iterations, **task.options, "ftol": steep * _ftol(task)},
             )
         tried.check_end()
         x = np.clip(np.asarray(result.x, dtype=float), program.lb, program.ub)
         violation = monitor.infeasibility(x, monitor.values(x)[1])
-        status, reason = _status(result, violation, task)
-        return Outcome(x, active_multipliers(monitor, x), status, reason, int(result.nit))
+        multipliers = active_multipliers(monitor, x)
+        left = float(np.abs(lagrangian_slope(monitor, x, multipliers)).max(initial=0.0))
+        status, reason = _status(result, violation, left, task)
+        return Outcome(x, multipliers, status, reason, int(result.nit))
+
+
+def _ftol(task: Task) -> float:
+    """What the objective may still fall by."""
+    return float(task.options.get("ftol", task.tolerance**1.25))
 
 
 def _margins(program: NonlinearProgram, c: FloatArray, low: Any, high: Any) -> FloatArray:
@@ -106,12 +112,20 @@ def _margin_slopes(jacobian: FloatArray, low: Any, high: Any) -> FloatArray:
     return np.concatenate([jacobian[low], -jacobian[high]])
 
 
-def _status(result: Any, violation: float, task: Task) -> tuple[Status, str]:
+def _status(result: Any, violation: float, left: float, task: Task) -> tuple[Status, str]:
+    """What an end means; left: the largest slope of the Lagrangian.
+
+    SLSQP gives up where its quadratic program has no solution or no better point, which may be at an optimum, such as
+    the one that it was started from. Its own measure of that is what the objective still falls by, ftol: with
+    curvatures about one, as scales make them, that is a slope of sqrt(2 ftol).
+    """
     feasible = violation <= max(100.0 * task.tolerance, 1e-6)
     if result.status == 0:
         return "converged", "converged"
     if result.status == 9:
         return "iteration limit", f"iteration limit: not converged after {result.nit} iterations"
+    if violation <= task.tolerance and left <= np.sqrt(2.0 * _ftol(task)):
+        return "converged", f"converged: slopes of {left:.1e} are left ({result.message})"
     if not feasible:
         return (
             "infeasible",

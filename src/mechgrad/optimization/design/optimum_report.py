@@ -1,0 +1,205 @@
+"""An optimum as a page for a colleague: question, answer, what limits it, and whether its gradients are right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mechgrad.measures.base import Measure
+from mechgrad.model.model import Model
+from mechgrad.optimization.design.design_program import DesignProgram
+from mechgrad.optimization.design.evaluation import Evaluation
+from mechgrad.optimization.design.optimum_plots import draw_between, draw_convergence, draw_histories, named_measures
+from mechgrad.optimization.design.problem_parts import ProblemParts
+from mechgrad.optimization.design.side import Side
+from mechgrad.optimization.solvers import SolverResult
+from mechgrad.pages import Listing, Page, Paragraph, Part, Picture, Section, Table, facts, require_pictures
+from mechgrad.sensitivities.certificate import Certificate
+
+FAILURES = 10  # designs without values that are listed, the last ones
+
+
+class ReportedOptimum(Protocol):
+    """What a report tells of an `Optimum`, which explains it."""
+
+    @property
+    def problem(self) -> ProblemParts: ...
+
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def start_value(self) -> float: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def reason(self) -> str: ...
+
+    @property
+    def variables(self) -> tuple[Side, ...]: ...
+
+    @property
+    def constraints(self) -> tuple[Side, ...]: ...
+
+    @property
+    def history(self) -> tuple[Evaluation, ...]: ...
+
+    @property
+    def iterations(self) -> int: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def result(self) -> SolverResult: ...
+
+    @property
+    def program(self) -> DesignProgram: ...
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def models(self) -> Mapping[str, Model]: ...
+
+    @property
+    def failures(self) -> Sequence[Evaluation]: ...
+
+    @property
+    def before_and_after(self) -> Mapping[str, tuple[Any, Any]]: ...
+
+    @property
+    def stages(self) -> Sequence[Any]: ...
+
+    def sensitivity(self, wrt: str | Sequence[str]) -> Mapping[str, float]: ...
+
+    def certify(self) -> Mapping[str, Certificate]: ...
+
+
+def report_page(
+    best: ReportedOptimum,
+    measures: Mapping[str, Measure] | Sequence[Measure] | Measure,
+    sensitivity: str | Sequence[str],
+    certify: bool,
+    title: str,
+) -> Page:
+    """The page."""
+    require_pictures()
+    return Page(
+        title or f"{best.model.name}: {best.status}",
+        [
+            Section("Result", [_result(best)]),
+            Section("Variables", _sides(best.variables, "variables between their bounds")),
+            Section("Limits", _sides(best.constraints, "limited values between their limits (filled: active)")),
+            Section("Before and after", _histories(best, measures)),
+            Section("Convergence", _convergence(best)),
+            Section("Numbers that were held", _sensitivity(best, sensitivity)),
+            Section("Gradients", _certificates(best) if certify else ()),
+            Section("Designs without values", _failures(best)),
+            Section("The question", [Listing(str(best.problem)), *_recipes(best)]),
+            Section("The model at its best", [Listing(model.describe()) for model in _models(best)]),
+            Section("What it took", [_cost(best)]),
+        ],
+        lead=best.reason,
+    )
+
+
+def _result(best: ReportedOptimum) -> Table:
+    named = {
+        "status": best.status,
+        "objective at the start": f"{best.start_value:.8g}",
+        "objective at the end": f"{best.value:.8g}",
+        "largest violation": f"{best.result.infeasibility:.2g} (scaled)",
+    }
+    return facts(named | {f"violated {k + 1}": str(x) for k, x in enumerate(best.result.worst)})
+
+
+def _sides(items: Sequence[Side], caption: str) -> list[Part]:
+    """A picture and a table; rows whose limit is reached are marked."""
+    if not items:
+        return []
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 0.9 + 0.24 * min(len(items), 24)), layout="constrained")
+    draw_between(figure.add_subplot(), items, "")
+    rows = [[x.name, *(f"{y:.7g}" for y in (x.value, x.lower, x.upper, x.multiplier))] for x in items]
+    marked = [k for k, x in enumerate(items) if x.active]
+    return [Picture(figure, caption), Table(("", "value", "lower", "upper", "multiplier"), rows, marked)]
+
+
+def _histories(best: ReportedOptimum, measures: Any) -> list[Part]:
+    from matplotlib.figure import Figure
+
+    found: list[Part] = []
+    for label, measure in named_measures(measures).items():
+        figure = Figure(figsize=(6.4, 3.2), layout="constrained")
+        draw_histories(figure.add_subplot(), best.before_and_after, label, measure)
+        found.append(Picture(figure, f"{label}, before and after"))
+    return found
+
+
+def _convergence(best: ReportedOptimum) -> list[Part]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
+    draw_convergence(figure.add_subplot(), best.result)
+    stages: list[Part] = [
+        Paragraph(f"shorter horizon {k}: {stage.status}, {stage.start_value:.6g} -> {stage.value:.6g}, "
+                  f"{stage.iterations} iterations")
+        for k, stage in enumerate(best.stages, start=1)
+    ]  # fmt: skip
+    return [*stages, Picture(figure, "objective, and violation of the limits, by iteration")]
+
+
+def _sensitivity(best: ReportedOptimum, wrt: str | Sequence[str]) -> list[Part]:
+    if not wrt:
+        return []
+    rows = [[name, f"{x:.7g}"] for name, x in best.sensitivity(wrt).items()]
+    told = "What the minimum would change by for one unit of a number that was held (envelope theorem)."
+    return [Paragraph(told), Table(("", "d minimum / d number"), rows)]
+
+
+def _certificates(best: ReportedOptimum) -> list[Part]:
+    found: list[Part] = []
+    for certificate in best.certify().values():
+        found += [Paragraph(certificate.verdict), Listing(certificate.table())]
+    return found
+
+
+def _failures(best: ReportedOptimum) -> list[Part]:
+    if not best.failures:
+        return []
+    last = best.failures[-FAILURES:]
+    told = f"{len(best.failures)} of {len(best.history)} evaluations had no values; the last {len(last)} of them:"
+    return [Paragraph(told), Table(("number", "reason"), [[str(e.number), e.failure] for e in last])]
+
+
+def _recipes(best: ReportedOptimum) -> list[Part]:
+    return [facts({s.name: repr(getattr(s.repeat, "recipe", s.repeat.noun)) for s in best.problem.scenarios})]
+
+
+def _models(best: ReportedOptimum) -> list[Any]:
+    """Those that differ."""
+    found: list[Any] = []
+    for model in best.models.values():
+        if not any(model == other for other in found):
+            found.append(model)
+    return found
+
+
+def _cost(best: ReportedOptimum) -> Table:
+    evaluated = [e for e in best.history if not e.replayed]
+    return facts(
+        {
+            "solver": f"{best.result.solver}, {best.iterations} iterations",
+            "evaluations": f"{len(best.history)}, {len(best.history) - len(evaluated)} of them from a log",
+            "motions made": best.program.evaluator.simulations,
+            "time": f"{best.seconds:.3g} s, of which {best.result.time_functions:.3g} s in functions and "
+            f"{best.result.time_solver:.3g} s in the solver",
+            "time of a usual evaluation": f"{1e3 * float(np.median([e.seconds for e in evaluated] or [0.0])):.3g} ms",
+        }
+    )
