@@ -33,7 +33,9 @@ PICTURES = {
     "20_brachistochrone": ["brachistochrone.png"],
     "21_flexible_drive": ["flexible_drive.png"],
     "22_drive_and_shaft": ["drive_and_shaft.png"],
+    "20_identification": ["identification.png"],
 }
+BESIDE = {"20_identification": ["exudyn"]}  # what an example needs that mechgrad does not
 # The softest damper of a quarter car after a step h in the road; k, K: stiffnesses of strut and tyre, m, M: masses of
 # body and wheel. For every damping c the integral of the squared acceleration is
 # h^2 / (2 m^2) (K c + (m + M) k^2 / c).
@@ -55,6 +57,7 @@ NUMBERS = {
     },
     "14_wishbone_corner": {"tyre over weight at rest": 1.0},
     "17_files": {"as in Python": 1.0},
+    "20_identification": {"combinations that data do not tell": 1.0},
 }
 LARGEST = {
     "00_pendulum": {
@@ -78,6 +81,8 @@ LARGEST = {
     "13_stewart_platform": {"off its path": 1e-8},  # splines of lengths, h^4
     "15_arm_and_obstacle": {"into the obstacle": 1e-3, "beyond the torques": 0.01},
     "16_spinning_top": {"precession": 1e-8, "tilt": 1e-8},
+    # the largest of five standard errors exceeds 3.3 once in 200 seeds; the mean square of 75 once in 1000 seeds 1.26^2
+    "20_identification": {"standard errors off": 3.3, "residuals over noise": 1.26},
     "19_absorber": {"tuning": 1e-8, "worst": 1e-8},
     "20_bicycle_stability": {"weave speed": 1e-11, "capsize speed": 1e-11, "weave by wheelbase": 1e-7},
     "20_brachistochrone": {"slower": 1e-4, "off": 5e-3},
@@ -96,6 +101,8 @@ def load(path: Path):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_example_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for library in BESIDE.get(path.stem, ()):
+        pytest.importorskip(library)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     results = load(path).main(tmp_path, samples=31)
     assert results

@@ -78,7 +78,9 @@ def test_what_a_solver_does_not_take_is_refused():
     start = [1.0, 5.0, 5.0, 1.0]
     with pytest.raises(InputError, match="l-bfgs-b keeps bounds of variables alone, and there are 2 constraints"):
         solve(hs071(), start, "l-bfgs-b")
-    with pytest.raises(InputError, match="least-squares minimises sums of squares within bounds, and there are 2"):
+    with pytest.raises(
+        InputError, match="within bounds and linear constraints, and there are 2 constraints that are not linear"
+    ):
         solve(hs071(), start, "least-squares")
     with pytest.raises(InputError, match="the objective is no sum of squares"):
         solve(rosenbrock(), [-1.2, 1.0, -1.2, 1.0], "least-squares")

@@ -28,6 +28,7 @@ from mechgrad.simulation.saved import SavedMotion
 from mechgrad.simulation.starts import Start, start_of
 from mechgrad.simulation.starts.base import Forces
 from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.guided.ways import carried, way
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
@@ -124,13 +125,14 @@ class SimulatedRepeat(Repeat):
 @final
 @dataclass(frozen=True, eq=False)
 class GuidedRepeat(Repeat):
-    """A motion by `kinematic_motion`; `guess` says how the mechanism is put together."""
+    """A motion by `kinematic_motion`, put together in the way that `origin` is at `guess`."""
 
     model: Model
     t: Array
     at: Mapping[Any, Any]
     guess: Array
     tolerance: float
+    origin: Model
     noun = "guided motion"
 
     def start_values(self) -> dict[str, float]:
@@ -145,7 +147,14 @@ class GuidedRepeat(Repeat):
         return replace(self, t=t), float(t[-1])
 
     def made(self) -> GuidedMotion:
-        return kinematic_motion(self.model, self.t, self.at, guess=self.guess, tolerance=self.tolerance)
+        motion = kinematic_motion(self.model, self.t, self.at, guess=self.guess, tolerance=self.tolerance)
+        if self.model is self.origin:
+            return motion
+        ways = [way(model, q, self.t, self.at) for model, q in ((self.origin, self.guess), (self.model, motion.q[0]))]
+        if ways[0] == ways[1] or 0 in ways:
+            return motion
+        q = carried(self.origin, self.guess, self.model, self.t, self.at, self.tolerance)
+        return kinematic_motion(self.model, self.t, self.at, guess=q, tolerance=self.tolerance)
 
 
 @final
@@ -240,7 +249,7 @@ def _motion(subject: Trajectory | SavedMotion) -> Repeat:
 
 @repeat_of.register(GuidedMotion)
 def _guided(subject: GuidedMotion) -> Repeat:
-    return GuidedRepeat(subject.model, subject.t, subject.at, subject.q[0], subject.tolerance)
+    return GuidedRepeat(subject.model, subject.t, subject.at, subject.q[0], subject.tolerance, subject.model)
 
 
 @repeat_of.register(State)

@@ -157,8 +157,9 @@ class DesignProblem:
         Parameters
         ----------
         solver : "auto", "slsqp", "ipopt", "trust-constr", "l-bfgs-b", "least-squares" or "mma"
-            "auto": with bounds alone "least-squares" for `LeastSquares` and "l-bfgs-b" for all else; with constraints
-            or a worst case "slsqp" up to 100 variables, beyond that "ipopt" if it is there, else "trust-constr".
+            "auto": within bounds and `Linear` limits "least-squares" for `LeastSquares`; with bounds alone "l-bfgs-b"
+            for all else; with constraints or a worst case "slsqp" up to 100 variables, beyond that "ipopt" if it is
+            there, else "trust-constr".
         start : where to start, (n,) or by names of variables; those that are left out start as they are
         tolerance : what slopes may remain, in units in which those at the start are one
         progress : True shows a table that grows (lines where there is no terminal); a function is called with each

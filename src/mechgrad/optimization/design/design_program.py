@@ -224,6 +224,7 @@ class DesignProgram:
             residual_jacobian=self.residual_jacobian if squares else None,
             gauss_newton=self.gauss_newton if squares else None,
             gauss_newton_structure=np.tril_indices(n) if squares else None,
+            linear=np.arange(m) >= m - len(self.linear),
             lb=np.concatenate([space.low, -free]), ub=np.concatenate([space.high, free]),
             cl=np.concatenate([np.full(worst, -np.inf), lower, [low for low, _ in sides]]),
             cu=np.concatenate([np.zeros(worst), upper, [high for _, high in sides]]),

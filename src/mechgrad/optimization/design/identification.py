@@ -7,11 +7,14 @@ J D = U S V^T                 D = diag(sizes of the variables): columns of V are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 from typing import final
 
 import numpy as np
+from scipy.linalg import qr
 from scipy.stats import norm, t
 
 from mechgrad.errors import InputError
@@ -20,6 +23,7 @@ from mechgrad.optimization.design.side import Side
 from mechgrad.typing import FloatArray
 
 CUTOFF = 1e-7  # of the largest singular value: below, derivatives that are exact to about ten digits tell nothing
+MOST_WAYS = 5000  # in which variables that stand alone are tried out
 NAMED = 0.05  # of a unit vector: smaller parts of a combination are left out
 
 
@@ -87,11 +91,13 @@ def identified(program: DesignProgram, x: FloatArray, variables: Sequence[Side],
         raise InputError("every variable is at a bound; nothing is left to be identified.")
     r, J = program.residuals(x), program.residual_jacobian(x)[:, free]
     x = x[free]
-    freedom = len(r) - len(names)
+    # components that nothing moves and that are met exactly, z of a planar mechanism, are no data
+    telling = int(((r != 0.0) | (J != 0.0).any(axis=1)).sum())
+    freedom = telling - len(names)
     known = bool(getattr(program.goal, "noise_known", False))
     if freedom < 1 and not known:
         raise InputError(
-            f"{len(r)} residuals and {len(names)} variables: noise can only be estimated from more data than "
+            f"{telling} residuals and {len(names)} variables: noise can only be estimated from more data than "
             "variables. Give sigma of Measured, or more data."
         )
     noise = 1.0 if known else float(np.sqrt(r @ r / freedom))
@@ -108,8 +114,35 @@ def identified(program: DesignProgram, x: FloatArray, variables: Sequence[Side],
     factor = float(norm.ppf(0.5 + confidence / 2) if known else t.ppf(0.5 + confidence / 2, freedom))
     intervals = np.stack([x - factor * errors, x + factor * errors], axis=1)
     held = tuple(side.name for side in variables if side.active)
-    words = tuple(_in_words(names, v) for v in Vt[lost])
+    words = tuple(_in_words(names, v) for v in _plainest(Vt[lost]))
     return Identification(names, x, errors, covariance, intervals, confidence, noise, s, words, held)
+
+
+def _plainest(lost: FloatArray) -> FloatArray:
+    """Rows that span the same combinations, with as few members as possible, each with one that no other row has.
+
+    Singular vectors of equal singular values are any mixture of what a reader looks for. Which variables stand alone
+    is tried out where there are few ways; where there are many, the pivots of a QR decomposition say.
+    """
+    count, n = lost.shape
+    if count < 2:
+        return lost
+    ways: Iterable[Sequence[int]] = combinations(range(n), count)
+    if comb(n, count) > MOST_WAYS:
+        ways = [qr(lost, pivoting=True, mode="r")[1][:count].tolist()]
+    best: FloatArray = lost
+    fewest = np.inf
+    for alone in ways:
+        pivots = lost[:, list(alone)]
+        smallest = np.linalg.svd(pivots, compute_uv=False)[-1]
+        if smallest < NAMED**2:
+            continue
+        rows = np.linalg.solve(pivots, lost)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        members = float((np.abs(rows) > NAMED).sum()) - smallest  # of equally many, the best conditioned
+        if members < fewest:
+            best, fewest = np.asarray(rows), members
+    return np.asarray(best[np.argsort((np.abs(best) > NAMED).sum(axis=1), kind="stable")])
 
 
 def _in_words(names: tuple[str, ...], v: FloatArray) -> str:

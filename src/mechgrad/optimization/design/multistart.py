@@ -26,7 +26,9 @@ from mechgrad.optimization.design.evaluation_log import EvaluationLog
 from mechgrad.optimization.design.executors import LISTEN, ExecutorGiven, Workers
 from mechgrad.optimization.design.optimum import Optimum
 from mechgrad.optimization.design.problem_parts import ProblemParts
+from mechgrad.optimization.design.requirements import Linear
 from mechgrad.optimization.design.search import Search
+from mechgrad.optimization.solvers.planes import shortest, sides
 from mechgrad.typing import FloatArray
 
 MOST_AT_ONCE: Final = 64  # starts that wait for an executor at the same time
@@ -167,14 +169,39 @@ class Multistart:
 
 
 def sobol_points(problem: ProblemParts, count: int, seed: int) -> FloatArray:
-    """(count, n) points between the bounds, scrambled by a seed; fewer points are the first ones of more."""
+    """(count, n) points between the bounds, scrambled by a seed; fewer points are the first ones of more.
+
+    A point that breaks linear limits is moved to the nearest one that holds them, distances counted in scales.
+    """
     space = problem.space
     if count and not np.isfinite(space.high - space.low).all():
         names = [n for n, a, b in zip(space.names, space.low, space.high, strict=True) if not np.isfinite(b - a)]
         raise InputError(f"{', '.join(map(repr, names))}: starts are spread between bounds; give it two finite ones.")
     power = int(np.ceil(np.log2(max(count, 1))))
     share = qmc.Sobol(len(space.names), scramble=True, seed=seed).random_base2(power)[:count]
-    return np.asarray(space.low + (space.high - space.low) * share) if count else np.zeros((0, len(space.names)))
+    points = [_held(problem, x) for x in space.low + (space.high - space.low) * share]
+    return np.array(points).reshape(count, len(space.names))
+
+
+def _held(problem: ProblemParts, x: FloatArray) -> FloatArray:
+    """The point next to x that holds the linear limits."""
+    linear = [item for item in problem.constraints if isinstance(item, Linear)]
+    if not linear:
+        return x
+    space = problem.space
+    A = np.array([item.row(space.names) for item in linear])
+    low, high = (np.array([getattr(item, side) for item in linear], float) for side in ("lower", "upper"))
+    moved = shortest(
+        *sides(
+            np.vstack([np.eye(len(x)), A * space.scale]),
+            np.concatenate([(space.low - x) / space.scale, low - A @ x]),
+            np.concatenate([(space.high - x) / space.scale, high - A @ x]),
+        )
+    )
+    if moved is None:
+        names = ", ".join(repr(item) for item in linear)
+        raise InputError(f"no design holds all linear limits between the bounds: {names}.")
+    return np.clip(x + space.scale * moved, space.low, space.high)
 
 
 def multistart(

@@ -71,8 +71,10 @@ class Search:
 
 
 def _chosen(program: DesignProgram) -> str:
+    if program.goal.squares and len(program.constraint_names) == len(program.linear):
+        return "least-squares"
     if not program.constraint_names:
-        return "least-squares" if program.goal.squares else "l-bfgs-b"
+        return "l-bfgs-b"
     if len(program.evaluator.space.names) <= MANY:
         return "slsqp"
     return "ipopt" if "ipopt" in available_solvers() else "trust-constr"

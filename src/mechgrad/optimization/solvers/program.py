@@ -41,6 +41,8 @@ class NonlinearProgram:
         A positive semidefinite stand-in for the Hessian; without a structure of its own it uses `hessian_structure`.
     residuals, residual_jacobian : callable, optional
         x -> (k,) r and x -> (k, n) r_x of an objective f = r . r / 2, for solvers that take Gauss-Newton steps.
+    linear : (m,) bool, optional
+        Which constraints are linear in x; False where it is not said.
     lb, ub, cl, cu : arrays, optional
         Bounds; infinite where there is none (the default), cl = cu for an equality. A number serves all entries.
     variable_names, constraint_names : sequences of str, optional
@@ -66,6 +68,7 @@ class NonlinearProgram:
     gauss_newton_structure: Any = None
     residuals: Callable[[FloatArray], ArrayLike] | None = None
     residual_jacobian: Callable[[FloatArray], ArrayLike] | None = None
+    linear: Any = False
     lb: Any = -np.inf
     ub: Any = np.inf
     cl: Any = -np.inf
@@ -90,6 +93,7 @@ class NonlinearProgram:
             )
         if (self.residuals is None) != (self.residual_jacobian is None):
             raise InputError("program: `residuals` and `residual_jacobian` belong together; give both or neither.")
+        put(self, "linear", _vector(self.linear, self.m, "linear").astype(bool))
         put(self, "variable_names", _names(self.variable_names, self.n, "x", "variable_names"))
         put(self, "constraint_names", _names(self.constraint_names, self.m, "c", "constraint_names"))
         for low, high, size, names in (

@@ -69,7 +69,8 @@ def solve(
         What to minimise, and from where.
     solver : str
         "ipopt" (needs the extra `ipopt`), "trust-constr", "slsqp" (small, dense problems), "mma" (inequalities only;
-        needs the extra `nlopt`); with bounds alone "l-bfgs-b", and "least-squares" if the program states residuals.
+        needs the extra `nlopt`); with bounds alone "l-bfgs-b"; if the program states residuals, and its constraints
+        are linear, "least-squares".
     hessian : str
         "exact", "gauss-newton" (if the program has one), "lbfgs" (from gradients), or "auto": exact if there is one.
     max_iterations, tolerance, time_limit

@@ -9,19 +9,18 @@ keeps a mechanism in the way it was put together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mechgrad.errors import AssemblyError, InputError
+from mechgrad.errors import AssemblyError
 from mechgrad.kinematics.assembly import assemble, linear_rates, newton, worst_rows
 from mechgrad.kinematics.held import Equations, find_values
 from mechgrad.kinematics.mobility import independent_quantities, null_space
-from mechgrad.model.functions import Function, Spline, as_function
+from mechgrad.steps.guided.drives import Drive, as_drive
 from mechgrad.steps.guided.pieces import GuidedRecord
-from mechgrad.tolerances import COMPLEX_STEP
 from mechgrad.typing import Array, FloatArray
 
 if TYPE_CHECKING:
@@ -31,17 +30,12 @@ HALVINGS = 12
 LARGEST_TURN = 1.0  # of one step [rad]: beyond, a prediction from two derivatives is worth nothing
 CORRECTION = 0.3  # largest correction that still is one and not a jump, as a part of the step; angles and lengths apart
 ALWAYS_SMALL = 1e-3  # [rad or m]: corrections below this are accepted from any prediction
-STENCIL = 1e-3  # [s]: second derivatives of plain callables, error of the order STENCIL^4 f
-
-
-Drive = Callable[[float], tuple[Any, Any, Any]]
-"""Value, rate and second rate at a time."""
 
 
 def march(model: Model, t: FloatArray, at: Mapping[Any, Any] | None, guess: Any, tolerance: float) -> GuidedRecord:
     """All instants, each from the one before."""
     held = find_values(model, at)
-    drives = [_as_drive(given, t, name) for name, (_, given) in held.items()]
+    drives = [as_drive(given, t, name) for name, (_, given) in held.items()]
     values = {name: drive(float(t[0]))[0] for name, drive in zip(held, drives, strict=True)}
     equations = Equations.of(model, (quantity for quantity, _ in held.values()), *values.values())
     guide = _Guide(model, drives, equations, tolerance)
@@ -152,41 +146,3 @@ def _angles(model: Model, which: str) -> Array:
 
 def _largest(x: Array, chosen: Array) -> float:
     return float(np.abs(x.real[chosen]).max(initial=0.0))
-
-
-def _as_drive(given: Any, t: FloatArray, name: str) -> Drive:
-    if isinstance(given, Function):
-        return _of_function(given)
-    if callable(given):
-        return lambda instant: _differentiated(given, instant, name)
-    values = np.asarray(given)
-    if values.ndim == 0:
-        return _of_function(as_function(values[()], f"at[{name!r}]"))
-    if values.shape != t.shape:
-        raise InputError(
-            f"at[{name!r}] has shape {values.shape}, but there are {len(t)} times. Give one value per time, a number, "
-            "a Function, or a callable."
-        )
-    return _of_function(Spline(t, values, ends="not-a-knot" if len(t) >= 4 else "natural"))
-
-
-def _of_function(f: Function) -> Drive:
-    return lambda t: (f(t), f.rate(t), f.second(t))
-
-
-def _differentiated(f: Callable[[Any], Any], t: float, name: str) -> tuple[Any, Any, Any]:
-    value = f(t)
-    if np.shape(value) == (3,):
-        return value[0], value[1], value[2]
-
-    def rate(at: float) -> float:
-        return float(np.imag(f(complex(at, COMPLEX_STEP))) / COMPLEX_STEP)
-
-    try:
-        beside = [rate(t + k * STENCIL) for k in (-2, -1, 1, 2)]
-        return value, rate(t), (beside[0] - 8.0 * beside[1] + 8.0 * beside[2] - beside[3]) / (12.0 * STENCIL)
-    except TypeError as error:
-        raise InputError(
-            f"at[{name!r}] does not accept complex times ({error}), which is how its rate is found. Use functions of "
-            "NumPy in it, or return (value, rate, second rate)."
-        ) from error
