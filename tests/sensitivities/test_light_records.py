@@ -9,7 +9,7 @@ import mechgrad as mg
 from mechgrad.dynamics import states
 from mechgrad.dynamics.states import States, as_complex, coordinate_slopes, unforced, velocity_slopes
 from mechgrad.gallery import five_bar, five_bar_start, human
-from mechgrad.kernels import shelves
+from mechgrad.kernels import workspaces
 from mechgrad.kinematics.mechanism_record import elements_of, mechanism_of, row_report
 from mechgrad.model.columns import STEP
 from mechgrad.sensitivities.motion_parameters import Parameters
@@ -103,7 +103,7 @@ def test_workspaces_leave_nothing_behind(motion):
     for method in ("direct", "adjoint"):
         first = mg.gradient(held, goal, wrt, method=method, threads=1).array
         again = mg.gradient(held, goal, wrt, method=method, threads=1).array
-        shelves._shelves.clear()
+        workspaces._kept.clear()
         fresh = mg.gradient(held, goal, wrt, method=method, threads=1).array
         np.testing.assert_array_equal(first, again)
         np.testing.assert_array_equal(first, fresh)

@@ -223,7 +223,7 @@ def _record(
 
 def one_of_all(model: Model, ints: IntArray) -> IntArray:
     """The integers of a record, read-only: one array for all models that differ by numbers, so that they share what is
-    remembered with it (`kernels.shelves`)."""
+    remembered with it (`kernels.workspaces`)."""
     known: dict[bytes, IntArray] = model.shared("integers", lambda _: {})
     key = ints.tobytes()
     if key not in known:

@@ -3,6 +3,6 @@
 from mechgrad.linearisation.linearise import linearise
 from mechgrad.linearisation.locus import Locus
 from mechgrad.linearisation.modes import Mode
-from mechgrad.linearisation.result import Linearisation, LinearisationDerivatives
+from mechgrad.linearisation.linear_model import Linearisation, LinearisationDerivatives
 
 __all__ = ["Linearisation", "LinearisationDerivatives", "Locus", "Mode", "linearise"]

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
-from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.state import State, state
+from mechgrad.linearisation.given_states import check_instant, given_state
 from mechgrad.linearisation.point import Point
-from mechgrad.linearisation.result import Asked, Linearisation
+from mechgrad.linearisation.linear_model import Asked, Linearisation
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.model import Model
-from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.typing import ArrayLike
 
 
@@ -37,9 +32,8 @@ def linearise(
 
         x' = A x + B du,   y = y0 + C x + D du,       x = (z, u): independent coordinates and their rates
 
-    Trees, closed loops, constraints, rolling wheels, drivers, balls and floating roots alike: whatever constraints
-    decide is eliminated exactly, to first order (`docs/linearise.md`). Balls are displaced by small rotations in parent
-    axes.
+    Of any mechanism: whatever constraints decide is eliminated exactly, to first order (`docs/linearise.md`). Balls
+    are displaced by small rotations in parent axes.
 
     Parameters
     ----------
@@ -81,37 +75,14 @@ def linearise(
            [0.5]])
     """
     note_idle_gravity(model, tree_of(model))
+    check_instant(t)
     if isinstance(inputs, str):
         raise InputError(f"inputs is {inputs!r}; give a list of names: [{inputs!r}].")
-    start, tau, loads = _start(model, about, t, tau, loads)
-    if start.model is not model:
+    given = given_state(about, model, t)
+    if given.start.model is not model:
         raise InputError(
-            f"the state belongs to another model, {start.model.name!r}, or to an earlier copy of {model.name!r}; "
+            f"the state belongs to another model, {given.start.model.name!r}, or to an earlier copy of {model.name!r}; "
             "linearise(state.model, state), or find the state with this one."
         )
-    return Linearisation.of(Point.of(start, tau, loads), Asked(independent, rates, tuple(inputs), outputs))
-
-
-def _start(
-    model: Model, about: Any, t: float | None, tau: ArrayLike | None, loads: Sequence[Load] | None
-) -> tuple[State | Equilibrium, ArrayLike | None, Sequence[Load] | None]:
-    """The state, and the forces that act there."""
-    if t is not None and (np.ndim(t) or not np.isfinite(t)):
-        raise InputError(f"t is {t!r}; give one finite instant [s].")
-    if isinstance(about, Trajectory):
-        if about.q.ndim != 2:
-            raise InputError("the motion holds many starts; linearise about one of motion.rows().")
-        if t is None:
-            raise InputError(
-                f"at which instant of the motion? Give t between {about.t[0]:g} and {about.t[-1]:g} s, or a state: "
-                "motion.at(t)."
-            )
-        return about.at(float(t)), about.tau if tau is None else tau, about.loads if loads is None else loads
-    if isinstance(about, State | Equilibrium):
-        if t is not None and t != about.t:
-            raise InputError(f"t is {t:g} s and the state is one of t = {about.t:g} s; give t to the state.")
-        return about, tau, loads
-    now = 0.0 if t is None else float(t)
-    if about is None or isinstance(about, Mapping):
-        return assemble(model, about, t=now), tau, loads
-    return state(model, about, t=now), tau, loads
+    given = given._replace(tau=given.tau if tau is None else tau, loads=given.loads if loads is None else loads)
+    return Linearisation.of(Point.of(given), Asked(independent, rates, tuple(inputs), outputs))

@@ -6,26 +6,36 @@ tangents meet best half way; where that is no clear choice, a value between is l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from mechgrad.errors import InputError
+from mechgrad.model.model import Model
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mechgrad.linearisation.result import Linearisation
-
 HALVINGS = 7  # of an interval in which eigenvalues cannot be told apart: they meet there
 CLEAR = 0.25  # of the distance to the second best: how well tangents have to meet
 ZERO = 1e-10  # of the largest eigenvalue
 NEWTON, SAFE = 60, 1e-13  # steps to a crossing, and how far off [of the parameter's range]
+
+
+class Linearised(Protocol):
+    """What is read of a `Linearisation`, which explains it."""
+
+    @property
+    def model(self) -> Model: ...
+    @property
+    def eigenvalues(self) -> Array: ...
+    def with_values(self, values: Mapping[str, float]) -> Linearised: ...
+    def derivatives(self, wrt: Sequence[str]) -> Any: ...
 
 
 class Crossing(NamedTuple):
@@ -43,7 +53,7 @@ class _At(NamedTuple):
     """Eigenvalues and their slopes at one value; nan where they have none."""
 
     value: float
-    linearisation: Linearisation
+    linearisation: Linearised
     eigenvalues: Array
     slopes: Array
 
@@ -72,7 +82,7 @@ class Locus:
     path: str
     values: FloatArray
     eigenvalues: Array
-    linearisations: tuple[Linearisation, ...]
+    linearisations: tuple[Any, ...]
 
     def crossings(self) -> tuple[Crossing, ...]:
         """Where real parts of eigenvalues change sign between the values, to rounding: limits of stability.
@@ -140,7 +150,7 @@ class Locus:
         )
 
 
-def locus_of(start: Linearisation, path: str, values: ArrayLike) -> Locus:
+def locus_of(start: Linearised, path: str, values: ArrayLike) -> Locus:
     """Of a linearisation that is made once more at each value."""
     x = np.asarray(values, float)
     if x.ndim != 1 or len(x) < 2 or not np.isfinite(x).all() or not (np.diff(x) != 0.0).all():
@@ -158,7 +168,7 @@ def locus_of(start: Linearisation, path: str, values: ArrayLike) -> Locus:
     return Locus(path, x, table, tuple(point.linearisation for point in points))
 
 
-def _at(start: Linearisation, path: str, value: float) -> _At:
+def _at(start: Linearised, path: str, value: float) -> _At:
     """One value."""
     found = start.with_values({path: value})
     try:

@@ -11,7 +11,6 @@ was held, equilibria follow the balance of forces. Accelerations and multipliers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,9 +21,10 @@ from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.system import System
 from mechgrad.errors import AssemblyError, InputError, SingularMassMatrixError
 from mechgrad.inverse.loads import Load, loads_vary
-from mechgrad.kinematics.mechanism import elements_of, row_report
+from mechgrad.kinematics.mechanism_record import elements_of, row_report
 from mechgrad.kinematics.mobility import mobility
 from mechgrad.kinematics.state import State
+from mechgrad.linearisation.given_states import GivenState
 from mechgrad.linearisation.partials import Instant, Partials, equations, moved_partials, partials, smooth_slope
 from mechgrad.linearisation.reduction import independent_rows
 from mechgrad.mechanics.checked_states import columns_of
@@ -34,7 +34,7 @@ from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.simulation.starts.base import MOTION
 from mechgrad.simulation.starts.rest import StaticEquations
 from mechgrad.tolerances import COMPLEX_STEP as STEP
-from mechgrad.typing import Array, ArrayLike, FloatArray
+from mechgrad.typing import Array, FloatArray
 
 SMALLEST = 1e-3  # of a parameter: differences take steps in parts of it, or of this
 MISSED = 1e-6  # [m, 1, m/s, 1/s]: a state that is further off its constraints is none of the mechanism
@@ -46,19 +46,21 @@ class Point:
 
     start : as it was found;   tau, loads : as given
     holding : (n_v,) what keeps the held coordinates of an equilibrium in place
+    rest : the start once more if it is an equilibrium
     """
 
     start: State | Equilibrium
     tau_given: Array
     loads: tuple[Load, ...]
     holding: FloatArray
+    rest: Equilibrium | None = None
 
     forced = True  # so that parameters know of tau and loads
 
     @classmethod
-    def of(cls, start: State | Equilibrium, tau: ArrayLike | None, loads: Sequence[Load] | None) -> Point:
-        """At a state, under its own forces if it is an equilibrium and none are given."""
-        model = start.model
+    def of(cls, given: GivenState) -> Point:
+        """At a state, under the forces that belong to it."""
+        start, model = given.start, given.start.model
         if np.ndim(start.q) != 1:
             raise InputError(
                 f"the state of model {model.name!r} holds {len(start.q)} starts; linearise about one of them."
@@ -66,18 +68,15 @@ class Point:
         if any(np.iscomplexobj(x) and np.any(np.imag(x)) for x in (start.q, start.v)):
             raise InputError("linearisations take real numbers; .derivatives(paths) gives derivatives.")
         holding = np.zeros(model.n_v)
-        if isinstance(start, Equilibrium):
-            tau = start.tau if tau is None else tau
-            loads = start.loads if loads is None else loads
-            for name, force in start.holding.items():
-                holding[columns_of(model, [name], "held")] = np.real(force)
-        forces = np.zeros(model.n_v) if tau is None else np.asarray(tau)
+        for name, force in given.holding.items():
+            holding[columns_of(model, [name], "held")] = np.real(force)
+        forces = np.zeros(model.n_v) if given.tau is None else np.asarray(given.tau)
         if forces.shape != (model.n_v,):
             raise InputError(f"tau has shape {forces.shape}; give {model.n_v} numbers, in the order of model.v_names.")
-        given = tuple(loads or ())
-        if loads_vary(given):
+        loads = tuple(given.loads or ())
+        if loads_vary(loads):
             raise InputError("loads of one state are constant: give each force and point as three numbers.")
-        point = cls(start, forces, given, holding)
+        point = cls(start, forces, loads, holding, given.rest)
         point.check()
         return point
 
@@ -187,11 +186,11 @@ class Point:
         """dq/dp, dv/dp and d(holding)/dp, (np, n_v) each."""
         dq, dv = parameters.start.slopes(parameters)
         held = np.zeros_like(dq)
-        start = self.start
-        if isinstance(start, Equilibrium) and start.held:
-            statics = StaticEquations(start, System(start.model, start.tau, start.loads), MOTION)
-            dy = statics.direct(parameters)[1][:, -len(start.held) :]
-            for k, name in enumerate(start.held):
+        rest = self.rest
+        if rest is not None and rest.held:
+            statics = StaticEquations(rest, System(rest.model, rest.tau, rest.loads), MOTION)
+            dy = statics.direct(parameters)[1][:, -len(rest.held) :]
+            for k, name in enumerate(rest.held):
                 held[:, columns_of(self.model, [name], "held")] = -dy[:, [k]]
         return dq, dv, held
 

@@ -18,7 +18,7 @@ import numpy as np
 from mechgrad.dynamics.states import States
 from mechgrad.dynamics.system import System
 from mechgrad.errors import AssemblyError, InputError
-from mechgrad.kinematics.mechanism import row_report
+from mechgrad.kinematics.mechanism_record import row_report
 from mechgrad.linearisation.partials import Instant, Partials, equations
 from mechgrad.linearisation.point import Point
 from mechgrad.linearisation.reduction import Columns, Reduced, solve_rows

@@ -50,7 +50,7 @@ class Repeat(ABC):
         """Its start values by their names, "start.position.hinge"."""
 
     def force_values(self) -> dict[str, float]:
-        """Constant forces that it was given by their names, "tau.hinge", "push.force.x"; none for what feels none."""
+        """Constant forces that it was given by their names, "tau.hinge", "push.force.x"; none where nothing acts."""
         return {}
 
     @abstractmethod

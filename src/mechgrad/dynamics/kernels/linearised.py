@@ -20,7 +20,7 @@ from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import kernel, runtime_int, wrapper
 from mechgrad.kernels.lanes import any_not_less, lane_zero, scatter, width
 from mechgrad.kernels.records import allocate, refer
-from mechgrad.kernels.shelves import given_back, lent
+from mechgrad.kernels.workspaces import borrow, give_back
 
 
 class LaneMatrices(NamedTuple):
@@ -71,8 +71,8 @@ def linearised_lanes(mechanism, states, out, moving):
         return make_work(mechanism, LANES), make_lane_state(states, float), matrices
 
     kind = "linearised", mechanism.loads_i.shape[0], states.lam.shape[1]
-    room = lent(mechanism, kind, make)
-    bad = _linearised(mechanism, *room, states, out, moving)
+    workspace = borrow(mechanism, kind, make)
+    bad = _linearised(mechanism, *workspace, states, out, moving)
     if bad < 0:
-        given_back(mechanism, kind, room)
+        give_back(mechanism, kind, workspace)
     return bad

@@ -23,8 +23,8 @@ from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, wrapper
 from mechgrad.kernels.lanes import any_not_less, extract, get_sample, lane_zero, load, store, width
 from mechgrad.kernels.records import refer
-from mechgrad.kernels.shelves import given_back, lent
 from mechgrad.kernels.vec3 import clear
+from mechgrad.kernels.workspaces import borrow, give_back
 from mechgrad.model.columns import STEP
 
 PER_STEP = 1.0 / STEP
@@ -142,10 +142,10 @@ def force_slopes(mechanism, atoms, numbers, columns, states, r):
         return work, dual, make_lane_state(states, float)
 
     kind = "force slopes", mechanism.loads_i.shape[0], states.lam.shape[1]
-    room = lent(mechanism, kind, make)
-    bad = _force_slopes(mechanism, *room, states, atoms, numbers, directions, r)
+    workspace = borrow(mechanism, kind, make)
+    bad = _force_slopes(mechanism, *workspace, states, atoms, numbers, directions, r)
     if bad < 0:
-        given_back(mechanism, kind, room)
+        give_back(mechanism, kind, workspace)
     return bad
 
 
@@ -159,8 +159,8 @@ def slopes(mechanism, states, out, column):
     number, or -1.
     """
     kind = "slopes", mechanism.loads_i.shape[0], states.lam.shape[1], mechanism.atoms_f.dtype
-    room = lent(mechanism, kind, lambda: (make_work(mechanism, LANES), make_lane_state(states, complex)))
-    bad = _slopes(mechanism, *room, states, out, column)
+    workspace = borrow(mechanism, kind, lambda: (make_work(mechanism, LANES), make_lane_state(states, complex)))
+    bad = _slopes(mechanism, *workspace, states, out, column)
     if bad < 0:
-        given_back(mechanism, kind, room)
+        give_back(mechanism, kind, workspace)
     return bad

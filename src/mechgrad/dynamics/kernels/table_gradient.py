@@ -44,7 +44,7 @@ from mechgrad.kernels.host import LANES
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, store, width
 from mechgrad.kernels.records import allocate, refer
-from mechgrad.kernels.shelves import given_back, lent
+from mechgrad.kernels.workspaces import borrow, give_back
 from mechgrad.model.mechanism import AT_TAU, N_V
 from mechgrad.model.tree import COM, MASS, MOMENTS, ORIGIN, X, Y, Z
 
@@ -269,10 +269,10 @@ def table_gradients(mechanism, states, weights, gradients):
         return make_work(mechanism, LANES), make_lane_state(states, float), make_block(mechanism, LANES), totals
 
     kind = "table gradients", mechanism.loads_i.shape[0], states.lam.shape[1], objectives
-    room = lent(mechanism, kind, make)
-    for total in room[-1]:
+    workspace = borrow(mechanism, kind, make)
+    for total in workspace[-1]:
         total.fill(0.0)
-    bad = _table_gradients(mechanism, *room, states, weights, gradients)
+    bad = _table_gradients(mechanism, *workspace, states, weights, gradients)
     if bad < 0:
-        given_back(mechanism, kind, room)
+        give_back(mechanism, kind, workspace)
     return bad

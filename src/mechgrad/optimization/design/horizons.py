@@ -8,17 +8,31 @@ not: the optimum of the short one lies in the right valley of the longer one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 from mechgrad.errors import InputError
+from mechgrad.optimization.design.goals import Goal
 from mechgrad.optimization.design.requirements import Limit
 from mechgrad.optimization.design.scenario import Scenario
 
-if TYPE_CHECKING:
-    from mechgrad.optimization.design.design_problem import DesignProblem
+
+class _Question(Protocol):
+    """What is read of a `DesignProblem`."""
+
+    @property
+    def variables(self) -> Any: ...
+    @property
+    def constraints(self) -> Any: ...
+    @property
+    def goal(self) -> Goal: ...
+    @property
+    def scenarios(self) -> Any: ...
+
+
+Problem = TypeVar("Problem", bound=_Question)
 
 
 def checked_shares(given: Any) -> tuple[float, ...]:
@@ -33,7 +47,7 @@ def checked_shares(given: Any) -> tuple[float, ...]:
     return tuple(float(x) for x in shares)
 
 
-def shortened(problem: DesignProblem, share: float) -> DesignProblem:
+def shortened(problem: Problem, share: float) -> Problem:
     """The same question about the first share of every motion: what is asked of later instants is left out, what is
     asked of the end is asked of the earlier one."""
     parts = [scenario.repeat.shortened(share) for scenario in problem.scenarios]
@@ -44,4 +58,5 @@ def shortened(problem: DesignProblem, share: float) -> DesignProblem:
     constraints = [
         part for x in problem.constraints for part in (x.until(ends) if isinstance(x, Limit) else (x,))
     ]  # fmt: skip
-    return type(problem)(scenarios, problem.variables, problem.goal.until(ends), constraints)
+    made: Callable[..., Problem] = type(problem)
+    return made(scenarios, problem.variables, problem.goal.until(ends), constraints)

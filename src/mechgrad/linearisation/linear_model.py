@@ -9,8 +9,8 @@ from typing import Any, final
 
 import numpy as np
 
-from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.errors import InputError
+from mechgrad.linearisation.given_states import given_state
 from mechgrad.linearisation.locus import Locus, locus_of
 from mechgrad.linearisation.modes import Mode, participations, rounded
 from mechgrad.linearisation.point import Point
@@ -300,7 +300,8 @@ class Linearisation:
         names = [self.model.v_names[j] for j in self.columns.positions]
         rates = [self.model.v_names[j] for j in self.columns.rates]
         asked = Asked(names, rates, self.asked.inputs, self.asked.outputs)
-        return Linearisation.of(Point.of(start, forces.tau, forces.loads), asked)
+        given = given_state(start, model, None)._replace(tau=forces.tau, loads=forces.loads)
+        return Linearisation.of(Point.of(given), asked)
 
     def locus(self, path: str, values: ArrayLike) -> Locus:
         """Eigenvalues along a parameter, each followed continuously.
@@ -330,7 +331,7 @@ class Linearisation:
         )
 
     def __str__(self) -> str:
-        where = "equilibrium" if isinstance(self.point.start, Equilibrium) else self.about
+        where = self.about if self.point.rest is None else "equilibrium"
         lines = [
             f"{self.model.name}: small motions about {where} at t = {float(self.point.t[0]):g} s",
             f"{'eigenvalue [1/s]':>26} {'frequency [Hz]':>15} {'damping ratio':>14} {'time constant [s]':>18}  mode",
