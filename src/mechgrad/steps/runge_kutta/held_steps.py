@@ -97,7 +97,7 @@ class HeldSteps(Steps):
         self.pool, self.n = ChunkPool(1), record.model.n_v
         self.f, self.kind = numbers(record.task)
         layout = self.model.layout
-        self.atoms = Atoms(self.system.T.atoms_i, self.model.n_q, self.n)
+        self.atoms = Atoms(self.system.recursive.atoms_i, self.model.n_q, self.n)
         self.balls = np.stack([layout.ball_q[:, 0], layout.ball_v[:, 0]], axis=1)
         self.A, self.B, self.C = (np.array(x) for x in record.scheme.tableau)
         self.path = held_steps(record) if record.scheme.chooses_steps else None
