@@ -138,7 +138,7 @@ def pareto(
 
         def solve(asked: DesignProblem, start: FloatArray) -> Optimum:
             """From an optimum nearby, where slopes may vanish: scales are those at the problem's own start."""
-            evaluator = asked.evaluator(answers=workers.answers, ahead=workers.sends)
+            evaluator = asked.evaluator(answers=workers.answers)
             best = search.run(asked, evaluator, start, warn=False, scaled_at=problem.space.start)
             evaluator.forget()
             return best
