@@ -101,12 +101,11 @@ class DesignProblem:
         answers: Answers = in_turn,
         *,
         threads: int | None = None,
-        ahead: bool = False,
     ) -> Evaluator:
         """Values and gradients of all functions at any point; its arguments are explained there."""
         of_goal, of_limits = self._asked()
         asked = [*of_goal, *(a for x in of_limits for a in x)]
-        return Evaluator(self.space, self.scenarios, asked, log, known, answers, threads, ahead)
+        return Evaluator(self.space, self.scenarios, asked, log, known, answers, threads)
 
     def evaluate(self, at: ArrayLike | Mapping[str, float] | None = None) -> Evaluation:
         """Values and gradients of all functions, at the start or at other values of the variables.
@@ -189,7 +188,7 @@ class DesignProblem:
         *, warn: bool = True,
     ) -> Optimum:  # fmt: skip
         with Workers(executor, len(self.scenarios)) as workers:
-            evaluator = self.evaluator(log, known, workers.answers, ahead=workers.sends)
+            evaluator = self.evaluator(log, known, workers.answers)
             if known:
                 self._continue(evaluator, self.space.point(start))
             return search.run(self, evaluator, start, warn=warn)
@@ -221,6 +220,8 @@ class DesignProblem:
         progress : True prints a line as each start ends; a function is called with each `Started`, False ends the run
         executor : as in `solve`; every simulation goes there. By default starts run in threads of this process
         at_once : starts that run at the same time; by default one per core, with an executor up to 64
+
+        Each gradient takes one thread, so that results are the same wherever they are computed.
 
         The others are those of `solve`.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -33,7 +32,6 @@ class Question(NamedTuple):
 
     counts : how many values each objective has, if that is known
     threads : of its gradient, 0 for all cores; one where other work is done at the same time
-    ahead : whether a gradient is computed with the values, since the motion stays where it was made
     """
 
     repeat: Repeat
@@ -41,7 +39,6 @@ class Question(NamedTuple):
     wrt: tuple[str, ...]
     counts: tuple[int, ...] = ()
     threads: int = 0
-    ahead: bool = False
 
 
 class Answer(NamedTuple):
@@ -75,9 +72,6 @@ def answer(
         raise InputError(_where_not_finite(question.objectives, motion))
     if with_gradient and slopes is None:
         slopes = _slopes(question, motion, sum(counts))
-    elif question.ahead and slopes is None:
-        with suppress(MechgradError):  # raised where the gradient is asked for
-            slopes = _slopes(question, motion, sum(counts))
     return Answer(numbers.real.astype(float), counts, slopes, motion)
 
 
@@ -162,7 +156,6 @@ class Evaluator:
     space, scenarios, asked : what is evaluated
     answers : who computes scenarios, and where
     threads : of each gradient; by default all cores if there is one scenario, and one if there are several
-    ahead : whether gradients are computed with the values, as for work that is sent away
     counts : how many values each of `asked` has; known after the first point
     history : all points in their order
     """
@@ -176,9 +169,8 @@ class Evaluator:
         known: Sequence[Evaluation] = (),
         answers: Answers = in_turn,
         threads: int | None = None,
-        ahead: bool = False,
     ) -> None:
-        self.answers, self.ahead = answers, ahead
+        self.answers = answers
         self.threads = (0 if len(scenarios) == 1 else 1) if threads is None else threads
         self.space, self.scenarios, self.asked, self.log = space, tuple(scenarios), tuple(asked), log
         self.counts: tuple[int, ...] = ()
@@ -196,7 +188,7 @@ class Evaluator:
     def _question(self, scenario: int) -> Question:
         objectives = tuple(a.objective for a in self.asked if a.scenario == scenario)
         wrt = tuple(p for p in self.space.paths[scenario] if p)
-        return Question(self.scenarios[scenario].repeat, objectives, wrt, (), self.threads, self.ahead)
+        return Question(self.scenarios[scenario].repeat, objectives, wrt, (), self.threads)
 
     def at(self, x: FloatArray, *, with_gradient: bool = False, first: bool = False) -> Evaluation:
         """Values at a point, and derivatives if they are asked for.
@@ -240,7 +232,7 @@ class Evaluator:
             self.simulations += motion is None
             answers.append(found)
         self._remember(key, [found.motion for found in answers])
-        return self._collected(answers, with_gradient or all(found.gradient is not None for found in answers))
+        return self._collected(answers, with_gradient)
 
     def _collected(self, answers: Sequence[Answer], with_gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         """Values and gradients of all scenarios in the order of `asked`."""

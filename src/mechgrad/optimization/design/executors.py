@@ -78,11 +78,6 @@ class Workers:
     def __enter__(self) -> Workers:
         return self
 
-    @property
-    def sends(self) -> bool:
-        """Whether scenarios are computed in other processes: what they made stays there."""
-        return self._sent is not None
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

@@ -219,7 +219,7 @@ def multistart(
     with Workers("serial" if here else executor, len(problem.scenarios)) as workers:
 
         def led(number: int, x: FloatArray) -> Started | None:
-            evaluator = problem.evaluator(log, known, workers.answers, threads=1, ahead=workers.sends)
+            evaluator = problem.evaluator(log, known, workers.answers, threads=1)
             evaluator.expect(counts)
             try:
                 best = search.run(problem, evaluator, x, warn=number == 1)

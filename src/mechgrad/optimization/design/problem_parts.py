@@ -28,7 +28,6 @@ class ProblemParts(Protocol):
         answers: Answers = ...,
         *,
         threads: int | None = None,
-        ahead: bool = False,
     ) -> Evaluator: ...
     def program(
         self,
