@@ -123,3 +123,20 @@ def test_an_optimum_that_slsqp_cannot_leave_is_one():
     for gap, start in ((1e-10, [1.0, 0.5]), (1e-3, [1.0, 0.0])):
         apart = solve(clamped(gap), start, "slsqp")
         assert not apart.success, apart
+
+
+def test_points_without_a_gradient_are_stepped_back_from():
+    """log(x)^2 / 2, which has a tempting value and no slope for x <= 0, where the first step from afar leads."""
+    met = []
+
+    def slope(x):
+        met.append(x[0])
+        return np.log(x) / x if x[0] > 0.0 else np.array([np.nan])
+
+    half = NonlinearProgram(
+        n=1, objective=lambda x: 0.5 * np.log(x[0]) ** 2 if x[0] > 0.0 else -1.0, gradient=slope
+    )  # fmt: skip
+    end = solve(half, [20.0], "l-bfgs-b")
+    assert end.success, end
+    assert end.x == pytest.approx([1.0], abs=1e-6)
+    assert min(met) <= 0.0

@@ -92,3 +92,11 @@ def test_a_cam_lifts_its_follower():
     assert motion.driving()["u"] == pytest.approx(-push * WAVES.rate(way), abs=1e-8)
     assert np.abs(motion.driving()["u"]).max() > 1.0
     assert list(motion.driving()) == ["u"]  # the profile is no drive
+
+
+def test_it_is_stored_with_all_knots(tmp_path):
+    model = wire(VALLEY)
+    mg.save_model(model, tmp_path / "wire.toml")
+    again = mg.load_model(tmp_path / "wire.toml")
+    assert again == model
+    assert again.value("wire.curve.values.2") == -0.2
