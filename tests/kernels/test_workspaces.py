@@ -1,4 +1,4 @@
-"""Workspaces that are borrowed: nobody's else until they are given back, and gone with the record they were made for."""
+"""Workspaces that are borrowed: nobody's else until they are given back, and gone with their record."""
 
 from __future__ import annotations
 

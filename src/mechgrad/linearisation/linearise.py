@@ -8,9 +8,9 @@ from typing import Any
 from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.linearisation.given_states import check_instant, given_state
-from mechgrad.linearisation.point import Point
+from mechgrad.linearisation.given_states import GivenState, check_instant, given_state
 from mechgrad.linearisation.linear_model import Asked, Linearisation
+from mechgrad.linearisation.point import Point
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.model import Model
 from mechgrad.typing import ArrayLike
@@ -60,12 +60,7 @@ def linearise(
     -------
     Linearisation
         `.A`, `.B`, `.C`, `.D`, `.mass`, `.damping`, `.stiffness`, `.eigenvalues`, `.modes`; `.derivatives(paths)`;
-        `.locus(path, values)`.
-
-    Raises
-    ------
-    AssemblyError
-        If the state misses constraints, or is singular: there small motions have no linear equations.
+        `.locus(path, values)`. An AssemblyError where the state misses constraints, or is singular.
 
     >>> lin = linearise(pendulum, mg.equilibrium(pendulum), inputs=["pin"])
     >>> lin.eigenvalues.round(6) + 0.0                            # +- i sqrt(g / l)
@@ -78,11 +73,16 @@ def linearise(
     check_instant(t)
     if isinstance(inputs, str):
         raise InputError(f"inputs is {inputs!r}; give a list of names: [{inputs!r}].")
-    given = given_state(about, model, t)
+    given = _own(given_state(about, model, t), model)
+    given = given._replace(tau=given.tau if tau is None else tau, loads=given.loads if loads is None else loads)
+    return Linearisation.of(Point.of(given), Asked(independent, rates, tuple(inputs), outputs))
+
+
+def _own(given: GivenState, model: Model) -> GivenState:
+    """The state, if it is one of this model."""
     if given.start.model is not model:
         raise InputError(
             f"the state belongs to another model, {given.start.model.name!r}, or to an earlier copy of {model.name!r}; "
             "linearise(state.model, state), or find the state with this one."
         )
-    given = given._replace(tau=given.tau if tau is None else tau, loads=given.loads if loads is None else loads)
-    return Linearisation.of(Point.of(given), Asked(independent, rates, tuple(inputs), outputs))
+    return given
