@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from mechgrad.cli import demo as demo_module
-from mechgrad.cli import main as main_module
-from mechgrad.cli.main import app
+from mechgrad.cli import warm_command
+from mechgrad.cli.main import COMMANDS, app, command
 from mechgrad.gallery import double_pendulum
 from mechgrad.io import save_model
 from mechgrad.sensitivities import certify_model, model_check
@@ -29,8 +29,35 @@ def test_version_names_the_package_and_its_compiler() -> None:
 
 def test_no_arguments_show_the_commands() -> None:
     output = runner.invoke(app, []).output
-    for command in ("demo", "describe", "check", "simulate", "gradient", "optimize", "warm", "version"):
-        assert command in output
+    assert len(COMMANDS) >= 9
+    for name in COMMANDS:
+        assert name in output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_says_what_commands_say_of_themselves(name: str) -> None:
+    own = command(name).help
+    assert COMMANDS[name][1] == own.split("\n\n")[0].replace("\n", " ")
+
+
+def test_help_and_version_import_no_mechanics() -> None:
+    """Nor compilers: they are there at once."""
+    code = (
+        "import sys\n"
+        "from mechgrad.cli.main import app\n"
+        "for words in (['--help'], ['--version']):\n"
+        "    app(words, standalone_mode=False)\n"
+        "print(sorted({name.split('.')[0] for name in sys.modules} & {'numba', 'numpy', 'scipy', 'matplotlib'}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "simulate" in done.stdout
+    assert done.stdout.endswith("[]\n")
+
+
+def test_a_misspelt_command_is_told_the_right_one() -> None:
+    result = runner.invoke(app, ["simlate"])
+    assert result.exit_code == 2
+    assert "simulate" in result.output
 
 
 def test_describe(tmp_path: Path) -> None:
@@ -51,9 +78,13 @@ def test_describe_of_a_missing_file_fails_in_one_sentence(tmp_path: Path) -> Non
 def test_warm_leaves_nothing_to_compile() -> None:
     """In a process of its own, where nothing else has compiled anything yet."""
     code = (
+        "import importlib, pkgutil\n"
+        "import mechgrad\n"
         "from mechgrad.cli.main import app\n"
         "from mechgrad.kernels.jit import ENTRIES\n"
         "app(['warm'], standalone_mode=False)\n"
+        "for module in pkgutil.walk_packages(mechgrad.__path__, 'mechgrad.'):\n"
+        "    '__main__' in module.name or importlib.import_module(module.name)\n"
         "print('forgotten:', [name for name, kernel in ENTRIES.items() if not kernel.signatures])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -79,14 +110,14 @@ def test_the_demo_compiles_everything_before_it_starts(tmp_path: Path) -> None:
 
 
 def test_warm_can_clean_and_says_what_it_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(main_module, "_warm", lambda console, steps: None)
-    monkeypatch.setattr(main_module, "clean_cache", lambda current: [Path("/cache/0123456789abcdef")])
+    monkeypatch.setattr(warm_command, "run_steps", lambda console, steps: None)
+    monkeypatch.setattr(warm_command, "clean_cache", lambda current: [Path("/cache/0123456789abcdef")])
     assert "0123456789abcdef" not in runner.invoke(app, ["warm"]).output
     result = runner.invoke(app, ["warm", "--clean"])
     assert result.exit_code == 0
     assert "removed" in result.output
     assert "0123456789abcdef" in result.output
-    monkeypatch.setattr(main_module, "clean_cache", lambda current: [])
+    monkeypatch.setattr(warm_command, "clean_cache", lambda current: [])
     assert "nothing to remove" in runner.invoke(app, ["warm", "--clean"]).output
 
 
