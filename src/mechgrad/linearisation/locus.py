@@ -20,7 +20,7 @@ from mechgrad.typing import Array, ArrayLike, FloatArray
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mechgrad.linearisation.result import Linearisation
+    from mechgrad.linearisation.linearised_mechanism import Linearisation
 
 HALVINGS = 7  # of an interval in which eigenvalues cannot be told apart: they meet there
 CLEAR = 0.25  # of the distance to the second best: how well tangents have to meet

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -66,10 +66,11 @@ class Point:
         if any(np.iscomplexobj(x) and np.any(np.imag(x)) for x in (start.q, start.v)):
             raise InputError("linearisations take real numbers; .derivatives(paths) gives derivatives.")
         holding = np.zeros(model.n_v)
-        if isinstance(start, Equilibrium):
-            tau = start.tau if tau is None else tau
-            loads = start.loads if loads is None else loads
-            for name, force in start.holding.items():
+        if start.way == "at rest":
+            rest = cast(Equilibrium, start)
+            tau = rest.tau if tau is None else tau
+            loads = rest.loads if loads is None else loads
+            for name, force in rest.holding.items():
                 holding[columns_of(model, [name], "held")] = np.real(force)
         forces = np.zeros(model.n_v) if tau is None else np.asarray(tau)
         if forces.shape != (model.n_v,):
@@ -187,11 +188,11 @@ class Point:
         """dq/dp, dv/dp and d(holding)/dp, (np, n_v) each."""
         dq, dv = parameters.start.slopes(parameters)
         held = np.zeros_like(dq)
-        start = self.start
-        if isinstance(start, Equilibrium) and start.held:
-            statics = StaticEquations(start, System(start.model, start.tau, start.loads), MOTION)
-            dy = statics.direct(parameters)[1][:, -len(start.held) :]
-            for k, name in enumerate(start.held):
+        if self.start.way == "at rest" and self.start.held:
+            rest = cast(Equilibrium, self.start)
+            statics = StaticEquations(rest, System(rest.model, rest.tau, rest.loads), MOTION)
+            dy = statics.direct(parameters)[1][:, -len(rest.held) :]
+            for k, name in enumerate(rest.held):
                 held[:, columns_of(self.model, [name], "held")] = -dy[:, [k]]
         return dq, dv, held
 

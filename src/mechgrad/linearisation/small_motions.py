@@ -13,8 +13,8 @@ from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.kinematics.state import State, state
+from mechgrad.linearisation.linearised_mechanism import Asked, Linearisation
 from mechgrad.linearisation.point import Point
-from mechgrad.linearisation.result import Asked, Linearisation
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.model import Model
 from mechgrad.simulation.trajectory import Trajectory
@@ -37,41 +37,24 @@ def linearise(
 
         x' = A x + B du,   y = y0 + C x + D du,       x = (z, u): independent coordinates and their rates
 
-    Trees, closed loops, constraints, rolling wheels, drivers, balls and floating roots alike: whatever constraints
-    decide is eliminated exactly, to first order (`docs/linearise.md`). Balls are displaced by small rotations in parent
-    axes.
+    Whatever constraints decide is eliminated exactly, to first order (docs/linearise.md); balls are displaced by small
+    rotations in parent axes. Raises AssemblyError at a state that misses constraints or is singular.
 
     Parameters
     ----------
-    about : Equilibrium, State, Trajectory, mapping of coordinates, or q (n_q,)
-        Of `equilibrium`, where the result says whether rest is stable; of `assemble` or `state` (a steady motion, such
-        as a bicycle at speed, or any other state); a motion, at its instant t. {"pin": 0.3} stands for
-        assemble(model, {"pin": 0.3}); left out: `model.neutral()`, with loops closed.
+    about : Equilibrium, State, Trajectory (at its instant t), mapping of coordinates, or q (n_q,)
+        {"pin": 0.3} stands for assemble(model, {"pin": 0.3}); left out: `model.neutral()`, with loops closed.
     t : float [s]
-        For functions of time; needed for a motion. Left out: that of the state, else 0.
+        For functions of time. Left out: that of the state, else 0.
     tau, loads :
         Constant forces, as in `simulate`; those of the equilibrium or motion if left out. What holds coordinates of an
         equilibrium, `at={..}`, goes on as a constant force.
-    independent : list of names, optional
-        As many coordinates as constraints leave free; well conditioned ones are found if left out.
-    rates : list of names, optional
-        Those of them whose rates are independent; fewer where wheels roll.
+    independent, rates : lists of names, optional
+        As many coordinates as constraints leave free, and those of them whose rates are (fewer where wheels roll).
     inputs : list of names
-        Columns of B: coordinates and motors (their generalized force) or any numbers, "wind.force.y",
-        "drive.torque.value", "crank.law.speed".
+        Columns of B: coordinates and motors (their generalized force), or any number, "push.force.y".
     outputs : measure, list of measures, or mapping of names to them
         Rows of C.
-
-    Returns
-    -------
-    Linearisation
-        `.A`, `.B`, `.C`, `.D`, `.mass`, `.damping`, `.stiffness`, `.eigenvalues`, `.modes`; `.derivatives(paths)`;
-        `.locus(path, values)`.
-
-    Raises
-    ------
-    AssemblyError
-        If the state misses constraints, or is singular: there small motions have no linear equations.
 
     >>> lin = linearise(pendulum, mg.equilibrium(pendulum), inputs=["pin"])
     >>> lin.eigenvalues.round(6) + 0.0                            # +- i sqrt(g / l)
@@ -98,20 +81,27 @@ def _start(
     """The state, and the forces that act there."""
     if t is not None and (np.ndim(t) or not np.isfinite(t)):
         raise InputError(f"t is {t!r}; give one finite instant [s].")
-    if isinstance(about, Trajectory):
-        if about.q.ndim != 2:
-            raise InputError("the motion holds many starts; linearise about one of motion.rows().")
-        if t is None:
-            raise InputError(
-                f"at which instant of the motion? Give t between {about.t[0]:g} and {about.t[-1]:g} s, or a state: "
-                "motion.at(t)."
-            )
-        return about.at(float(t)), about.tau if tau is None else tau, about.loads if loads is None else loads
-    if isinstance(about, State | Equilibrium):
-        if t is not None and t != about.t:
-            raise InputError(f"t is {t:g} s and the state is one of t = {about.t:g} s; give t to the state.")
-        return about, tau, loads
     now = 0.0 if t is None else float(t)
     if about is None or isinstance(about, Mapping):
         return assemble(model, about, t=now), tau, loads
-    return state(model, about, t=now), tau, loads
+    if hasattr(about, "recipe"):
+        return _instant(about, t), about.tau if tau is None else tau, about.loads if loads is None else loads
+    if not hasattr(about, "way"):
+        return state(model, about, t=now), tau, loads
+    if t is not None and t != about.t:
+        raise InputError(f"t is {t:g} s and the state is one of t = {about.t:g} s; give t to the state.")
+    return about, tau, loads
+
+
+def _instant(motion: Trajectory, t: float | None) -> State:
+    """A motion at one of its instants."""
+    if not hasattr(motion, "at"):
+        raise InputError("a motion from a file is read between its steps once they are taken again: motion.repeated().")
+    if motion.q.ndim != 2:
+        raise InputError("the motion holds many starts; linearise about one of motion.rows().")
+    if t is None:
+        raise InputError(
+            f"at which instant of the motion? Give t between {motion.t[0]:g} and {motion.t[-1]:g} s, or a state: "
+            "motion.at(t)."
+        )
+    return motion.at(float(t))

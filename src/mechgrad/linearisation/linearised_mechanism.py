@@ -9,7 +9,6 @@ from typing import Any, final
 
 import numpy as np
 
-from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.errors import InputError
 from mechgrad.linearisation.locus import Locus, locus_of
 from mechgrad.linearisation.modes import Mode, participations, rounded
@@ -330,9 +329,8 @@ class Linearisation:
         )
 
     def __str__(self) -> str:
-        where = "equilibrium" if isinstance(self.point.start, Equilibrium) else self.about
         lines = [
-            f"{self.model.name}: small motions about {where} at t = {float(self.point.t[0]):g} s",
+            f"{self.model.name}: small motions about {self.about} at t = {float(self.point.t[0]):g} s",
             f"{'eigenvalue [1/s]':>26} {'frequency [Hz]':>15} {'damping ratio':>14} {'time constant [s]':>18}  mode",
         ]
         for mode in self.modes:
