@@ -51,7 +51,7 @@ if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, sin
     from mechgrad.kinematics.assembly import assemble
     from mechgrad.kinematics.mobility import mobility
     from mechgrad.kinematics.state import State, state
-    from mechgrad.linearisation.linearise import linearise
+    from mechgrad.linearisation.small_motions import linearise
     from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
     from mechgrad.mechanics.accelerations import forward_dynamics
     from mechgrad.mechanics.inertia import mass_matrix
@@ -133,7 +133,7 @@ _HOMES = {
         "mechgrad.kinematics.assembly": "assemble",
         "mechgrad.kinematics.mobility": "mobility",
         "mechgrad.kinematics.state": "State state",
-        "mechgrad.linearisation.linearise": "linearise",
+        "mechgrad.linearisation.small_motions": "linearise",
         "mechgrad.mechanics.acceleration_derivatives": "forward_dynamics_derivatives",
         "mechgrad.mechanics.accelerations": "forward_dynamics",
         "mechgrad.mechanics.inertia": "mass_matrix",

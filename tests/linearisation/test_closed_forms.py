@@ -207,7 +207,15 @@ def test_a_free_body_has_nothing_but_neutral_states() -> None:
     assert len(lin.neutral) == 12
     assert lin.eigenvalues.size == 0
     assert lin.modes == ()
-    assert not lin.steady or lin.about != "rest"  # it falls: its velocity grows, on which nothing depends
+    assert lin.about == "a passing state"  # it falls
+
+
+def test_a_level_pendulum_does_not_move_steadily() -> None:
+    """Its weight has no stiffness there, so that nothing depends on the angle, and yet it falls."""
+    lin = mg.linearise(pendulum(), {"pin": np.pi / 2})
+    assert lin.neutral == lin.states
+    assert lin.about == "a passing state"
+    assert lin.drift[1] == pytest.approx(-G / L)
 
 
 def test_rolling_disc_in_a_straight_line() -> None:

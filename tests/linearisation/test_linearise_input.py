@@ -50,6 +50,17 @@ def test_a_motion_needs_an_instant() -> None:
         mg.linearise(MODEL, batch, t=0.05)
 
 
+def test_a_motion_from_a_file_is_taken_again(tmp_path: Path) -> None:
+    motion = mg.simulate(MODEL, [0.1, 0.2], 0.1, step=0.01)
+    mg.io.save_trajectory(motion, tmp_path / "motion.npz")
+    saved = mg.io.load_trajectory(tmp_path / "motion.npz")
+    with pytest.raises(mg.InputError, match=r"motion\.repeated"):
+        mg.linearise(saved.model, saved, t=0.05)
+    again = saved.repeated()
+    lin = mg.linearise(again.model, again, t=0.05)
+    np.testing.assert_allclose(lin.A, mg.linearise(MODEL, motion, t=0.05).A, atol=1e-12)
+
+
 def test_the_state_of_another_model() -> None:
     with pytest.raises(mg.InputError, match="belongs to another model"):
         mg.linearise(double_pendulum(), mg.state(MODEL, [0.1, 0.2]))

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from linearised_cases import CASES
 
 import mechgrad as mg
-from mechgrad.gallery import five_bar, five_bar_start, heavy_top
+from mechgrad.gallery import arm7, chain, five_bar, five_bar_start, heavy_top, human
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -34,6 +34,22 @@ def test_trees_against_pinocchio(seed: int) -> None:
     order = [lin.states.index(name) for name in (*model.q_names, *(f"rate of {x}" for x in model.q_names))]
     np.testing.assert_allclose(lin.A[np.ix_(order, order)], wanted, atol=1e-10 * np.abs(wanted).max())
     np.testing.assert_allclose(lin.drift[n:], a[lin.columns.rates])
+
+
+@pytest.mark.parametrize("make", [arm7, lambda: chain(5), human], ids=["arm7", "chain", "human"])
+def test_trees_of_the_gallery_against_forward_dynamics(make) -> None:
+    """At a random state, by the derivatives of elimination, which share no code with what constraints need."""
+    model = make()
+    rng = np.random.default_rng(5)
+    q = model.integrate(model.neutral(), rng.uniform(-0.5, 0.5, model.n_v))
+    v = rng.uniform(-1, 1, model.n_v)
+    lin = mg.linearise(model, mg.state(model, q, v), independent=model.v_names)
+    D = mg.forward_dynamics_derivatives(model, q, v)
+    n = model.n_v
+    size = np.abs(D.dq).max()
+    np.testing.assert_allclose(lin.A[n:, :n], D.dq, atol=1e-9 * size)
+    np.testing.assert_allclose(lin.A[n:, n:], D.dv, atol=1e-9 * size)
+    assert size > 1.0
 
 
 def by_accelerations(model: mg.Model, start: mg.State, names: list[str], loops: bool) -> np.ndarray:

@@ -14,6 +14,7 @@ from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.state import State, state
 from mechgrad.model.model import Model
+from mechgrad.simulation.saved import SavedMotion
 from mechgrad.simulation.trajectory import Trajectory
 from mechgrad.typing import ArrayLike
 
@@ -54,6 +55,11 @@ def _(about: Trajectory, model: Model, t: float | None) -> GivenState:
             "motion.at(t)."
         )
     return GivenState(about.at(float(t)), about.tau, about.loads)
+
+
+@given_state.register
+def _(about: SavedMotion, model: Model, t: float | None) -> GivenState:
+    raise InputError("a motion from a file is read between its steps once they are taken again: motion.repeated().")
 
 
 @given_state.register

@@ -9,7 +9,7 @@ from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.batch import tree_of
 from mechgrad.linearisation.given_states import GivenState, check_instant, given_state
-from mechgrad.linearisation.linear_model import Asked, Linearisation
+from mechgrad.linearisation.linearised_mechanism import Asked, Linearisation
 from mechgrad.linearisation.point import Point
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.model.model import Model
@@ -37,22 +37,17 @@ def linearise(
 
     Parameters
     ----------
-    about : Equilibrium, State, Trajectory, mapping of coordinates, or q (n_q,)
-        Of `equilibrium`, where the result says whether rest is stable; of `assemble` or `state` (a steady motion, such
-        as a bicycle at speed, or any other state); a motion, at its instant t. {"pin": 0.3} stands for
-        assemble(model, {"pin": 0.3}); left out: `model.neutral()`, with loops closed.
+    about : Equilibrium, State, Trajectory (at its instant t), mapping of coordinates, or q (n_q,)
+        {"pin": 0.3} stands for assemble(model, {"pin": 0.3}); left out: `model.neutral()`, with loops closed.
     t : float [s]
-        For functions of time; needed for a motion. Left out: that of the state, else 0.
+        For functions of time. Left out: that of the state, else 0.
     tau, loads :
         Constant forces, as in `simulate`; those of the equilibrium or motion if left out. What holds coordinates of an
         equilibrium, `at={..}`, goes on as a constant force.
-    independent : list of names, optional
-        As many coordinates as constraints leave free; well conditioned ones are found if left out.
-    rates : list of names, optional
-        Those of them whose rates are independent; fewer where wheels roll.
+    independent, rates : lists of names, optional
+        As many coordinates as constraints leave free, and those of them whose rates are (fewer where wheels roll).
     inputs : list of names
-        Columns of B: coordinates and motors (their generalized force) or any numbers, "wind.force.y",
-        "drive.torque.value", "crank.law.speed".
+        Columns of B: coordinates and motors (their generalized force), or any number, "push.force.y".
     outputs : measure, list of measures, or mapping of names to them
         Rows of C.
 

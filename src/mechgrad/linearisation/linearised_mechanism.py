@@ -232,13 +232,13 @@ class Linearisation:
 
     @cached_property
     def steady(self) -> bool:
-        """Whether the state is at rest or moves steadily: nothing but neutral states changes."""
+        """Whether the state is at rest or moves steadily: no rate changes, and of coordinates only neutral ones do."""
         now = self.point.instant
         f = len(self.columns.positions)
         scale = np.full(len(self.states), max(1.0, float(np.abs(now.v).max(initial=0.0))))
         scale[f:] = max(1.0, float(np.linalg.norm(np.real(self.model.gravity))))
         changing = np.abs(self.drift) > STEADY * scale
-        return not (changing & ~self.spectrum.neutral).any()
+        return not (changing[:f] & ~self.spectrum.neutral[:f]).any() and not changing[f:].any()
 
     @property
     def about(self) -> str:
@@ -331,9 +331,8 @@ class Linearisation:
         )
 
     def __str__(self) -> str:
-        where = self.about if self.point.rest is None else "equilibrium"
         lines = [
-            f"{self.model.name}: small motions about {where} at t = {float(self.point.t[0]):g} s",
+            f"{self.model.name}: small motions about {self.about} at t = {float(self.point.t[0]):g} s",
             f"{'eigenvalue [1/s]':>26} {'frequency [Hz]':>15} {'damping ratio':>14} {'time constant [s]':>18}  mode",
         ]
         for mode in self.modes:
