@@ -125,7 +125,8 @@ def constrained():
     body("s", "ground", mg.Planar("s plane", "ground", "s", (20, 0, 0)))
     vectors.append(mg.Vector("aside", "ground", (0.2, 1, 0.1)))
     points.append(mg.Point("cam", "ground", (19.9, 0.1, 0.2)))
-    constraints.append(mg.constraints.PointOnCurve("curve rule", "P s", "cam", "ahead", "aside", SPLINE))
+    profile = mg.functions.Spline((0.0, 0.3, 0.6, 0.9), (0.1, 0.3, 0.2, 0.4))
+    constraints.append(mg.constraints.PointOnCurve("curve rule", "P s", "cam", "ahead", "aside", profile))
     held |= {"s plane.angle": 0.3, "s plane.x": 0.2}
     model = mg.Model("constrained", bodies, joints, points, vectors, constraints=constraints)
     start = mg.assemble(model, held)

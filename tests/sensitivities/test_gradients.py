@@ -167,7 +167,7 @@ def test_checkpoints():
 CONSTRAINED_KINDS = (
     "dot rule.value", "angle rule.*", "plane rule.*", "rope rule.*", "gear rule.*", "driver rule.*", "sum rule.*",
     "guided rule.*", "curve rule.*", "dot.mass", "U dot.direction.x", "up.direction.x", "rail.position.y",
-    "e slide.origin.z", "along rail.direction.x", "aside.direction.x", "cam.position.y", "c.com.x", "start.position.*",
+    "e slide.origin.z", "along rail.direction.x", "aside.direction.x", "cam.position.x", "c.com.x", "start.position.*",
     "start.velocity.dot cross.angle1",
 )  # fmt: skip
 
