@@ -30,6 +30,8 @@ PICTURES = {
     "18_four_bar_motion": ["four_bar_motion.png"],
     "19_absorber": ["absorber.png"],
     "20_identification": ["identification.png"],
+    "21_path_synthesis": ["path_synthesis.png"],
+    "22_reactions": ["reactions.png"],
 }
 BESIDE = {"20_identification": ["exudyn"]}  # what an example needs that mechgrad does not
 # The softest damper of a quarter car after a step h in the road; k, K: stiffnesses of strut and tyre, m, M: masses of
@@ -54,6 +56,7 @@ NUMBERS = {
     "14_wishbone_corner": {"tyre over weight at rest": 1.0},
     "17_files": {"as in Python": 1.0},
     "20_identification": {"combinations that data do not tell": 1.0},
+    "22_reactions": {"five-bar, force over limit": 1.0, "slider-crank, force over limit": 1.0},
 }
 LARGEST = {
     "00_pendulum": {
@@ -78,6 +81,7 @@ LARGEST = {
     "15_arm_and_obstacle": {"into the obstacle": 1e-3, "beyond the torques": 0.01},
     "16_spinning_top": {"precession": 1e-8, "tilt": 1e-8},
     # the largest of five standard errors exceeds 3.3 once in 200 seeds; the mean square of 75 once in 1000 seeds 1.26^2
+    "21_path_synthesis": {"line": 1e-8, "ellipse": 1e-3},
     "20_identification": {"standard errors off": 3.3, "residuals over noise": 1.26},
     "19_absorber": {"tuning": 1e-8, "worst": 1e-8},
     "18_four_bar_motion": {"from inverse dynamics": 0.02, "gap": 5e-6, "iterations": 15},
