@@ -29,13 +29,15 @@ PICTURES = {
     "17_files": ["files.png"],
     "18_four_bar_motion": ["four_bar_motion.png"],
     "19_absorber": ["absorber.png"],
-    "20_bicycle_stability": ["bicycle_stability.png"],
+    "26_bicycle_stability": ["bicycle_stability.png"],
     "20_brachistochrone": ["brachistochrone.png"],
     "21_flexible_drive": ["flexible_drive.png"],
     "22_drive_and_shaft": ["drive_and_shaft.png"],
-    "20_identification": ["identification.png"],
+    "23_identification": ["identification.png"],
+    "24_path_synthesis": ["path_synthesis.png"],
+    "25_reactions": ["reactions.png"],
 }
-BESIDE = {"20_identification": ["exudyn"]}  # what an example needs that mechgrad does not
+BESIDE = {"23_identification": ["exudyn"]}  # what an example needs that mechgrad does not
 # The softest damper of a quarter car after a step h in the road; k, K: stiffnesses of strut and tyre, m, M: masses of
 # body and wheel. For every damping c the integral of the squared acceleration is
 # h^2 / (2 m^2) (K c + (m + M) k^2 / c).
@@ -57,7 +59,8 @@ NUMBERS = {
     },
     "14_wishbone_corner": {"tyre over weight at rest": 1.0},
     "17_files": {"as in Python": 1.0},
-    "20_identification": {"combinations that data do not tell": 1.0},
+    "23_identification": {"combinations that data do not tell": 1.0},
+    "25_reactions": {"five-bar, force over limit": 1.0, "slider-crank, force over limit": 1.0},
 }
 LARGEST = {
     "00_pendulum": {
@@ -82,9 +85,10 @@ LARGEST = {
     "15_arm_and_obstacle": {"into the obstacle": 1e-3, "beyond the torques": 0.01},
     "16_spinning_top": {"precession": 1e-8, "tilt": 1e-8},
     # the largest of five standard errors exceeds 3.3 once in 200 seeds; the mean square of 75 once in 1000 seeds 1.26^2
-    "20_identification": {"standard errors off": 3.3, "residuals over noise": 1.26},
+    "24_path_synthesis": {"line": 1e-8, "ellipse": 1e-3},
+    "23_identification": {"standard errors off": 3.3, "residuals over noise": 1.26},
     "19_absorber": {"tuning": 1e-8, "worst": 1e-8},
-    "20_bicycle_stability": {"weave speed": 1e-11, "capsize speed": 1e-11, "weave by wheelbase": 1e-7},
+    "26_bicycle_stability": {"weave speed": 1e-11, "capsize speed": 1e-11, "weave by wheelbase": 1e-7},
     "20_brachistochrone": {"slower": 1e-4, "off": 5e-3},
     "21_flexible_drive": {"above the least": 1e-5, "off at the end": 1e-8},
     "22_drive_and_shaft": {"above the least": 1e-6, "shaft": 1e-5},

@@ -85,7 +85,7 @@ def by_accelerations(model: mg.Model, start: mg.State, names: list[str], loops: 
         (
             "every_constraint",
             ["dot cross.angle1", "angle cross.angle2", "plane cross.angle1", "rope cross.angle1", "first slide",
-             "a slide", "c plane.angle", "d cross.angle1"],
+             "a slide", "c plane.angle", "d cross.angle1", "s plane.x", "s plane.angle"],
         ),
     ],
 )  # fmt: skip

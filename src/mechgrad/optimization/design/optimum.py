@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any, final
 
@@ -25,6 +26,7 @@ from mechgrad.sensitivities.certificate import Certificate
 from mechgrad.sensitivities.gradient import gradient
 from mechgrad.typing import ArrayLike, FloatArray
 
+FAMILY = 6  # values of one limit that a table shows all; of more the active ones and the nearest
 ACTIVE = 1e-6  # of its scale: a limit that is nearer holds the optimum back
 
 
@@ -273,10 +275,29 @@ def _sides(
 def _table(noun: str, items: Sequence[Side]) -> list[str]:
     width = max(len(noun), *(len(x.name) for x in items))
     lines = [f"{noun:{width}}  {'value':>13}  {'lower':>11}  {'upper':>11}  {'multiplier':>11}"]
-    for x in items:
-        mark = "  active" if x.active else ""
-        lines.append(f"{x.name:{width}}  {x.value:13.7g}  {x.lower:11.5g}  {x.upper:11.5g}  {x.multiplier:11.4g}{mark}")
+    for group in _families(items):
+        told = (
+            group
+            if len(group) <= FAMILY
+            else [x for x in group if x.active or x.margin == min(y.margin for y in group)]
+        )
+        for x in told:
+            mark = "  active" if x.active else ""
+            lines.append(
+                f"{x.name:{width}}  {x.value:13.7g}  {x.lower:11.5g}  {x.upper:11.5g}  {x.multiplier:11.4g}{mark}"
+            )
+        if len(told) < len(group):
+            lines.append(f"{_family(group[0].name)}: {len(group) - len(told)} more values, none of them nearer")
     return lines
+
+
+def _family(name: str) -> str:
+    """What values of one limit at many instants have in common: "pin A[3]" and "pin A[4]" are of "pin A"."""
+    return name.rpartition("[")[0] if name.endswith("]") else name
+
+
+def _families(items: Sequence[Side]) -> list[list[Side]]:
+    return [list(group) for _, group in groupby(items, key=lambda x: _family(x.name))]
 
 
 def _reason(result: SolverResult, history: Sequence[Evaluation]) -> str:

@@ -23,3 +23,8 @@ class Side:
     upper: float
     multiplier: float
     active: bool
+
+    @property
+    def margin(self) -> float:
+        """The distance to the nearer limit; negative beyond it."""
+        return min(self.value - self.lower, self.upper - self.value)

@@ -5,7 +5,7 @@ road by six constraints. Small motions about that have four eigenvalues that are
 swings itself to the ground, above the capsize speed it falls slowly, in between it stays up. Their derivatives by
 wheelbase, trail and masses say how to build one that balances itself at lower speeds.
 
-    python examples/20_bicycle_stability.py [--output FOLDER]
+    python examples/26_bicycle_stability.py [--output FOLDER]
 
 Checks itself: limits of stability against the published ones, derivatives of these limits against limits of bicycles
 that are built otherwise.
