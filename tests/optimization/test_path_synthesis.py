@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.example_modules import example_module
 
 import mechgrad as mg
 
 
 def example():
-    path = Path(__file__).resolve().parents[2] / "examples" / "24_path_synthesis.py"
-    spec = importlib.util.spec_from_file_location("example_path_synthesis", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return example_module("24_path_synthesis")
 
 
 def by_circles(values: dict[str, float], n: int) -> np.ndarray:

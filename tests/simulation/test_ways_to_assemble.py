@@ -7,7 +7,7 @@ import pytest
 
 import mechgrad as mg
 from mechgrad.simulation.repeats import repeat_of
-from mechgrad.steps.guided.branches import carried, way
+from mechgrad.steps.guided.put_together import carried, way
 
 Z = (0.0, 0.0, 1.0)
 T = np.arange(6.0)

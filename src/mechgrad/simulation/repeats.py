@@ -28,7 +28,7 @@ from mechgrad.simulation.saved import SavedMotion
 from mechgrad.simulation.starts import Start, start_of
 from mechgrad.simulation.starts.base import Forces
 from mechgrad.simulation.trajectory import Trajectory
-from mechgrad.steps.guided.branches import carried, way
+from mechgrad.steps.guided.put_together import carried, way
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
