@@ -19,6 +19,7 @@ from mechgrad.io import ModelFileError, load_model, load_recipe, save_model
 from mechgrad.model import JOINT_TYPES
 from mechgrad.model.constraints import CONSTRAINT_TYPES
 from mechgrad.model.forces import FORCE_TYPES
+from mechgrad.model.primitives.measure_entries import measure_from
 
 EVERY_KIND = (Path(__file__).parents[1] / "support" / "every_kind.toml").read_text(encoding="utf-8")
 PROBLEM = """
@@ -293,6 +294,15 @@ def test_files_that_once_ended_in_tracebacks(tmp_path: Path, text: str, message:
         load_model(path)
     assert time.process_time() - start < SECONDS
     assert str(path) in str(caught.value)
+
+
+def test_names_of_measures_in_lists_are_told() -> None:
+    """A list is a direction; where a name is wanted it is told, and not handed on to be hashed."""
+    with pytest.raises(mg.ModelError, match=r"spring: point_a of Distance is \[1, 2, 3\]; give the name of a point"):
+        measure_from({"measure": "Distance", "of": [[1, 2, 3], "P"]}, "spring")
+    offset = measure_from({"measure": "Offset", "of": ["P", "Q", [0.0, 0.0, 2.0]]}, "spring")
+    assert offset.direction == (0.0, 0.0, 1.0)
+    assert hash(offset) == hash(mg.measures.Offset("P", "Q", (0, 0, 1)))
 
 
 def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:

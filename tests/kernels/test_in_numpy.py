@@ -11,7 +11,7 @@ import mechgrad as mg
 from mechgrad.kernels.elementary import angle_of, reciprocal, square_root
 from mechgrad.kernels.in_numpy import in_numpy
 from mechgrad.kinematics.kernels.measures import gradient, variation
-from mechgrad.model.primitives.rows import ANGLE, CIRCLE, DISTANCE, DOT, PLANE, POINT, SKEW
+from mechgrad.model.primitives.rows import ANGLE, CIRCLE, DISTANCE, DOT, PLANE, POINT, PROFILE, SKEW
 
 STEP = 1e-30
 KINDS = {
@@ -22,6 +22,7 @@ KINDS = {
     "angle": ANGLE,
     "skew": SKEW,
     "circle": CIRCLE,
+    "profile": PROFILE,
 }
 DIRECTION, RADIUS, SAMPLES = (0.36, 0.48, 0.8), 0.3, 5
 
@@ -32,8 +33,14 @@ def markers(kind: int) -> np.ndarray:
     return x / np.linalg.norm(x, axis=1, keepdims=True) if kind == CIRCLE else x
 
 
+def curve(x: np.ndarray) -> tuple[np.ndarray, ...]:
+    """p, p', p'' of the curve of a PROFILE row, p = 0.3 + 0.4 s - 0.5 s^2 + 0.2 s^3, where its point is."""
+    s = np.sum(x[1] * (x[2] - x[3]), axis=0)
+    return 0.3 + s * (0.4 + s * (-0.5 + 0.2 * s)), 0.4 + s * (-1.0 + 0.6 * s), -1.0 + 1.2 * s
+
+
 def row(kind: int, x: np.ndarray) -> tuple:
-    return in_numpy(gradient)(kind, RADIUS, DIRECTION, *map(tuple, x), np.zeros(SAMPLES))
+    return in_numpy(gradient)(kind, RADIUS, DIRECTION, *map(tuple, x), curve(x), np.zeros(SAMPLES))
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -41,7 +48,7 @@ def test_gradients_and_variations_of_rows(kind: int) -> None:
     x = markers(kind)
     _, *found = row(kind, x)
     change = np.random.default_rng(9).normal(size=x.shape)
-    curved = in_numpy(variation)(kind, RADIUS, *map(tuple, x), *map(tuple, change), np.zeros(SAMPLES))
+    curved = in_numpy(variation)(kind, RADIUS, *map(tuple, x), *map(tuple, change), curve(x), np.zeros(SAMPLES))
     _, *along = row(kind, x + 1j * STEP * change)
     for m in range(4):
         for j in range(3):

@@ -84,6 +84,10 @@ class GeometricMeasure(Measure, ABC):
         sizes = [length(part)[:, None] if kind == "vector" else 1.0 for part, kind in zip(x, named, strict=True)]
         units = [part / size for part, size in zip(x, sizes, strict=True)]
         row: Row = self.row(lambda name: Place(name, True, None))  # type: ignore[attr-defined]
+        if row.profile is not None:
+            raise TypeError(
+                f"{type(self).__name__} is a row with a function, as constraints have; give it `function`, `gradient`."
+            )
         zero, left, order = np.zeros(len(x[0])), list(self.markers), []
         for place in row.places:
             order.append(len(x) if place.body == "ground.origin" not in left else left.index(place.body))
@@ -91,7 +95,7 @@ class GeometricMeasure(Measure, ABC):
                 left[order[-1]] = ""  # a name that stands twice is found twice
         units.append(np.zeros((len(zero), 3)))  # the world's origin
         placed = [tuple(units[k].T) for k in order] + [(zero, zero, zero)] * (4 - len(order))
-        g, *parts = in_numpy(rows.gradient)(row.kind, row.radius, row.direction, *placed, zero)
+        g, *parts = in_numpy(rows.gradient)(row.kind, row.radius, row.direction, *placed, (zero, zero, zero), zero)
         found = list(x)
         for k, part in zip(order, parts, strict=False):
             if k == len(x):

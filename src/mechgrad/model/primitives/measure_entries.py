@@ -50,4 +50,10 @@ def measure_from(entry: Mapping[str, Any], what: str) -> Any:
             f"{what}: {name} of {count}; it takes {', '.join(f.name for f in wanted) or 'none'}"
             + (f", of which {least} are needed." if least < len(wanted) else ".")
         )
-    return known[name](*of, **({"name": entry["name"]} if "name" in entry else {}))
+    for f, x in zip(wanted, of, strict=False):
+        if f.metadata.get("refers") and not isinstance(x, str):
+            raise ShapeError(
+                f"{what}: {f.name} of {name} is {x!r:.60}; give the name of a {f.metadata['refers']} in quotes."
+            )
+    given = [tuple(x) if isinstance(x, list) else x for x in of]
+    return known[name](*given, **({"name": entry["name"]} if "name" in entry else {}))
