@@ -24,8 +24,9 @@ class ALI3P(Formulation):
 
     Change points (a parallelogram on one line), where rows lose their rank, are passed with the order of the scheme:
     with `turn` the largest rotation of a joint in the step [rad], singular values that one step cannot tell from zero
-    are left to the motion, which is smooth, and all others are held. Nothing of eps is left in regular positions.
-    Without both augmented projections motions end at change points.
+    are left to the motion, which is smooth, and all others are held. Nothing of eps is left in regular positions. Where
+    long steps come near a change point something is (`Trajectory.norms`); gradients take constraints for met, and say
+    so. Without both augmented projections motions end at change points.
 
     Attributes
     ----------
@@ -56,6 +57,7 @@ class ALI3P(Formulation):
     name: ClassVar[str] = "ALI3-P"
     key: ClassVar[str] = "ali3p"
     adjoint_equations: ClassVar[str] = "ALI3-P"
+    meets_constraints: ClassVar[bool] = True
     penalty: float = 1e9
     scaling: float = 1.0
     projection: str | None = "augmented"

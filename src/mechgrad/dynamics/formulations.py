@@ -44,6 +44,7 @@ class Formulation:
     recursive : whether accelerations come from recursive elimination
     independent_coordinates : whether steps act on independent coordinates, which are chosen along the way
     compliant : whether constraints yield, so that no configuration is singular
+    meets_constraints : whether derivatives of its steps take constraints for met
     adjoint_equations : which continuous adjoint belongs to it (`sensitivities.continuous`)
     """
 
@@ -55,6 +56,7 @@ class Formulation:
     recursive: ClassVar[bool] = False
     independent_coordinates: ClassVar[bool] = False
     compliant: ClassVar[bool] = False
+    meets_constraints: ClassVar[bool] = False
     adjoint_equations: ClassVar[str] = "first order"
 
     def __init_subclass__(cls) -> None:

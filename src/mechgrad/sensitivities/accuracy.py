@@ -16,6 +16,7 @@ from mechgrad.steps.runge_kutta.step import switching
 # spheres, wheels and tyres with friction (docs/gradients.md), rounded up. One in forty was beyond: no bound.
 SMOOTH, PER_SWITCH = 100.0, 300.0
 NAMED = 4  # instants that a sentence names
+MISSED = 1e-7  # of velocities and accelerations: steps that miss constraints by more are told, exact to less is exact
 
 
 def expected_accuracy(motion: Trajectory) -> float | None:
@@ -43,6 +44,8 @@ def accuracy_note(motion: Trajectory) -> str:
     if expected is None:
         how = f", of {recipe.step:g} s" if recipe.step else f" (rtol = {recipe.rtol:g}, atol = {recipe.atol:g})"
         text = f"Exact for the steps as taken{how}"
+        if missed := missed_constraints(motion):
+            return missed
         if switching(motion.system.recursive):
             return (
                 f"{text}; contacts switch within steps, which leaves an error of the order of the step: halve it to "
@@ -54,3 +57,24 @@ def accuracy_note(motion: Trajectory) -> str:
         named = ", ".join(f"{t:.6g}" for t in np.asarray(motion.events)[:NAMED]) + (", ..." if count > NAMED else "")
         text += f"{count} switch{'es' if count > 1 else ''} of contacts located, at {named} s; "
     return text + f"of the motion itself to about {expected:.0e}."
+
+
+def missed_constraints(motion: Trajectory) -> str:
+    """What to say of steps that miss their constraints by more than their derivative may overlook; "" of others.
+
+    Long steps near a change point leave something of the constraints (`dynamics.ali3p`); derivatives take them for met.
+    """
+    norms = np.real(motion.norms)
+    if not (motion.formulation.meets_constraints and norms.size):
+        return ""
+    values, rates, seconds = (float(x) for x in norms.reshape(-1, 3).max(axis=0))
+    speed, change = (float(np.abs(x).max(initial=0.0)) for x in (motion.v, motion.a))
+    share = max(rates / speed if speed else 0.0, seconds / change if change else 0.0)
+    if share <= MISSED:
+        return ""
+    steps = f"steps of {motion.recipe.step:g} s" if motion.recipe.step else "the steps"
+    return (
+        f"Not exact: derivatives take constraints for met, and {steps} miss them by up to {values:.0e}, rates by "
+        f"{rates:.0e} and second rates by {seconds:.0e}, near where rows lose their rank. Expect errors of {share:.0e} "
+        "and more, of multipliers and reactions above all; take shorter steps, or DOP853."
+    )
