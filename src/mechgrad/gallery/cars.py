@@ -64,8 +64,8 @@ def half_car() -> Model:
 
     Coordinates: `heave` of the centre of mass [m] upwards, `pitch` [rad] about y (positive: nose down, x is forward),
     `front hop` and `rear hop` of the axles [m], all from where the car rests under gravity of 9.81 m/s^2. To first
-    order the mounts stand at heave - 0.9 pitch and heave + 1.2 pitch over that, so that small motions are those of
-    four springs in a row of masses, whatever the struts carry.
+    order the mounts rise by heave - 0.9 pitch and heave + 1.2 pitch, and small motions do not depend on what the
+    struts carry.
 
     >>> model = half_car()
     >>> model.q_names, model.total_mass

@@ -45,7 +45,7 @@ def stewart_platform() -> Model:
         length_k = |p + R t_k - b_k|
 
     The balls `ball k` are cut. Six degrees of freedom. The motors `drive k` push with the constant force [N] that
-    carries the weight at home; other forces, or functions of time, by `model.with_values` and `Motor`.
+    carries the weight at home: numbers `drive 0.torque.value`, ...
 
     >>> model = stewart_platform()
     >>> len(model.bodies), model.n_v, mg.mobility(model, model.neutral()).freedoms
