@@ -117,6 +117,7 @@ ROOMS = {
         "seven_body_start",
         "slider_crank",
         "stewart_platform",
+        "stewart_platform_start",
         "theo_jansen_leg",
         "theo_jansen_leg_start",
         "walker",

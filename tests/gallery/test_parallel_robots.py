@@ -36,9 +36,9 @@ def test_the_lengths_of_its_legs_put_the_plate_where_it_should_be() -> None:
     assert (found.freedoms, found.singular, len(model.bodies)) == (6, False, 13)
     home = lengths(np.array([0, 0, 1.0]), np.array([1.0, 0, 0, 0]))
     place, e = np.array([0.1, -0.07, 1.15]), np.array([1.0, 0.06, -0.03, 0.09])
-    held = {f"slide {k}": float(x) for k, x in enumerate(lengths(place, e) - home)}
-    assert max(held.values()) > 0.1
-    q = mg.assemble(model, held, guess=model.neutral()).q
+    slides = lengths(place, e) - home
+    assert slides.max() > 0.1
+    q = gallery.stewart_platform_start(model, slides).q
     np.testing.assert_allclose(q[:3], place - [0, 0, 1], atol=1e-9)
     np.testing.assert_allclose(rotation(q[3:7]), rotation(e), atol=1e-9)
     ends = mg.kinematics.marker_motion(model, [f"{end} {k}" for k in range(6) for end in ("base", "top")], q).position
@@ -51,12 +51,30 @@ def test_its_motors_carry_the_weight_and_do_the_work() -> None:
     assert np.abs(mg.forward_dynamics(model, model.neutral())).max() < 1e-12
     stronger = model.with_values({"drive 0.torque.value": model.value("drive 0.torque.value") + 1.0})
     assert np.abs(mg.forward_dynamics(stronger, model.neutral())).max() > 0.01
-    start = mg.assemble(model, rates={f"slide {k}": 0.3 - 0.1 * k for k in range(6)}, guess=model.neutral())
+    start = gallery.stewart_platform_start(model, rates=0.3 - 0.1 * np.arange(6))
     motion = mg.simulate(model, start, 0.2, rtol=1e-10, atol=1e-10)
     slides = [model.q_names.index(f"slide {k}") for k in range(6)]
     work = model.value("drive 0.torque.value") * (motion.q[:, slides] - motion.q[0, slides]).sum(axis=1)
     assert np.ptp(motion.energy()) > 1.0
     np.testing.assert_allclose(motion.energy() - motion.energy()[0], work, atol=1e-7)
+
+
+def test_gradients_by_places_of_joints_follow_the_legs() -> None:
+    model = gallery.stewart_platform()
+    motion = mg.simulate(model, gallery.stewart_platform_start(model, rates=0.3 - 0.1 * np.arange(6)), 0.05, step=2e-3)
+    place = mg.AtEnd(mg.measures.PointPosition("centre"))
+    found = mg.gradient(motion, place, ["ball 1.origin.x", "plate.mass", "drive 0.torque.value"])
+    assert np.abs(found.array).max(axis=0).min() > 1e-7
+    assert found.certify().passed
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"slides": [0.1] * 5}, "slides is .* six finite numbers"), ({"rates": [np.nan] * 6}, "rates is .* six finite")],
+)
+def test_legs_that_the_platform_cannot_have(given: dict[str, list[float]], message: str) -> None:
+    with pytest.raises(mg.InputError, match=message):
+        gallery.stewart_platform_start(gallery.stewart_platform(), **given)
 
 
 def spheres(arms: np.ndarray) -> np.ndarray:

@@ -43,7 +43,7 @@ GALLERY: Final[Mapping[str, Ready]] = {
     "quarter_car": Ready(gallery.quarter_car, lambda model: ([0.05, 0.0], None)),
     "seven_body": Ready(gallery.seven_body, lambda model: (gallery.seven_body_start(model), None)),
     "slider_crank": Ready(gallery.slider_crank, _rest),
-    "stewart_platform": Ready(gallery.stewart_platform, _rest),
+    "stewart_platform": Ready(gallery.stewart_platform, gallery.stewart_platform_start),
     "theo_jansen_leg": Ready(gallery.theo_jansen_leg, gallery.theo_jansen_leg_start),
     "walker": Ready(gallery.walker, _rest),
     "watts_linkage": Ready(gallery.watts_linkage, _rest),

@@ -6,7 +6,7 @@ from mechgrad.gallery.gait import Gait, GaitCheck, gait
 from mechgrad.gallery.hard import bricard, four_bars, four_bars_angle, seven_body, seven_body_end, seven_body_start
 from mechgrad.gallery.human import human, human_motion
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start, slider_crank
-from mechgrad.gallery.parallel_robots import delta_robot, delta_robot_start, stewart_platform
+from mechgrad.gallery.parallel_robots import delta_robot, delta_robot_start, stewart_platform, stewart_platform_start
 from mechgrad.gallery.planar_linkages import theo_jansen_leg, theo_jansen_leg_start, watts_linkage
 from mechgrad.gallery.robots import arm7, chain, double_pendulum
 from mechgrad.gallery.tops import (
@@ -51,6 +51,7 @@ __all__ = [
     "seven_body_start",
     "slider_crank",
     "stewart_platform",
+    "stewart_platform_start",
     "theo_jansen_leg",
     "theo_jansen_leg_start",
     "walker",

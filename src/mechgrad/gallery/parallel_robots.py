@@ -12,7 +12,7 @@ from mechgrad.model import Body, Cardan, Floating, Model, Motor, Point, Prismati
 from mechgrad.model.joints import Joint
 from mechgrad.typing import ArrayLike, FloatArray
 
-__all__ = ["delta_robot", "delta_robot_start", "stewart_platform"]
+__all__ = ["delta_robot", "delta_robot_start", "stewart_platform", "stewart_platform_start"]
 
 G = 9.81  # [m/s^2]
 _UP = np.array([0.0, 0.0, 1.0])
@@ -45,7 +45,7 @@ def stewart_platform() -> Model:
         length_k = |p + R t_k - b_k|
 
     The balls `ball k` are cut. Six degrees of freedom. The motors `drive k` push with the constant force [N] that
-    carries the weight at home: numbers `drive 0.torque.value`, ...
+    carries the weight at home: numbers `drive 0.torque.value`, ... `stewart_platform_start` has legs of other lengths.
 
     >>> model = stewart_platform()
     >>> len(model.bodies), model.n_v, mg.mobility(model, model.neutral()).freedoms
@@ -77,6 +77,22 @@ def stewart_platform() -> Model:
     forces = [Motor(f"drive {k}", f"slide {k}", push) for k in range(6)]
     cut = [f"ball {k}" for k in range(6)]
     return Model("Stewart platform", bodies, joints, points, gravity=(0, 0, -G), forces=forces, cut=cut)
+
+
+def stewart_platform_start(model: Model, slides: ArrayLike = (0.0,) * 6, rates: ArrayLike = (0.0,) * 6) -> State:
+    """The platform with its legs longer than at home by these six lengths [m], changing at these rates [m/s].
+
+    >>> model = stewart_platform()
+    >>> start = stewart_platform_start(model, slides=[0.1] * 6)
+    >>> model.q_names[2], round(float(start.q[2]), 3)
+    ('pose.z', 0.118)
+    """
+    wanted = [np.asarray(given, float) for given in (slides, rates)]
+    for name, given in zip(("slides", "rates"), wanted, strict=True):
+        if given.shape != (6,) or not np.isfinite(given).all():
+            raise InputError(f"{name} is {given.tolist()}; give six finite numbers, one of each leg.")
+    held, moving = ({f"slide {k}": float(x) for k, x in enumerate(given)} for given in wanted)
+    return assemble(model, held, moving, guess=model.neutral())
 
 
 def _weight_on_a_leg(leg: FloatArray) -> float:
