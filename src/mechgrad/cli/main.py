@@ -24,6 +24,10 @@ COMMANDS: Final = {
         "mechgrad.cli.check",
         "Check derivatives against complex step and central differences: of a model, or your own.",
     ),
+    "gallery": (
+        "mechgrad.cli.gallery_command",
+        "List the mechanisms that are ready to use: a line about each, its bodies and degrees of freedom.",
+    ),
     "gradient": (
         "mechgrad.cli.gradient_command",
         "Simulate a motion and differentiate its objectives by parameters.",

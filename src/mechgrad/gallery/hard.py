@@ -20,7 +20,9 @@ ACROSS, ALONG = 1.0 / 12.0, 1e-4  # inertia of a bar of 1 m and 1 kg [kg m^2]; a
 
 
 def four_bars(n: int) -> tuple[Model, Callable[[float, float], tuple[FloatArray, FloatArray]]]:
-    """n parallelograms in a row, and their states: start(angle [rad], speed [rad/s]) -> q, v.
+    """n parallelograms in a row that move as one pendulum, and pass two places where they could branch.
+
+    Returned are the model and its states, start(angle [rad], speed [rad/s]) -> q, v.
 
     n + 1 upright bars stand on the ground at x = 0, 1 .. n m, n bars across join their tops; all of 1 m and 1 kg,
     gravity 9.81 m/s^2 along -y. One degree of freedom; where all bars are on one line (`angle` 0 or pi) the closing

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechgrad.model import Body
+from mechgrad.typing import ArrayLike
 
 __all__ = ["rod"]
 
 
-def rod(name: str, mass: float, end: Sequence[float], radius: float) -> Body:
+def rod(name: str, mass: float, end: ArrayLike, radius: float) -> Body:
     """A uniform solid cylinder on the segment from the body's origin to `end`.
 
         com     = end / 2
@@ -23,7 +23,7 @@ def rod(name: str, mass: float, end: Sequence[float], radius: float) -> Body:
     ----------
     mass : float
         [kg]
-    end : (3,) sequence
+    end : (3,)
         The far end of the axis, in body axes [m].
     radius : float
         Radius of the cylinder [m]; 0 gives a slender rod, which has no inertia about its own axis.

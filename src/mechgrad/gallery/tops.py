@@ -1,12 +1,15 @@
-"""Bodies that tumble, with their motions in closed form: a free one near its separatrix, and a heavy top."""
+"""Bodies that spin, with motions in closed form: a free one near its separatrix, a heavy top, a gyroscope."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.special import ellipj, ellipkm1
 
+from mechgrad.errors import InputError
+from mechgrad.gallery.solids import rod
+from mechgrad.kinematics.state import State, state
 from mechgrad.model.body import Body
-from mechgrad.model.joints import Floating, Spherical
+from mechgrad.model.joints import Floating, Revolute, Spherical
 from mechgrad.model.markers import Point
 from mechgrad.model.model import Model
 from mechgrad.typing import ArrayLike, FloatArray
@@ -132,6 +135,69 @@ def heavy_top_height(t: ArrayLike) -> FloatArray:
     first = 0.0 if low == 0.0 else float(ellipkm1(1.0 - modulus))
     sn = ellipj(first + pace * instants, modulus)[0]
     return np.asarray(LENGTH * (low + (middle - low) * sn**2))
+
+
+def gyroscope() -> Model:
+    """A gyroscope on a post: its weight does not pull it down, but sends it round.
+
+    A yoke turns about the post (`yaw`, about z), carries an arm (`tilt`, 0 when it points up), and on the arm turns the
+    rotor (`spin`, about the arm): a disc of 0.5 kg and 8 cm radius, 12 cm from the yoke on a rod of 0.1 kg and 15 cm;
+    the yoke has 2e-4 kg m^2 about the post. Gravity 9.81 m/s^2 along -z. All numbers are this project's choice.
+
+    It goes round steadily at a rate W if
+
+        (A - C - C_a) cos(tilt) W^2 - C spin' W + m g l = 0,       level: W = m g l / (C spin')
+
+    with moments of inertia about the yoke, A of rotor and arm across, C of the rotor and C_a of the arm along, and m g
+    l of both; `gyroscope_start` has the slower one of the two.
+
+    >>> gyroscope().q_names
+    ('yaw', 'tilt', 'spin')
+    """
+    mass, radius, place, along = 0.5, 0.08, 0.12, (0.0, 0.0, 1.0)
+    across, axial = mass * radius**2 / 4, mass * radius**2 / 2
+    bodies = [
+        Body("yoke", 0.1, inertia=(2e-4, 2e-4, 2e-4)),
+        rod("arm", 0.1, (0.0, 0.0, 0.15), 0.004),
+        Body("rotor", mass, (0.0, 0.0, place), (across, across, axial)),
+    ]
+    joints = [
+        Revolute("yaw", "ground", "yoke", axis=along),
+        Revolute("tilt", "yoke", "arm", axis=(0, 1, 0)),
+        Revolute("spin", "arm", "rotor", axis=along),
+    ]
+    return Model("gyroscope", bodies, joints, gravity=(0, 0, -G))
+
+
+def gyroscope_start(model: Model, tilt: float = 1.2, spin: float = 150.0) -> State:
+    """The gyroscope as it goes round steadily, its arm tilted from upright by an angle [rad], at a spin [rad/s].
+
+    >>> start = gyroscope_start(gyroscope(), tilt=np.pi / 2)
+    >>> [round(float(rate), 3) for rate in start.v]
+    [2.759, 0.0, 150.0]
+    """
+    if not np.isfinite([tilt, spin]).all():
+        raise InputError(f"tilt is {tilt} rad, spin {spin} rad/s; give finite numbers.")
+
+    def number(path: str) -> float:
+        return float(np.real(model.value(path)))
+
+    across = along = weight = 0.0
+    for body in ("arm", "rotor"):
+        mass, place = number(f"{body}.mass"), number(f"{body}.com.z")
+        across += number(f"{body}.inertia.xx") + mass * place**2
+        along += number(f"{body}.inertia.zz")
+        weight -= mass * place * number("gravity.z")
+    momentum = number("rotor.inertia.zz") * spin
+    inner = momentum**2 - 4 * (across - along) * np.cos(tilt) * weight
+    both = momentum + np.copysign(np.sqrt(max(inner, 0.0)), momentum)
+    if inner < 0.0 or both == 0.0:
+        least = np.sqrt(max(inner, momentum**2) - inner) / number("rotor.inertia.zz")
+        raise InputError(
+            f"spin is {spin:g} rad/s: too slow to go round steadily at a tilt of {tilt:g} rad; give more than "
+            f"{least:.4g} rad/s, or tilt the arm below level."
+        )
+    return state(model, [0.0, tilt, 0.0], [2 * weight / both, 0.0, spin])
 
 
 def _rotation(e: FloatArray) -> FloatArray:
