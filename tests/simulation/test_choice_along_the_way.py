@@ -207,7 +207,7 @@ def test_parts_and_little_room_change_nothing(name: str, monkeypatch: pytest.Mon
     model, start = rockers()
     whole = mg.simulate(model, start, duration=1.5, formulation="matrix-r", samples=151, **how)
     assert len(whole.choices) >= 3
-    monkeypatch.setattr(choices_file, "ROOM", 1)
+    monkeypatch.setattr(choices_file, "FIRST_CAPACITY", 1)
     narrow = mg.simulate(model, start, duration=1.5, formulation="matrix-r", samples=151, **how)
     assert narrow.choices == whole.choices
     np.testing.assert_array_equal(narrow.q, whole.q)

@@ -74,11 +74,13 @@ def test_the_reference_is_the_closed_form() -> None:
 
 
 def test_order_eight_is_read_by_its_own_interpolant() -> None:
-    """Samples that were asked for are the same numbers; errors fall with the tolerance."""
+    """Samples that were asked for are the same numbers, but for roundings: the march fuses products and sums, NumPy does
+    not, and weights are differences of coefficients of some hundreds. Errors fall with the tolerance."""
     many = top(samples=len(TIMES) + 1, rtol=1e-9, atol=1e-9)
     few = top(samples=3, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(few.at(many.t).q, many.q, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(few.at(many.t).v, many.v, rtol=0, atol=1e-13)
+    rounding = 300 * np.finfo(float).eps
+    np.testing.assert_allclose(few.at(many.t).q, many.q, rtol=0, atol=rounding)
+    np.testing.assert_allclose(few.at(many.t).v, many.v, rtol=0, atol=rounding * np.abs(many.v).max())
     exact = top(**TIGHT).at(TIMES)
     errors = [np.abs(top(rtol=x, atol=x).at(TIMES).v - exact.v).max() for x in (1e-6, 1e-9)]
     assert errors[1] < 1e-8

@@ -332,6 +332,8 @@ COVERED = {
     "inverse_dynamics_hessian": ("mechanics/test_torque_hessian.py", "test_hessian_of_every_mechanism"),
     "joint_reactions_derivatives": ("mechanics/test_reaction_derivatives.py", "test_by_parameters"),
     "equilibrium": (HERE, "test_equilibrium"),
+    "linearise": ("linearisation/test_small_motions.py", "test_loops_against_complex_steps_through_accelerations"),
+    "Mode.motion": ("linearisation/test_closed_forms.py", "test_"),
     "simulate": (MARCHES, "test_order_of_every_scheme_on_a_loop"),
     "AtTime": (GRADIENTS, "test_values_at_an_instant"),
     "AtTimes": (INSTANTS, "test_values_at_instants_are_those_of_single_instants"),
