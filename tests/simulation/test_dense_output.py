@@ -74,8 +74,8 @@ def test_the_reference_is_the_closed_form() -> None:
 
 
 def test_order_eight_is_read_by_its_own_interpolant() -> None:
-    """Samples that were asked for are the same numbers, but for roundings: the march fuses products and sums, NumPy does
-    not, and weights are differences of coefficients of some hundreds. Errors fall with the tolerance."""
+    """Samples that were asked for are the same numbers, but for roundings: the march fuses products and sums, NumPy
+    does not, and weights are differences of coefficients of some hundreds. Errors fall with the tolerance."""
     many = top(samples=len(TIMES) + 1, rtol=1e-9, atol=1e-9)
     few = top(samples=3, rtol=1e-9, atol=1e-9)
     rounding = 300 * np.finfo(float).eps
