@@ -9,6 +9,7 @@
 #   make benchmark-gradients   gradients beside the simulation, and beside Exudyn's differences
 #   make benchmark-optimization   designs beside scipy with finite differences; threads and two Dask workers
 #   make numbers     all benchmarks, and their figures into README.md and docs (BENCHMARK_ARGS=--quick: in minutes)
+#   make wheels      dist/: the sdist, a pure wheel, and one with machine code for each Python in PYTHONS
 #   make clean       remove .venv and what the tools leave behind
 
 PYTHON         ?= python3
@@ -19,12 +20,14 @@ PIP            := $(BIN)/python -m pip --quiet --disable-pip-version-check
 PYTEST_ARGS    ?= -n auto --maxprocesses 2
 DEMO_ARGS      ?=
 BENCHMARK_ARGS ?=
+# Wheels with machine code are made for these, each in an environment of its own.
+PYTHONS        ?= $(PYTHON)
 
-.PHONY: demo test test-slow benchmark benchmark-motion benchmark-dynamics benchmark-gradients benchmark-optimization numbers lint clean help
+.PHONY: demo test test-slow benchmark benchmark-motion benchmark-dynamics benchmark-gradients benchmark-optimization numbers wheels lint clean help
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '3,12s/^# *//p' Makefile
+	@sed -n '3,13s/^# *//p' Makefile
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/mechgrad demo $(DEMO_ARGS)
@@ -60,6 +63,12 @@ benchmark-optimization: $(VENV)/.installed-test
 
 numbers: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/write_numbers.py $(BENCHMARK_ARGS)
+
+wheels: $(VENV)/.created
+	rm -rf dist build/packs
+	$(PIP) install build
+	$(BIN)/python -m build
+	@for python in $(PYTHONS); do tools/wheel_with_packs.sh $$python || exit 1; done
 
 # The stamps make a second run start at once; a change of pyproject.toml installs again.
 $(VENV)/.installed-test: $(VENV)/.created pyproject.toml

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mechgrad.cli import demo as demo_module
-from mechgrad.cli import warm_command
+from mechgrad.cli import demo_command, warm_command
 from mechgrad.cli.main import COMMANDS, app, command
 from mechgrad.gallery import double_pendulum
 from mechgrad.io import save_model
@@ -166,3 +166,17 @@ def test_demo_does_not_pass_on_nothing() -> None:
     fields = {"samples": 1, "dof": 1, "seconds_torques": 1.0, "seconds_derivatives": 1.0, "picture": None}
     assert demo_module.DemoResult(**fields, certificate=moving).passed
     assert not demo_module.DemoResult(**fields, certificate=at_rest).passed
+
+
+def test_the_demo_runs_without_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As from the plain wheel: everything but the picture, which is told how to be had."""
+    monkeypatch.setattr(demo_command, "find_spec", lambda name: None)
+    monkeypatch.chdir(tmp_path)
+    result = runner.invoke(app, ["demo"])
+    assert result.exit_code == 0
+    assert "derivatives agree with the complex step" in result.output
+    assert "pip install 'mechgrad[viz]'" in result.output
+    assert not list(tmp_path.iterdir())
+    refused = runner.invoke(app, ["demo", "--output", "a.png"])
+    assert refused.exit_code == 2
+    assert "a.png needs matplotlib" in refused.stderr

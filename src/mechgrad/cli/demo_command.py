@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mechgrad.cli.console import fail
+from mechgrad.cli.console import MISUSED, fail
 from mechgrad.cli.demo import LIMIT, DemoResult, run_demo
 from mechgrad.cli.warm import demo_steps
 from mechgrad.cli.warm_command import run_steps
@@ -17,11 +18,14 @@ from mechgrad.errors import MechgradError
 
 __all__ = ["demo"]
 
+PICTURE = Path("mechgrad-demo.png")
+HOW_TO_DRAW = "pip install 'mechgrad[viz]'"
+
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="File for the plot (png, pdf or svg).")] = Path(
-        "mechgrad-demo.png"
-    ),
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File for the plot (png, pdf or svg); mechgrad-demo.png.")
+    ] = None,
 ) -> None:
     """Differentiate the torques of a human with 43 joints, check the result, time it and draw it."""
     console = Console()
@@ -29,14 +33,18 @@ def demo(
         "[bold]mechgrad demo[/bold]: the torques that move a human with 43 joints for 3 s, and\n"
         "their exact derivatives by every coordinate, velocity and acceleration."
     )
+    draws = find_spec("matplotlib") is not None
+    if output is not None and not draws:
+        fail(f"{output} needs matplotlib to be drawn: {HOW_TO_DRAW}", MISUSED)
     run_steps(console, list(demo_steps()))
     try:
         with console.status("building the human") as status:
-            result = run_demo(output, say=status.update)
+            result = run_demo((output or PICTURE) if draws else None, say=status.update)
     except (MechgradError, OSError) as error:
         fail(str(error))
     console.print(_demo_table(result))
-    console.print(f"plot written to {result.picture}", highlight=False, soft_wrap=True)
+    told = f"plot written to {result.picture}" if draws else f"no plot without matplotlib: {HOW_TO_DRAW}"
+    console.print(told, highlight=False, soft_wrap=True, markup=False)
     if not result.passed:
         fail(
             f"the derivatives do not agree with the complex step: relative error {result.worst:.1e}, "

@@ -73,14 +73,23 @@ def compiled_sources(package: Path = PACKAGE) -> list[Path]:
     return sorted(found)
 
 
-def source_hash(package: Path = PACKAGE) -> str:
-    """Hash of the sources of machine code below `package` and of the compiler stack; names the cache directory."""
-    versions = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version}"
-    digest = hashlib.sha256(f"{versions} lanes {LANES} lean {compiler.LEAN}".encode())
+def sources_digest(package: Path = PACKAGE) -> str:
+    """Hash of the sources of machine code below `package`."""
+    digest = hashlib.sha256()
     for path in compiled_sources(package):
         digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()
+
+
+def source_hash(package: Path = PACKAGE, sources: str = "") -> str:
+    """Hash of the sources of machine code below `package` and of the compiler stack; names the cache directory.
+
+    sources : their `sources_digest`, where it is known
+    """
+    versions = f"{numba.__version__} {llvmlite.__version__} {np.__version__} {sys.version}"
+    told = f"lanes {LANES} lean {compiler.LEAN} {sources or sources_digest(package)}"
+    return hashlib.sha256(f"{versions} {told}".encode()).hexdigest()[:16]
 
 
 def _disk(module: str) -> Any:
@@ -88,7 +97,11 @@ def _disk(module: str) -> Any:
     return importlib.import_module(f"mechgrad.kernels.disk.{module}")
 
 
-CACHE_DIR: Path = _disk("place").choose(source_hash())
+SOURCES = sources_digest()
+CACHE_DIR: Path = _disk("place").choose(source_hash(sources=SOURCES))
+PACK, NO_PACK = _disk("packs").fitting(PACKAGE / "kernels" / "packs", SOURCES, LANES)
+"""Machine code that came with the package and fits this process, or None; and why it does not fit."""
+_disk("notices").because(NO_PACK)
 
 
 @contextmanager
@@ -110,7 +123,7 @@ def _kept(function: Callable[..., Any], **options: Any) -> Any:
     name = f"{function.__module__}.{function.__name__}"
     compiled = numba.njit(nogil=True, **compiler.ENTRY, **options)(function)
     with _our_cache():
-        _disk("cache").keep(compiled, CACHE_DIR, name)
+        _disk("cache").keep(compiled, CACHE_DIR, name, PACK)
     _disk("notices").watch(name, CACHE_DIR.parent)
     ENTRIES[name] = compiled
     return compiled

@@ -1,7 +1,8 @@
 """The cache of one kernel: what is there and sound is loaded; what is not is compiled by one process, once.
 
-Numba asks `load_overload` first. If that finds nothing, it holds the lock of the kernel from there on, looks again (the
-process before may just have finished), and lets go in `save_overload`, or when compilation failed.
+Numba asks `load_overload` first, which looks into the pack that came with the package, then on disk. If that finds
+nothing, it holds the lock of the kernel from there on, looks again (the process before may just have finished), and
+lets go in `save_overload`, or when compilation failed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numba.core.caching import FunctionCache
 from mechgrad.kernels.disk import notices
 from mechgrad.kernels.disk.files import CheckedFiles
 from mechgrad.kernels.disk.locks import FileLock
+from mechgrad.kernels.disk.packs import Pack
 from mechgrad.kernels.disk.place import said
 
 __all__ = ["KernelCache", "keep"]
@@ -24,17 +26,21 @@ PATIENCE = 60.0, 10.0
 """How long another process is waited for: so many seconds, and so many times what compilation should take."""
 
 
-def keep(compiled: Any, folder: Path, name: str) -> None:
-    """Keep the machine code of a function; to be called with Numba's cache directory set to `folder`."""
+def keep(compiled: Any, folder: Path, name: str, pack: Pack | None = None) -> None:
+    """Keep the machine code of a function; to be called with Numba's cache directory set to `folder`.
+
+    pack : machine code that came with the package, if it fits
+    """
     if hasattr(compiled, "enable_caching"):  # not where compilation is switched off
-        compiled._cache = KernelCache(compiled.py_func, folder / "locks" / f"{name}.lock", name)
+        compiled._cache = KernelCache(compiled.py_func, folder / "locks" / f"{name}.lock", name, pack)
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
     """Numba's cache of a function, with checked files and a lock."""
 
-    def __init__(self, function: Callable[..., Any], lock: Path, name: str) -> None:
+    def __init__(self, function: Callable[..., Any], lock: Path, name: str, pack: Pack | None = None) -> None:
         super().__init__(function)
+        self._pack = pack
         files = self._cache_file
         base = files._index_name.removesuffix(".nbi")
         self._cache_file = CheckedFiles(self._cache_path, base, files._source_stamp)
@@ -65,6 +71,15 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         self._lock.release()
 
     def _sound(self, sig: Any, target_context: Any) -> Any:
+        try:
+            kept = None if self._pack is None else self._pack.load(self._name_of_kernel, sig)
+            if kept is not None:
+                target_context.refresh()
+                result = self._impl.rebuild(target_context, kept)
+                result.library._shared_module = None  # of names only: linking it must fail
+                return result
+        except Exception:  # code that cannot be made to run here: as if it were not there
+            pass
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # sound files that the compiler cannot make sense of: as if they were not there

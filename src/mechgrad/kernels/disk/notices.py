@@ -19,19 +19,25 @@ from typing import Any, TextIO
 
 from numba.core import event as numba_event
 
-__all__ = ["CompileNotice", "Teller", "compile_notices", "expected", "short", "watch"]
+__all__ = ["CompileNotice", "Teller", "because", "compile_notices", "expected", "short", "watch"]
 
 SHIPPED = Path(__file__).with_name("seconds.json")
 LONG = 2.0
 """Seconds from which on a kernel is worth a line of its own."""
 TICK = 1.0
 
+_why: list[str] = []  # why machine code that came with the package is not used, until it was told
 _names: dict[str, Path] = {}  # kernels that are told of -> where their seconds are remembered
 
 
 def watch(name: str, folder: Path) -> None:
     """Tell of this kernel, and remember its seconds in the folder."""
     _names[name] = folder / "seconds.json"
+
+
+def because(reason: str) -> None:
+    """Tell this, if it is anything, before the first compilation."""
+    _why[:] = [reason] if reason else []
 
 
 def short(name: str) -> str:
@@ -124,6 +130,8 @@ class Teller:
     def _begin(self, name: str, about: float, stream: TextIO) -> None:
         if self.told and about < LONG:
             return
+        while _why:
+            print(f"mechgrad: {_why.pop()}; kernels are compiled instead.", file=stream, flush=True)
         ahead = "; `mechgrad warm` compiles everything ahead" if not self.told else f"; {self.total:.0f} s so far"
         self.told += 1
         text = f"mechgrad: compiling for this machine, once: {short(name)}, about {max(about, 1.0):.0f} s{ahead}"
