@@ -211,6 +211,9 @@ FOREIGN = {  # of other libraries, which offer nothing else
     ("kernels/compiler.py", "_final_module"),
     ("kernels/compiler.py", "_module_pass_manager"),
     ("kernels/compiler.py", "_data_layout"),
+    ("kernels/disk/cache.py", "_shared_module"),  # of a library that must not be linked
+    ("kernels/disk/packs.py", "_reduce"),  # what Numba keeps of a compiled function
+    ("kernels/disk/packs.py", "_final_module"),
     ("kernels/disk/cache.py", "_cache"),  # a dispatcher's cache, replaced by one with locks
     ("kernels/disk/cache.py", "_index_name"),  # of Numba's index of cached overloads
     ("kernels/disk/cache.py", "_source_stamp"),
