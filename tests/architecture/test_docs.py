@@ -59,7 +59,7 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md", "NOTATION.md"])
 def test_files_and_folders_that_are_named_are_there(page: str) -> None:
     """`steps/base.py` names a file by the end of its path, `measures/` a folder."""
-    folders = [ROOT / name for name in ("src", "tests", "benchmarks", "docs", "examples")]
+    folders = [ROOT / name for name in ("src", "tests", "benchmarks", "docs", "examples", "tools")]
     there = [f"/{path.relative_to(ROOT).as_posix()}" for folder in folders for path in (folder, *folder.rglob("*"))]
     named = re.findall(r"`([\w/]+\.py|(?:\w+/)+)`", (ROOT / page).read_text())
     assert named or page == "NOTATION.md"
