@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,6 +101,33 @@ class Motion(ABC):
         states = States(self.q, self.v, self.a, lam, self.t)
         at = StateSamples(self.model, states, system.tau, system.loads, system.names, "trapezoid")
         return np.asarray(measure.values(at))
+
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write the motion as something to look at; the ending says as what, `options` are those of `save_scene`.
+
+            .html         a page that opens offline: play, scrub, camera, switches
+            .png          a picture, `at` a time [s], or with strip=6 as many instants in one
+            .gif, .mp4    a film
+
+        >>> mg.simulate(model, {"pin": 0.5}, 1.0).save("swing.html", trails=["bob.com"]).name
+        'swing.html'
+        """
+        from mechgrad.visualization.saving import save_scene
+
+        return save_scene(self, path, **options)
+
+    def _repr_html_(self) -> str | None:
+        """The animation, where a notebook shows a motion; None (and its text instead) where what draws is missing."""
+        from mechgrad.visualization.scene import scene_of
+        from mechgrad.visualization.three import ViewerUnavailableError
+        from mechgrad.visualization.web_page import animation_html
+
+        if self.q.ndim != 2 or not len(self.q) or not np.isfinite(self.q).all():
+            return None
+        try:
+            return animation_html(scene_of(self), standalone=False)
+        except ViewerUnavailableError:
+            return None
 
     def plot(self, *measures: Any) -> Any:
         """Coordinates, velocities and energies over time, and how well the constraints hold, if there are any; or
