@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, since half of it needs the compiler
@@ -173,7 +172,8 @@ def __getattr__(name: str) -> Any:
     what tells the two apart; without that, one of them would have to go.
     """
     if name == "__all__":
-        if sys._getframe(1).f_globals.get("__name__") == "pydoc":
+        frame = importlib.import_module("inspect").currentframe()
+        if frame is not None and frame.f_back.f_globals.get("__name__") == "pydoc":
             raise AttributeError("help(mechgrad) is its docstring")
         return list(_NAMES)
     if name in _HOMES:
