@@ -258,4 +258,6 @@ def _numbers(shape: Shape, name: str, n: int) -> Any:
 
 
 def _is_colour(text: Any) -> bool:
-    return isinstance(text, str) and len(text) == 7 and text[0] == "#" and set(text[1:].lower()) <= set("0123456789abcdef")
+    return (
+        isinstance(text, str) and len(text) == 7 and text[0] == "#" and set(text[1:].lower()) <= set("0123456789abcdef")
+    )

@@ -17,6 +17,7 @@ from mechgrad.errors import InputError
 from mechgrad.kinematics.marker_motions import MarkerMotion, marker_motion
 from mechgrad.mechanics.efforts import Efforts, efforts_of
 from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy, springs_of
+from mechgrad.pictures import animations
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
@@ -112,22 +113,18 @@ class Motion(ABC):
         >>> mg.simulate(model, {"pin": 0.5}, 1.0).save("swing.html", trails=["bob.com"]).name
         'swing.html'
         """
-        from mechgrad.visualization.saving import save_scene
-
-        return save_scene(self, path, **options)
+        written: Path = animations("saving").save_scene(self, path, **options)
+        return written
 
     def _repr_html_(self) -> str | None:
         """The animation, where a notebook shows a motion; None (and its text instead) where what draws is missing."""
-        from mechgrad.visualization.scene import scene_of
-        from mechgrad.visualization.three import ViewerUnavailableError
-        from mechgrad.visualization.web_page import animation_html
-
         if self.q.ndim != 2 or not len(self.q) or not np.isfinite(self.q).all():
             return None
         try:
-            return animation_html(scene_of(self), standalone=False)
-        except ViewerUnavailableError:
+            text: str = animations("web_page").animation_html(animations("scene").scene_of(self), standalone=False)
+        except ImportError:
             return None
+        return text
 
     def plot(self, *measures: Any) -> Any:
         """Coordinates, velocities and energies over time, and how well the constraints hold, if there are any; or

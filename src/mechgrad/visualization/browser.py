@@ -11,7 +11,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from mechgrad.errors import InputError, MechgradError
 
@@ -49,8 +48,8 @@ def find_browser() -> str:
             return found
     raise BrowserMissingError(
         "pictures and films are drawn by Chrome, Chromium or Edge, and none of them is found. Install one (Debian: "
-        "apt-get install chromium), or name it in the environment variable MECHGRAD_BROWSER. A page, save('swing.html'), "
-        "needs none."
+        "apt-get install chromium), or name it in the environment variable MECHGRAD_BROWSER. A page, "
+        "save('swing.html'), needs none."
     )
 
 
@@ -133,7 +132,7 @@ def _next(studio: _Studio, k: int, process: subprocess.Popen[bytes]) -> bytes:
         while len(studio.taken) <= k:
             if not studio.arrived.wait(0.5) and (time.monotonic() > end or process.poll() is not None):
                 raise BrowserMissingError(
-                    f"the browser {process.args[0]} drew {k} pictures and then no more"  # type: ignore[index]
+                    f"the browser drew {k} pictures and then no more"
                     + ("" if process.poll() is None else f" (it ended with {process.returncode})")
                     + ". Name another one in MECHGRAD_BROWSER, or save a page, which needs none: save('swing.html')."
                 )

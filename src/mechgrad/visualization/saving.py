@@ -127,7 +127,8 @@ def _film(scene: Scene, path: Path, speed: float, size: tuple[int, int]) -> Path
     ]  # fmt: skip
     shots = pictures(animation_html(scene, live=True), list(_times(scene, speed, FILM)), size, "jpeg", fine=1)
     encoder = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert encoder.stdin is not None and encoder.stderr is not None
+    assert encoder.stdin is not None
+    assert encoder.stderr is not None
     try:
         for shot in shots:
             encoder.stdin.write(shot)

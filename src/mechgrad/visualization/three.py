@@ -49,6 +49,6 @@ def _moved() -> str:
     from importlib.metadata import version
 
     return (
-        f"trimesh {version('trimesh')} does not ship three.js where versions 4.4 to 5.2 do ({_ARCHIVE}). Install one of "
-        "these:  pip install 'trimesh<5.3'"
+        f"trimesh {version('trimesh')} does not ship three.js where versions 4.4 to 5.2 do ({_ARCHIVE}). Install one "
+        "of these:  pip install 'trimesh<5.3'"
     )

@@ -73,8 +73,8 @@ class Viewer:
             self._server = _Server(port, page)
         except (OSError, OverflowError) as error:
             raise InputError(
-                f"port {port} of {HOST} cannot be had: {getattr(error, 'strerror', None) or error}. Leave port out, and "
-                "a free one is found, or close what holds it."
+                f"port {port} of {HOST} cannot be had: {getattr(error, 'strerror', None) or error}. Leave port out, "
+                "and a free one is found, or close what holds it."
             ) from error
         self.url = f"http://{HOST}:{self._server.server_address[1]}/"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
@@ -143,9 +143,7 @@ def view(
     >>> viewer = mg.view(swing, trails=["bob.com"], open_browser=False, block=False)
     >>> viewer.close()
     """
-    scene = scene_of(
-        thing, arrows=arrows, trails=trails, measures=measures, ghost=ghost, eye=eye, amplitude=amplitude
-    )
+    scene = scene_of(thing, arrows=arrows, trails=trails, measures=measures, ghost=ghost, eye=eye, amplitude=amplitude)
     viewer = Viewer(scene, port)
     print(f"mechgrad: {scene.name} is at {viewer.url} (this machine only)", file=sys.stderr, flush=True)
     if open_browser and not webbrowser.open(viewer.url):

@@ -19,8 +19,8 @@ import numpy as np
 from mechgrad.errors import InputError, printable
 from mechgrad.model.shapes import Box, Capsule, Cylinder, Ring, Shape, Sphere
 from mechgrad.typing import Array, FloatArray
-from mechgrad.visualization.scene.colours import ARROWS
 from mechgrad.visualization.scene import Node, Path, Scene, Stretched, Surface
+from mechgrad.visualization.scene.colours import ARROWS
 from mechgrad.visualization.three import three_js
 
 __all__ = ["animation_html", "scene_data"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 import numpy as np
 
 from mechgrad.errors import unknown_name
@@ -58,9 +59,7 @@ def _velocities(outline: Outline, states: Drawn) -> Arrows | None:
     frames = [outline.frames[body.name] for body in bodies]
     arms = [np.einsum("tij,j->ti", poses.R[:, f], np.real(b.com)) for f, b in zip(frames, bodies, strict=True)]
     at = np.stack([poses.p[:, f] + arm for f, arm in zip(frames, arms, strict=True)], axis=1)
-    v = np.stack(
-        [poses.v[:, f] + np.cross(poses.w[:, f], arm) for f, arm in zip(frames, arms, strict=True)], axis=1
-    )
+    v = np.stack([poses.v[:, f] + np.cross(poses.w[:, f], arm) for f, arm in zip(frames, arms, strict=True)], axis=1)
     return _layer(outline, "velocities", "m/s", [body.name for body in bodies], at, v)
 
 
@@ -73,17 +72,17 @@ def _reactions(outline: Outline, states: Drawn) -> Arrows | None:
     shown = [
         (k, joint)
         for k, joint in enumerate(outline.model.joints)
-        if len(joint.kinds) < 3 and joint.v_labels and outline.model.body(joint.child).mass and joint.name in found.names
+        if len(joint.kinds) < 3
+        and joint.v_labels
+        and outline.model.body(joint.child).mass
+        and joint.name in found.names
     ]
     if not shown:
         return None
     force = np.real(np.asarray(found.force))[states.kept]
     columns = [found.names.index(joint.name) for _, joint in shown]
     at = np.stack(
-        [
-            outline.poses.point(outline.frames[joint.parent], np.real(Seat.of(joint).on_parent[1]))
-            for _, joint in shown
-        ],
+        [outline.poses.point(outline.frames[joint.parent], np.real(Seat.of(joint).on_parent[1])) for _, joint in shown],
         axis=1,
     )
     return _layer(outline, "reactions", "N", [joint.name for _, joint in shown], at, force[:, columns])
@@ -96,7 +95,8 @@ def _contacts(outline: Outline, states: Drawn) -> Arrows | None:
         return None
     labels, at, vectors = [], [], []
     for force in outline.model.forces:
-        if getattr(force, "point", None) is None or getattr(force, "radius", None) is None:
+        radius = getattr(force, "radius", None)
+        if getattr(force, "point", None) is None or radius is None:
             continue
         rows = [row for law in force.laws(places(outline.model)) for row in law.rows if row.kind != ADVANCE]
         if not rows or any(row.kind not in _DIRECTIONS for row in rows):
@@ -104,7 +104,7 @@ def _contacts(outline: Outline, states: Drawn) -> Arrows | None:
         found = np.real(efforts(force.name).values)[states.kept]
         pushed = sum(-found[:, k, None] * _direction(outline, row) for k, row in enumerate(rows))
         labels.append(force.name)
-        at.append(_touch(outline, rows[0], float(np.real(force.radius))))
+        at.append(_touch(outline, rows[0], float(np.real(radius))))
         vectors.append(pushed)
     if not labels:
         return None
@@ -119,7 +119,9 @@ def _seen(outline: Outline, place: Place) -> FloatArray:
     frame, local = outline.frames[place.body], np.real(np.asarray(place.local))
     if place.is_point:
         return outline.poses.point(frame, local)
-    return np.broadcast_to(local, (len(outline.poses.p), 3)) if frame < 0 else outline.poses.R[:, frame] @ local
+    if frame < 0:
+        return np.broadcast_to(local, (len(outline.poses.p), 3))
+    return np.asarray(outline.poses.R[:, frame] @ local)
 
 
 def _direction(outline: Outline, row: Row) -> FloatArray:
@@ -131,7 +133,7 @@ def _direction(outline: Outline, row: Row) -> FloatArray:
     normal = _seen(outline, row.places[1])
     along = np.cross(_seen(outline, row.places[2]), normal)
     along /= np.linalg.norm(along, axis=1, keepdims=True)
-    return along if row.kind == ROLL_ALONG else np.cross(normal, along)
+    return np.asarray(along if row.kind == ROLL_ALONG else np.cross(normal, along))
 
 
 def _touch(outline: Outline, height: Row, radius: float) -> FloatArray:
@@ -140,4 +142,5 @@ def _touch(outline: Outline, height: Row, radius: float) -> FloatArray:
         return _seen(outline, height.places[1]) - radius * _seen(outline, height.places[0])
     normal, axis = _seen(outline, height.places[2]), _seen(outline, height.places[3])
     down = normal - (normal * axis).sum(1, keepdims=True) * axis
-    return _seen(outline, height.places[0]) - radius * down / np.linalg.norm(down, axis=1, keepdims=True)
+    down /= np.linalg.norm(down, axis=1, keepdims=True)
+    return np.asarray(_seen(outline, height.places[0]) - radius * down)

@@ -38,7 +38,7 @@ def branch_colours(model: Model) -> dict[str, str]:
                 left = below.get(name, []) + left
         return reached
 
-    left = [(name, None, 0) for name in solid(below.get("ground", []))]
+    left: list[tuple[str, int | None, int]] = [(name, None, 0) for name in solid(below.get("ground", []))]
     while left:
         name, branch, depth = left.pop(0)
         if branch is None:

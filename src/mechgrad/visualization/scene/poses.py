@@ -12,6 +12,7 @@ from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.bodies import body_motion
 from mechgrad.model.model import Model
 from mechgrad.typing import FloatArray, IntArray
+from mechgrad.visualization.scene.quaternions import euler_parameters
 
 MOST_PER_SECOND = 100.0  # instants that are kept of finer motions; what is between them is interpolated
 FEWEST = 300  # of a short motion, however short
@@ -23,7 +24,7 @@ MODE_FRAMES, MODE_SECONDS = 61, 2.0
 class Drawn:
     """States that are drawn.
 
-    thing : what they are of;   t : (nt,) [s], increasing;   q, v, a : (nt, .)
+    thing : what they are of;   t : (nt,) [s], increasing;   q, v : (nt, .)
     kept : which instants of the motion they are
     """
 
@@ -32,7 +33,6 @@ class Drawn:
     t: FloatArray
     q: FloatArray
     v: FloatArray
-    a: FloatArray
     kept: IntArray
 
     @property
@@ -49,7 +49,7 @@ def drawn(thing: Any, amplitude: float | None = None) -> Drawn:
     if isinstance(thing, Model):
         still = assemble(thing) if thing.cut_joints or thing.constraints else None
         q = thing.neutral() if still is None else still.q
-        return _checked(thing, thing, np.zeros(1), np.atleast_2d(q), None, None)
+        return _checked(thing, thing, np.zeros(1), np.atleast_2d(q), None)
     model = getattr(thing, "model", None)
     if not isinstance(model, Model) or not hasattr(thing, "q"):
         raise InputError(
@@ -65,8 +65,7 @@ def drawn(thing: Any, amplitude: float | None = None) -> Drawn:
             f"{type(thing).__name__} holds {len(q)} starts; draw one of them: motion.rows()[0], and another one as its "
             "ghost."
         )
-    v, a = (getattr(thing, name, None) for name in ("v", "a"))
-    return _checked(model, thing, t, np.atleast_2d(q), v, a)
+    return _checked(model, thing, t, np.atleast_2d(q), getattr(thing, "v", None))
 
 
 def _mode(model: Model, mode: Any, amplitude: float | None) -> Drawn:
@@ -77,18 +76,19 @@ def _mode(model: Model, mode: Any, amplitude: float | None) -> Drawn:
     turns = np.exp(2j * np.pi * np.linspace(0.0, 1.0, MODE_FRAMES))
     dq = size * np.real(np.multiply.outer(turns, u / (largest or 1.0)))
     q = np.stack([np.real(model.integrate(np.real(mode.q), step)) for step in dq])
-    return _checked(model, mode, np.linspace(0.0, MODE_SECONDS, MODE_FRAMES), q, None, None)
+    return _checked(model, mode, np.linspace(0.0, MODE_SECONDS, MODE_FRAMES), q, None)
 
 
-def _checked(model: Model, thing: Any, t: FloatArray, q: FloatArray, v: Any, a: Any) -> Drawn:
+def _checked(model: Model, thing: Any, t: FloatArray, q: FloatArray, v: Any) -> Drawn:
     if not len(t) or not len(q):
         raise InputError(f"the motion of {model.name!r} has no instant: there is nothing to draw.")
     if q.shape[1] != model.n_q:
         raise InputError(f"q has {q.shape[1]} coordinates and model {model.name!r} has {model.n_q}.")
     kept = _instants(t)
-    given = [None if x is None else np.atleast_2d(np.real(np.asarray(x)))[kept] for x in (q, v, a)]
-    for name, x, names in (("q", given[0], model.q_names), ("v", given[1], model.v_names)):
-        if x is not None and not np.isfinite(x).all():
+    zero = np.zeros((len(kept), model.n_v))
+    q, v = q[kept], zero if v is None else np.atleast_2d(np.real(np.asarray(v)))[kept]
+    for name, x, names in (("q", q, model.q_names), ("v", v, model.v_names)):
+        if not np.isfinite(x).all():
             k, i = np.argwhere(~np.isfinite(x))[0]
             raise InputError(
                 f"the motion of {model.name!r} is not finite: {name} of {names[i]!r} is {x[k, i]} at t = "
@@ -96,8 +96,7 @@ def _checked(model: Model, thing: Any, t: FloatArray, q: FloatArray, v: Any, a: 
             )
     if not np.isfinite(t).all() or (np.diff(t) < 0).any():
         raise InputError(f"the times of the motion of {model.name!r} must be finite and increase.")
-    zero = np.zeros((len(kept), model.n_v))
-    return Drawn(model, thing, t[kept], given[0], *(zero if x is None else x for x in given[1:]), kept)
+    return Drawn(model, thing, t[kept], q, v, kept)
 
 
 def _instants(t: FloatArray) -> IntArray:
@@ -139,25 +138,3 @@ def poses_of(states: Drawn) -> Poses:
     found = body_motion(model, states.q, states.v)
     p, R, v, w = (np.real(x) for x in (found.p, found.R, found.v, found.w))
     return Poses(found.names, p, R, euler_parameters(R), v, w)
-
-
-def euler_parameters(R: FloatArray) -> FloatArray:
-    """Unit quaternions (w, x, y, z) of rotations (nt, n, 3, 3), without jumps of sign over time.
-
-    The largest of the four is found first, from 4 e_i^2 = 1 +- R_xx +- R_yy +- R_zz, so that nothing is divided by a
-    small number.
-
-    >>> euler_parameters(np.eye(3)[None, None])[0, 0]
-    array([1., 0., 0., 0.])
-    """
-    x, y, z = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
-    squares = np.stack([1 + x + y + z, 1 + x - y - z, 1 - x + y - z, 1 - x - y + z], axis=-1)
-    a, b, c = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
-    d, f, g = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
-    rows = (squares[..., 0], a, b, c, a, squares[..., 1], d, f, b, d, squares[..., 2], g, c, f, g, squares[..., 3])
-    matrix = np.stack(rows, axis=-1).reshape(*R.shape[:-2], 4, 4)  # 4 e e^T
-    best = np.take_along_axis(matrix, squares.argmax(-1)[..., None, None], axis=-2)[..., 0, :]
-    e = best / np.sqrt((best * best).sum(-1, keepdims=True))
-    turned = np.where((e[1:] * e[:-1]).sum(-1) < 0.0, -1.0, 1.0)
-    e[1:] *= np.cumprod(turned, axis=0)[..., None]
-    return np.asarray(e)

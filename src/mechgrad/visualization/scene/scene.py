@@ -12,14 +12,15 @@ from mechgrad.errors import InputError
 from mechgrad.model.shapes import Sphere
 from mechgrad.typing import FloatArray
 from mechgrad.visualization.scene.arrows import arrow_layers
-from mechgrad.visualization.scene.contacts import contact_nodes, floor_height
-from mechgrad.visualization.scene.joints import joint_nodes
-from mechgrad.visualization.scene.links import body_nodes
+from mechgrad.visualization.scene.body_solids import body_nodes
+from mechgrad.visualization.scene.contact_solids import contact_nodes, floor_height
+from mechgrad.visualization.scene.extents import extents
+from mechgrad.visualization.scene.joint_solids import joint_nodes
 from mechgrad.visualization.scene.nodes import Arrows, Curve, Ghost, Node, Stretched, Trail
 from mechgrad.visualization.scene.outline import Outline, marker_place, outline_of
 from mechgrad.visualization.scene.poses import Drawn, drawn, poses_of
 from mechgrad.visualization.scene.springs import stretched_nodes
-from mechgrad.visualization.scene.view import extents, eye_direction, floor_under, upwards
+from mechgrad.visualization.scene.view import eye_direction, floor_under, upwards
 
 __all__ = ["Scene", "scene_of"]
 
@@ -131,7 +132,8 @@ def scene_of(
         floor_under(centres, radii, up, outline.size, floor_height(outline, up)), looked_at, 0.5 * (low + high),
         0.5 * float(np.linalg.norm(high - low, axis=1).max()) or 0.5 * outline.size,
         0.5 * float(np.linalg.norm(high.max(axis=0) - low.min(axis=0))) or 0.5 * outline.size,
-        outline.size, arrow_layers(outline, states, arrows), _trails(outline, trails), _curves(states, measures), ghosts,
+        outline.size, arrow_layers(outline, states, arrows), _trails(outline, trails), _curves(states, measures),
+        ghosts,
     )  # fmt: skip
 
 
@@ -174,7 +176,9 @@ def _curves(states: Drawn, measures: Iterable[Any]) -> tuple[Curve, ...]:
         labels = [measure.label] if values.shape[1] == 1 else [f"{measure.label} {x}" for x in "xyz"]
         if len(labels) != values.shape[1]:
             labels = [f"{measure.label} [{k}]" for k in range(values.shape[1])]
-        curves += [Curve(label, str(getattr(measure, "unit", "")), y) for label, y in zip(labels, values.T, strict=True)]
+        curves += [
+            Curve(label, str(getattr(measure, "unit", "")), y) for label, y in zip(labels, values.T, strict=True)
+        ]
     return tuple(curves)
 
 
@@ -193,5 +197,3 @@ def _ghost(thing: Any, states: Drawn) -> Ghost:
     p = (1 - share) * poses.p[after - 1] + share * poses.p[after]
     e = (1 - share) * poses.e[after - 1] + share * poses.e[after]
     return Ghost(other.model.name, p, e / np.linalg.norm(e, axis=-1, keepdims=True))
-
-

@@ -6,16 +6,13 @@ import numpy as np
 
 from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE
 from mechgrad.model.joints.seat import Seat
-from mechgrad.model.shapes import Box, Capsule, Cylinder, Ring, Sphere
 from mechgrad.typing import FloatArray
-from mechgrad.visualization.scene.nodes import Node, Path, Surface
 from mechgrad.visualization.scene.outline import Outline
-from mechgrad.visualization.scene.poses import Poses
 
 PARALLEL = 1e-6
 SPACE_VIEW = (0.55, -1.0, 0.42)  # from where a mechanism in space is seen: right, towards the eye, up
 PLANE_VIEW = (0.22, -1.0, 0.2)  # and one that moves in a plane
-BELOW = 0.06  # of the size: the floor under what does not stand on one
+UNDER = 0.06  # of the size: the floor under what does not stand on one
 NEAR_ZERO = 0.05  # of the size: a lowest point so close to the origin's height stands there
 
 
@@ -71,47 +68,10 @@ def eye_direction(outline: Outline, up: FloatArray) -> FloatArray:
     return np.asarray(eye / np.linalg.norm(eye))
 
 
-def extents(nodes: tuple[Node, ...], poses: Poses) -> tuple[FloatArray, FloatArray]:
-    """Centres (nt, n, 3) and radii (n,) of balls around what is seen of bodies, for the floor and the camera."""
-    centres, radii = [], []
-    for node in nodes:
-        if node.layer in ("axes", "centres of mass", "contact spheres"):
-            continue
-        for centre, radius in balls(node):
-            centres.append(poses.point(node.frame, centre))
-            radii.append(radius)
-    if not centres:
-        return np.zeros((max(len(poses.p), 1), 1, 3)), np.zeros(1)
-    return np.stack(centres, axis=1), np.array(radii)
-
-
-def balls(node: Node) -> list[tuple[FloatArray, float]]:
-    """Balls that a shape is about as large as, in body axes."""
-    shape = node.shape
-    if isinstance(shape, Capsule):
-        return [
-            (np.array(shape.start), shape.radius),
-            (np.array(shape.end), shape.end_radius or shape.radius),
-        ]
-    if isinstance(shape, Cylinder):
-        return [(np.array(shape.start), shape.radius), (np.array(shape.end), shape.radius)]
-    if isinstance(shape, Sphere):
-        return [(np.array(shape.origin), shape.radius * max(shape.stretch))]
-    if isinstance(shape, Ring):
-        return [(np.array(shape.origin), shape.radius)]
-    if isinstance(shape, Surface | Path):
-        points = shape.vertices if isinstance(shape, Surface) else shape.points
-        return [(points.min(axis=0), 0.0), (points.max(axis=0), 0.0)]
-    if isinstance(shape, Box):
-        half = 0.5 * np.array(shape.size)
-        return [(np.array(shape.origin), float(np.sqrt((half * half).sum())))]
-    return []
-
-
 def floor_under(centres: FloatArray, radii: FloatArray, up: FloatArray, size: float, touched: float | None) -> float:
     """Height of the floor along `up` [m]: the plane that is touched; the origin's, where something stands there; else
     under the lowest point of the whole motion."""
     if touched is not None:
         return touched
     lowest = float(((centres @ up) - radii).min())
-    return 0.0 if abs(lowest) < NEAR_ZERO * size else lowest - BELOW * size
+    return 0.0 if abs(lowest) < NEAR_ZERO * size else lowest - UNDER * size

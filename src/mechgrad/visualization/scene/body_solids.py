@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path as File
+from typing import Any
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
@@ -10,7 +11,7 @@ from scipy.spatial import ConvexHull, QhullError
 from mechgrad.errors import InputError
 from mechgrad.model.body import Body
 from mechgrad.model.shapes import Box, Capsule, Mesh, Shape, Sphere
-from mechgrad.typing import FloatArray
+from mechgrad.typing import FloatArray, IntArray
 from mechgrad.visualization.scene.colours import GROUND, shaded
 from mechgrad.visualization.scene.nodes import Node, Surface
 from mechgrad.visualization.scene.outline import Outline
@@ -126,7 +127,7 @@ def _prism(rim: FloatArray, half: FloatArray) -> Surface:
     return Surface(np.vstack([rim - half, rim + half]), found[:, ::-1].copy() if turned else found)
 
 
-def _outward(points: FloatArray, hull: ConvexHull) -> FloatArray:
+def _outward(points: FloatArray, hull: ConvexHull) -> IntArray:
     """Faces of a hull, turned outwards."""
     faces = []
     for face, plane in zip(hull.simplices, hull.equations, strict=True):
@@ -140,8 +141,8 @@ def read_mesh(shape: Mesh, name: str) -> Surface:
     path = File(shape.file)
     if not path.is_file():
         raise InputError(
-            f"body {name!r}: there is no mesh file {str(path)!r} (looked for in {File.cwd()}). Give the path from there, "
-            "a whole one, or leave the shape out."
+            f"body {name!r}: there is no mesh file {str(path)!r} (looked for in {File.cwd()}). Give the path from "
+            "there, a whole one, or leave the shape out."
         )
     try:
         import trimesh
@@ -150,8 +151,8 @@ def read_mesh(shape: Mesh, name: str) -> Surface:
             f"body {name!r}: reading {path.name!r} needs trimesh, which is not installed: pip install mechgrad[viz]"
         ) from error
     try:
-        found = trimesh.load(str(path), force="mesh", process=False)
-        vertices, faces = np.asarray(found.vertices, float), np.asarray(found.faces, np.int64)
+        found: Any = trimesh.load(str(path), force="mesh", process=False)
+        vertices, faces = np.array(found.vertices, np.float64), np.array(found.faces, np.int64)
     except Exception as error:  # whatever a reader of files stumbles over
         raise InputError(f"body {name!r}: {str(path)!r} cannot be read as a mesh: {error}") from error
     if not len(faces) or not np.isfinite(vertices).all():
@@ -169,5 +170,4 @@ def read_mesh(shape: Mesh, name: str) -> Surface:
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
-    return Surface(shape.scale * vertices @ R.T + np.array(shape.origin), faces)
-
+    return Surface(np.asarray(shape.scale * (vertices @ R.T) + np.array(shape.origin)), faces)

@@ -12,7 +12,7 @@ from mechgrad.typing import FloatArray
 from mechgrad.visualization.scene.colours import AXIS, GROUND, JOINT, RAIL
 from mechgrad.visualization.scene.nodes import GROUND_FRAME, Node
 from mechgrad.visualization.scene.outline import SAME, Outline
-from mechgrad.visualization.scene.poses import euler_parameters
+from mechgrad.visualization.scene.quaternions import euler_parameters
 
 PIN, PIN_HALF, BALL_SIZE = 0.72, 1.35, 1.3  # radius and half length of a hinge, radius of a ball, in radii of the links
 AXIS_LENGTH = 0.09  # half the length of an axis, of the size
@@ -98,9 +98,7 @@ def _drawn(outline: Outline, joint: Joint, frame: int, place: FloatArray, r: flo
     return []
 
 
-def _slider(
-    outline: Outline, joint: Joint, frame: int, place: FloatArray, axis: FloatArray, r: float
-) -> list[Node]:
+def _slider(outline: Outline, joint: Joint, frame: int, place: FloatArray, axis: FloatArray, r: float) -> list[Node]:
     """A rail along all the way it goes, and a block on it; of telescopes a collar alone."""
     poses, child = outline.poses, outline.frames[joint.child]
     child_place = np.real(Seat.of(joint).on_child[1])
