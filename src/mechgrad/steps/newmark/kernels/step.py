@@ -112,17 +112,17 @@ def largest_turn(atoms_i, d):
 
 @inner
 def _sizes(atoms_i, q):
-    """Sizes of the coordinates as their roundings reach the equations: everywhere, and for a mechanism that is far away.
+    """Sizes of the coordinates as their roundings reach the equations: anywhere, and of a mechanism held far away.
 
     A slide counts no more than a metre in the first: how far away a mechanism stands rounds no length of its own.
     """
     near, far = 0.0, 0.0
     for i in range(atoms_i.shape[0]):
         kind, j = atoms_i[i, KIND], atoms_i[i, Q_AT]
-        if kind == REVOLUTE or kind == PRISMATIC:
-            square = abs(q[j]) ** 2
-            far += square
-            near += min(square, 1.0) if kind == PRISMATIC else square
+        if kind == REVOLUTE:
+            near, far = near + abs(q[j]) ** 2, far + abs(q[j]) ** 2
+        elif kind == PRISMATIC:
+            near, far = near + min(abs(q[j]) ** 2, 1.0), far + abs(q[j]) ** 2
     return math.sqrt(near), math.sqrt(far)
 
 
