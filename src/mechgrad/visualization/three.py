@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 from functools import cache
+from importlib.metadata import version
 
 from mechgrad.errors import MechgradError
 
@@ -46,8 +47,6 @@ def three_js() -> str:
 
 
 def _moved() -> str:
-    from importlib.metadata import version
-
     return (
         f"trimesh {version('trimesh')} does not ship three.js where versions 4.4 to 5.2 do ({_ARCHIVE}). Install one "
         "of these:  pip install 'trimesh<5.3'"
