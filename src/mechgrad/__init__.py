@@ -12,7 +12,7 @@ What is it?         Model of Body, joints (Revolute, Prismatic, ..), Point, Vect
 Where is it?        state, assemble, equilibrium -> State; mobility; kinematics.*  poses, velocities, Jacobians
 What acts?          inverse_dynamics, forward_dynamics, mass_matrix, joint_reactions, and .._derivatives; terms.*
 How does it move?   simulate -> Trajectory; recipes.*  many of them; kinematic_motion; formulations.*, schemes.*
-What does it look like?  view in the browser, motion.save("swing.html"); shapes.* for Body(shape=..)
+What is seen?       view in the browser, motion.save("swing.html"); shapes.* for Body(shape=..)
 Is it stable?       linearise -> Linearisation: A, B, C, D, modes, eigenvalues over a number, and derivatives
 What if?            gradient -> Gradient of objectives.* (Integral, AtEnd, AtTime, Tracking) of measures.*
 What is best?       DesignProblem of numbers, with design.* (WorstCase, LeastSquares, Limit, ..); motion.MotionProblem
