@@ -16,6 +16,7 @@ Is it stable?       linearise -> Linearisation: A, B, C, D, modes, eigenvalues o
 What if?            gradient -> Gradient of objectives.* (Integral, AtEnd, AtTime, Tracking) of measures.*
 What is best?       DesignProblem of numbers, with design.* (WorstCase, LeastSquares, Limit, ..); motion.MotionProblem
 Is it right?        certify, certify_model, Gradient.certify -> Certificate
+What is to be seen? plots.* and .plot() of results -> matplotlib figures; .report("page.html")
 What went wrong?    MechgradError and its kinds, StepFailed (with the motion so far); errors.*, results.* for type hints
 
 Every name has a docstring with its equation, units and an example: help(mg.simulate). Numbers are SI, angles radians.
@@ -40,6 +41,7 @@ if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, sin
     from mechgrad import measures as measures
     from mechgrad import motion as motion
     from mechgrad import objectives as objectives
+    from mechgrad import plots as plots
     from mechgrad import recipes as recipes
     from mechgrad import results as results
     from mechgrad import schemes as schemes
@@ -124,7 +126,7 @@ _NAMES = [
 
 _NAMESPACES = (
     "constraints", "design", "drawing", "errors", "forces", "formulations", "functions", "gallery", "kinematics",
-    "measures", "motion", "objectives", "recipes", "results", "schemes", "terms",
+    "measures", "motion", "objectives", "plots", "recipes", "results", "schemes", "terms",
 )  # fmt: skip
 
 # Where names are imported from, when they are asked for: the same as for type checkers above.
