@@ -11,6 +11,7 @@ from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import unknown_name
 from mechgrad.model.primitives.attached import places
+from mechgrad.model.primitives.quantity_names import resolved
 from mechgrad.model.primitives.rows import ANGLE, DOT, LINEAR, SKEW, Row
 from mechgrad.typing import Array
 
@@ -76,7 +77,8 @@ def efforts_of(system: System, force: str, q: Array, v: Array, a: Array, t: Arra
     if force not in names:
         raise unknown_name("force", str(force), names, f"model {model.name!r}")
     where = places(model)
-    found = [[row for law in element.laws(where) for row in law.rows] for element in model.forces]
+    laws = [element.laws(where) for element in model.forces]
+    found = [[resolved(model, where, row) for law in of_one for row in law.rows] for of_one in laws]
     position = names.index(force)
     mine = found[position]
     first = system.n_constraints + sum(map(len, found[:position]))
