@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -12,12 +12,16 @@ from mechgrad.errors import unknown_name
 from mechgrad.kinematics.mechanism_record import evaluate_rows, mechanism_of
 from mechgrad.measures.base import Curvature, Measure, Partials, StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
+from mechgrad.mechanics.coordinate_units import velocity_units
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.model.primitives.attached import QUANTITY, Where, places
 from mechgrad.model.primitives.measured_rows import coordinate_row
 from mechgrad.model.primitives.quantity_names import known_quantities, quantity_row
-from mechgrad.model.primitives.rows import Row
+from mechgrad.model.primitives.rows import ANGLE, DOT, Row
 from mechgrad.typing import Array, FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,11 @@ class _Component(Measure):
     """One number of q, v or a: linear."""
 
     level: ClassVar[str]
+
+    def columns(self, model: Model) -> tuple[tuple[str, str], ...]:
+        units = velocity_units(model)
+        unit = units.get(getattr(self, "coordinate", ""), "")
+        return (("", {"q": unit.removesuffix("/s"), "v": unit, "a": f"{unit}²"}[self.level] if unit else ""),)
 
     def column(self, at: StateSamples) -> int:
         """Where its partial stands among the velocities."""
@@ -65,6 +74,12 @@ class JointCoordinate(_Component):
     def row(self, where: Where) -> Row:
         """The row that it is."""
         return coordinate_row(self.coordinate)
+
+    def columns(self, model: Model) -> tuple[tuple[str, str], ...]:
+        row = quantity_row(model, places(model), self.coordinate)
+        if row is None:
+            return super().columns(model)
+        return (("", {ANGLE: "rad", DOT: ""}.get(row.kind, "m")),)
 
     def column(self, at: StateSamples) -> int:
         """Its velocity among `model.v_names`; -1 for what is measured between bodies."""

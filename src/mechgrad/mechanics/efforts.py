@@ -10,12 +10,14 @@ import numpy as np
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import unknown_name
+from mechgrad.mechanics.coordinate_units import coordinate_units
 from mechgrad.model.primitives.attached import places
 from mechgrad.model.primitives.quantity_names import resolved
 from mechgrad.model.primitives.rows import ANGLE, DOT, LINEAR, SKEW, Row
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
+    from mechgrad.model.forces.base import Force
     from mechgrad.model.model import Model
 
 _TURNING = (DOT, ANGLE, SKEW)
@@ -76,23 +78,28 @@ def efforts_of(system: System, force: str, q: Array, v: Array, a: Array, t: Arra
     names = [element.name for element in model.forces]
     if force not in names:
         raise unknown_name("force", str(force), names, f"model {model.name!r}")
-    where = places(model)
-    laws = [element.laws(where) for element in model.forces]
-    found = [[resolved(model, where, row) for law in of_one for row in law.rows] for of_one in laws]
+    found = [_rows_of(element, model) for element in model.forces]
     position = names.index(force)
     mine = found[position]
     first = system.n_constraints + sum(map(len, found[:position]))
     y, _ = row_forces(system, q, v, a, np.zeros((len(q), system.n_constraints), system.dtype), t)
-    units = _coordinate_units(model)
+    units = coordinate_units(model)
     return Efforts(
         force, type(model.forces[position]).__name__, tuple(row.label for row in mine),
         tuple(_unit(row, units) for row in mine), np.asarray(y[:, first : first + len(mine)]),
     )  # fmt: skip
 
 
-def _coordinate_units(model: Model) -> dict[str, str]:
-    units = (unit for joint in model.tree_joints for unit in joint.q_units)
-    return dict(zip(model.q_names, units, strict=True))
+def effort_columns(model: Model, force: str) -> tuple[tuple[str, str], ...]:
+    """Name and unit of what a force element exerts along each of its rows."""
+    units = coordinate_units(model)
+    element = next(element for element in model.forces if element.name == force)
+    return tuple((row.label, _unit(row, units)) for row in _rows_of(element, model))
+
+
+def _rows_of(element: Force, model: Model) -> list[Row]:
+    where = places(model)
+    return [resolved(model, where, row) for law in element.laws(where) for row in law.rows]
 
 
 def _unit(row: Row, units: dict[str, str]) -> str:
