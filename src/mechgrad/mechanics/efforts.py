@@ -78,16 +78,12 @@ def efforts_of(system: System, force: str, q: Array, v: Array, a: Array, t: Arra
     names = [element.name for element in model.forces]
     if force not in names:
         raise unknown_name("force", str(force), names, f"model {model.name!r}")
-    found = [_rows_of(element, model) for element in model.forces]
-    position = names.index(force)
-    mine = found[position]
-    first = system.n_constraints + sum(map(len, found[:position]))
+    position, columns = names.index(force), effort_columns(model, force)
+    first = system.n_constraints + sum(len(_rows_of(element, model)) for element in model.forces[:position])
     y, _ = row_forces(system, q, v, a, np.zeros((len(q), system.n_constraints), system.dtype), t)
-    units = coordinate_units(model)
-    return Efforts(
-        force, type(model.forces[position]).__name__, tuple(row.label for row in mine),
-        tuple(_unit(row, units) for row in mine), np.asarray(y[:, first : first + len(mine)]),
-    )  # fmt: skip
+    rows, units = (tuple(words) for words in zip(*columns, strict=True))
+    found = np.asarray(y[:, first : first + len(columns)])
+    return Efforts(force, type(model.forces[position]).__name__, rows, units, found)
 
 
 def effort_columns(model: Model, force: str) -> tuple[tuple[str, str], ...]:

@@ -113,7 +113,7 @@ def largest_turn(atoms_i, d):
 
 @inlined
 def _enters_rows(ints, j):
-    """Whether a constraint row depends on column j; what no row depends on, such as a wheel on its hinge, may turn far."""
+    """Whether a constraint row depends on column j; what none depends on, such as a wheel on its hinge, may turn."""
     for k in range(constraint_count(ints)):
         kind = row_int(ints, k, R_KIND)
         if kind == LINEAR:
