@@ -33,7 +33,7 @@ Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7, has the elimination 
 
 from __future__ import annotations
 
-from mechgrad.inverse.kernels.free_motion import apart, free_motion, plus_cross
+from mechgrad.inverse.kernels.free_motion import free_motion
 from mechgrad.inverse.kernels.wrenches import (
     FORCE,
     LOAD,
@@ -60,13 +60,14 @@ from mechgrad.kernels.vec3 import (
     get9,
     mat_mul,
     mat_tmul,
+    plus_cross,
     put3,
     scale,
     sub,
     sym_mul,
     zero3,
 )
-from mechgrad.kinematics.kernels.outward import AT, DV, DW, FRAME, TWIST, W, columns_of_kind, place_world
+from mechgrad.kinematics.kernels.outward import AT, DV, DW, FRAME, TWIST, W, apart, columns_of_kind, place_world
 from mechgrad.model.joints.base import PRISMATIC
 from mechgrad.model.tree import BEYOND, HAS_MASS, KIND, LAST_CHILD, MASS, PARENT, V_AT
 

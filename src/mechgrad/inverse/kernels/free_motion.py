@@ -17,27 +17,10 @@ from mechgrad.kernels.elementary import sincos
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import load
 from mechgrad.kernels.rotation import get4, no_rotation, turn_quaternion, turn_z
-from mechgrad.kernels.vec3 import add, combine, cross, get3, put3, scale
-from mechgrad.kinematics.kernels.outward import AT, AX, AY, AZ, DV, DW, FRAME, TWIST, V, W, root_position
+from mechgrad.kernels.vec3 import add, combine, cross, get3, plus_cross, put3, scale
+from mechgrad.kinematics.kernels.outward import AT, AX, AY, AZ, DV, DW, FRAME, TWIST, V, W, apart, root_position
 from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE
 from mechgrad.model.tree import ABOUT, KIND, ORIGIN, PARENT, Q_AT, V_AT, X, Y, Z
-
-
-@inlined
-def plus_cross(a, d, b):
-    """a + d x b, in fused operations."""
-    return (a[0] + d[1] * b[2] - d[2] * b[1], a[1] + d[2] * b[0] - d[0] * b[2], a[2] + d[0] * b[1] - d[1] * b[0])
-
-
-@inlined
-def apart(atoms_i, atoms_f, i):
-    """Whether an atom's origin is another one than that before it."""
-    return (
-        atoms_i[i, KIND] == PRISMATIC
-        or atoms_f[i, ORIGIN] != 0.0
-        or atoms_f[i, ORIGIN + 1] != 0.0
-        or atoms_f[i, ORIGIN + 2] != 0.0
-    )
 
 
 @inlined
