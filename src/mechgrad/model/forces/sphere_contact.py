@@ -7,6 +7,7 @@ from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.contact import check_contact
+from mechgrad.model.forces.ground import Touch, check_heading, ground_law
 from mechgrad.model.primitives.attached import (
     POINT,
     VECTOR,
@@ -16,24 +17,29 @@ from mechgrad.model.primitives.attached import (
     check_not_negative,
     check_positive,
     check_same_body,
+    places,
 )
-from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.primitives.fields import scalar, surface
 from mechgrad.model.primitives.named_parts import NamedParts
-from mechgrad.model.primitives.rows import CONTACT, PLANE, SLIP, Law, Row
+from mechgrad.model.primitives.rows import CONTACT, GROUND_SPHERE, PLANE, SLIP, Law, Row
+from mechgrad.model.surfaces import Surface
 from mechgrad.typing import Number
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SphereContact(Force):
-    """A sphere pushed away by a plane that it touches, with friction.
+    """A sphere pushed away by a plane, or a surface, that it touches, with friction.
 
         d = radius - n . (x - x_plane)                              depth
-        N = stiffness d^exponent (1 + damping d')                   while d > 0 and N > 0, else 0
+        N = stiffness d^exponent (1 + damping d') + V(d, d')        while d > 0 and N > 0, else 0
         F_slip = friction N s / sqrt(s.s + slip_speed^2)            against s, the slip at x - radius n along the plane
 
     At the first touch C0 for exponent 1, C1 up to 2, C2 up to 3; where a fast rebound ends the push
-    (1 + damping d' = 0) only C0. In the slip C-infinity: the sphere creeps instead of sticking.
+    (N = 0) only C0. In the slip C-infinity: the sphere creeps instead of sticking. V is Kelvin-Voigt damping
+    (`mechgrad.model.forces.contact` has all of N). On a `ground` d is the radius less the distance from the closest
+    point of the surface; where two points are equally close, in a hollow narrower than the sphere, the force jumps from
+    one to the other.
 
     Attributes
     ----------
@@ -54,6 +60,12 @@ class SphereContact(Force):
         [1], not negative. Path `name.friction`.
     slip_speed : float
         [m/s], positive; a smaller one is stiffer. Path `name.slip_speed`.
+    compression_damping, restitution_damping : float
+        [N s/m], not negative: D_c while it is pressed in, D_r while it comes back (Kelvin-Voigt).
+    damping_depth, damping_speed : float
+        [m], [m/s], positive: over which these set in with depth, and change from one to the other.
+    ground : Surface, optional
+        What is touched, over the plane of `plane_point` and `normal`; a plane without it.
 
     >>> SphereContact("bounce", "ball.origin", 0.1, "ground.origin", "up", stiffness=1e5)
     SphereContact('bounce', 'ball.origin', radius=0.1, plane_point='ground.origin', normal='up', stiffness=100000)
@@ -70,6 +82,11 @@ class SphereContact(Force):
     exponent: Number = field(default=1.5, metadata=scalar("force", "1"))
     friction: Number = field(default=0.0, metadata=scalar("force", "1"))
     slip_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
+    compression_damping: Number = field(default=0.0, metadata=scalar("force", "N s/m"))
+    restitution_damping: Number = field(default=0.0, metadata=scalar("force", "N s/m"))
+    damping_depth: Number = field(default=1e-3, metadata=scalar("force", "m"))
+    damping_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
+    ground: Surface | None = field(default=None, metadata=surface("force"))
 
     def check(self) -> None:
         """Raise unless the numbers are those of a contact that pushes and resists."""
@@ -81,10 +98,15 @@ class SphereContact(Force):
         """Raise unless all markers are known, and the plane belongs to one body."""
         Attached.check_model(self, model)
         check_same_body(model, self, ("plane_point", "normal"))
+        check_heading(self, self.ground, places(model)(self.normal))
 
     def laws(self, where: Where) -> tuple[Law, ...]:
+        normal, friction = (self.stiffness, self.damping, self.exponent), (self.friction, self.slip_speed)
+        viscous = (self.compression_damping, self.restitution_damping, self.damping_depth, self.damping_speed)
+        if self.ground is not None:
+            touch = Touch(self.point, self.plane_point, self.normal)
+            return (ground_law(GROUND_SPHERE, where, touch, self.ground, (*normal, *viscous, self.radius, *friction)),)
         x, n = where(self.point), where(self.normal)
         height = Row(PLANE, (n, x, where(self.plane_point)), self.radius, label="height")
         slip = (Row(SLIP, (x, n, e), radius=self.radius, label=f"slip {i}") for i, e in enumerate(across(n), start=1))
-        numbers = (self.stiffness, self.damping, self.exponent, self.friction, self.slip_speed)
-        return (Law(CONTACT, (height, *slip), numbers),)
+        return (Law(CONTACT, (height, *slip), (*normal, *friction, *viscous)),)
