@@ -187,9 +187,11 @@ ROOMS = {
     ],
     "mechgrad.forces": [
         "Bushing",
+        "EllipseTyre",
         "Force",
         "JointFriction",
         "JointSpring",
+        "MagicFormulaTyre",
         "Motor",
         "SphereContact",
         "SpringCurve",
@@ -266,6 +268,7 @@ ROOMS = {
         "SavedMotion",
     ],
     "mechgrad.schemes": ["DOP853", "HHT", "RK4", "GeneralizedAlpha", "Newmark", "RungeKutta", "Trapezoidal"],
+    "mechgrad.surfaces": ["Bump", "HeightMap", "MovingPlane", "Plane", "Step", "Surface"],
     "mechgrad.terms": [
         "ConstraintTerms",
         "InverseDynamicsHessian",
@@ -304,6 +307,7 @@ def test_the_front_door_is_small_and_says_where_the_rest_is() -> None:
         "measures",
         "formulations",
         "schemes",
+        "surfaces",
         "motion",
         "drawing",
         "gallery",

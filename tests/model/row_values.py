@@ -107,11 +107,11 @@ def law_forces(law, poses, twists, q=None, qd=None, t=0.0):
     push = max(stiffness * (-g) ** exponent * (1 - damping * gd), 0.0) if g < 0 else 0.0
     slips = np.array(rates[1:3])
     if law.kind == R.CONTACT:
-        mu, speed = law.numbers[3:]
+        mu, speed = law.numbers[3:5]
         return [-push, *(mu * push * slips / np.sqrt(slips @ slips + speed**2))]
     assert law.kind == R.TYRE
     assert kinds == [R.CIRCLE, R.ROLL_ALONG, R.ROLL_ACROSS, R.ADVANCE]
-    mu_x, mu_y, kappa, alpha, speed = law.numbers[3:]
+    mu_x, mu_y, kappa, alpha, speed = law.numbers[3:8]
     fast = np.sqrt(rates[3] ** 2 + speed**2)
     return [-push, mu_x * push * np.tanh(slips[0] / kappa / fast), mu_y * push * np.tanh(slips[1] / alpha / fast), 0.0]
 
@@ -148,9 +148,9 @@ VECTORS = [
 ]
 SPLINE = mg.functions.Spline((0, 0.4, 1, 1.7, 2), (0.1, 0.5, -0.2, 0.3, 0.4), ends="clamped")
 HILLS = mg.surfaces.HeightMap(
-    np.linspace(-12, 12, 7),
     np.linspace(-12, 12, 5),
-    np.random.default_rng(3).uniform(-0.5, 0.5, (7, 5)),
+    np.linspace(-12, 12, 4),
+    np.random.default_rng(3).uniform(-0.5, 0.5, 20).round(3),
     (0.3, 1.0, 0.2),
 )
 CONSTRAINTS = [
@@ -288,7 +288,7 @@ FORCES = [
         0.1,
         2.0,
         0.4,
-        mg.surfaces.Step(start=-2.0, height=0.4, width=5.0),
+        mg.surfaces.Step(start=-2.0, height=0.4, width=5.0, heading=(0.9, 0.2, -0.3)),
     ),
     mg.forces.MagicFormulaTyre(
         "magic tyre",

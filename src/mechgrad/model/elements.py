@@ -231,7 +231,7 @@ class _Tables:
             "coords_f": _matrix(self.coords_f, 1),
             "laws_f": _matrix(self.laws_f, MOST_NUMBERS),
             "pieces_f": np.concatenate(self.pieces) if self.pieces else np.zeros((0, 6)),
-            "surfaces_f": np.concatenate(self.surfaces_f) if self.surfaces_f else np.zeros(0),
+            "surfaces_f": _matrix(self.surfaces_f and np.concatenate(self.surfaces_f), 1),
         }
         if not np.abs(numbers["markers_f"]).max(initial=0.0) <= LARGEST:
             raise too_large(self.model, *self.model.points)

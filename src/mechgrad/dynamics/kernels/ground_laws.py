@@ -6,8 +6,9 @@ state in one evaluation, and those by the numbers in two more.
 
 from __future__ import annotations
 
-from mechgrad.dynamics.kernels.contact_forces import RADIUS, SHIFT, TILT_X, TILT_Y, touching
-from mechgrad.dynamics.kernels.surfaces import add_surface_numbers, surface_top
+from mechgrad.dynamics.kernels.contact_forces import touching
+from mechgrad.dynamics.kernels.contact_places import RADIUS, SHIFT, TILT_X, TILT_Y
+from mechgrad.dynamics.kernels.surface_heights import add_surface_numbers, surface_top
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.sloped import SLOPES, seeded, slope_part, value_part
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_LAWS, L_FIRST, L_KIND, L_ROWS, L_SURFACE, LAW, LAW_NUMBERS

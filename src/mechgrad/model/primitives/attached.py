@@ -15,7 +15,7 @@ from mechgrad.model.primitives.fields import brief, check_name, check_nonzero, f
 from mechgrad.model.primitives.frames import axis_frame, unit
 from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import Place, RowMeasure, point, vector
-from mechgrad.model.surfaces.conversion import freeze_surfaces
+from mechgrad.model.surfaces.given_surfaces import freeze_surfaces
 from mechgrad.typing import Number
 
 Where = Callable[[str], Place]

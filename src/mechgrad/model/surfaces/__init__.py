@@ -1,7 +1,7 @@
 """What wheels, spheres and tyres touch: surfaces z = h(x, y), one family per file."""
 
 from mechgrad.model.surfaces.base import Surface
-from mechgrad.model.surfaces.conversion import SURFACE_TYPES, as_surface, freeze_surfaces
+from mechgrad.model.surfaces.given_surfaces import SURFACE_TYPES, as_surface, freeze_surfaces
 from mechgrad.model.surfaces.height_map import HeightMap
 from mechgrad.model.surfaces.planes import MovingPlane, Plane
 from mechgrad.model.surfaces.ridges import Bump, Step

@@ -20,7 +20,7 @@ class Surface(ABC):
     Its numbers are numbers of the force: `front.ground.height`. In a model file it is a table with a `type`:
     ground = {type = "step", start = 5.5, height = -0.01}.
 
-    >>> float(mg.surfaces.Step(start=5.5, height=-0.01, width=0.1).elevation(5.55, 0.0))
+    >>> round(float(mg.surfaces.Step(start=5.5, height=-0.01, width=0.1).elevation(5.55, 0.0)), 6)
     -0.005
     """
 

@@ -85,7 +85,8 @@ class HeightMap(Surface):
     def table(self) -> SurfaceTable:
         c = self._coefficients()
         grid = [self.x[0], self.y[0], self.x[1] - self.x[0], self.y[1] - self.y[0]]
-        numbers = np.concatenate(([c.real.max()], grid, c.ravel()))  # a spline stays below its coefficients
+        top = c.flat[np.argmax(c.real)]  # a spline stays below its coefficients
+        numbers = np.concatenate(([top], grid, c.ravel()))
         return SurfaceTable(HEIGHT_MAP, numbers, len(self.x), len(self.y))
 
 

@@ -45,7 +45,7 @@ class Plane(Surface):
 class MovingPlane(Surface):
     """h(x, y, t) = position(t): a plane that something moves along its normal, whatever that takes (a shaker rig).
 
-    What touches it feels the plane's velocity too. A plane that other forces move is a `Plane` on a body.
+    Its velocity counts in slips and dampings. A plane that other forces move is a `Plane` on a body.
 
     Attributes
     ----------

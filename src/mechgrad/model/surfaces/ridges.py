@@ -71,7 +71,7 @@ class Step(Surface):
         return slope, 0.0 * slope
 
     def table(self) -> SurfaceTable:
-        top = max(self.height.real, 0.0)
+        top = self.height if self.height.real > 0.0 else 0.0
         return SurfaceTable(STEP, np.array([top, self.start, self.height, self.width]))
 
 
@@ -122,7 +122,7 @@ class Bump(Surface):
         return slope, 0.0 * slope
 
     def table(self) -> SurfaceTable:
-        top = max(self.height.real, 0.0)
+        top = self.height if self.height.real > 0.0 else 0.0
         return SurfaceTable(BUMP, np.array([top, self.centre, self.height, self.length]))
 
 
