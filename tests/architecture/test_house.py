@@ -17,7 +17,7 @@ AT_MOST = {
     "long_functions": 0,
     "wide_kernels": 0,
     "type_tests": 0,
-    "names_at_the_top": 50,
+    "names_at_the_top": 51,  # view came: a motion is looked at in the first minute
     "median_file": 105,
     "p90_file": 287,
     "repeated_file_names": 3,  # base: what a folder consists of; energies, reactions: measures beside mechanics
@@ -49,7 +49,7 @@ def test_counts_only_fall(what: str, measured: dict[str, int | float | str]) -> 
 
 
 def small_house(folder: Path, **files: str) -> house.House:
-    for name, text in {"__init__": "__all__ = ['a', 'b']", **files}.items():
+    for name, text in {"__init__": "_NAMES = ['a', 'b']", **files}.items():
         path = folder / "src" / "mechgrad" / f"{name.replace('__in__', '/')}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

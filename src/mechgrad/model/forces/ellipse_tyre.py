@@ -7,17 +7,8 @@ from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.contact import check_contact
-from mechgrad.model.forces.ground import Touch, check_heading, ground_law
-from mechgrad.model.primitives.attached import (
-    POINT,
-    VECTOR,
-    Attached,
-    Where,
-    check_not_negative,
-    check_positive,
-    check_same_body,
-    places,
-)
+from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing
+from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_not_negative, check_positive
 from mechgrad.model.primitives.fields import scalar, surface
 from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import GROUND_TYRE, Law
@@ -57,10 +48,8 @@ class EllipseTyre(Force):
         K [N/m^exponent], positive.
     compression_damping, restitution_damping : float
         D_c, D_r [N s/m], not negative: while it is pressed in, and while it comes back.
-    critical_slip, critical_angle : float
-        kappa_c [1], alpha_c [rad], positive.
-    friction_x, friction_y : float
-        mu_x, mu_y [1], not negative.
+    critical_slip, critical_angle, friction_x, friction_y : float
+        kappa_c [1], alpha_c [rad], positive; mu_x, mu_y [1], not negative.
     slip_speed : float
         [m/s], positive.
     exponent, damping : float
@@ -107,13 +96,9 @@ class EllipseTyre(Force):
     def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and road and wheel belong to one body each."""
         Attached.check_model(self, model)
-        check_same_body(model, self, ("plane_point", "normal"))
-        check_same_body(model, self, ("point", "axis"))
-        check_heading(self, self.ground, places(model)(self.normal))
+        check_touch(self, model)
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        normal = (self.stiffness, self.damping, self.exponent)
-        viscous = (self.compression_damping, self.restitution_damping, self.damping_depth, self.damping_speed)
         grip = (self.friction_x, self.friction_y, self.critical_slip, self.critical_angle, self.slip_speed)
         touch = Touch(self.point, self.plane_point, self.normal, self.axis)
-        return (ground_law(GROUND_TYRE, where, touch, self.ground, (*normal, *viscous, self.radius, *grip)),)
+        return (ground_law(GROUND_TYRE, where, touch, self.ground, (*pushing(self), *grip)),)

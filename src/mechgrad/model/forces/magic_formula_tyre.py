@@ -8,17 +8,8 @@ from typing import ClassVar, final
 from mechgrad.errors import ValueRangeError
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.contact import check_contact
-from mechgrad.model.forces.ground import Touch, check_heading, ground_law
-from mechgrad.model.primitives.attached import (
-    POINT,
-    VECTOR,
-    Attached,
-    Where,
-    check_not_negative,
-    check_positive,
-    check_same_body,
-    places,
-)
+from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing
+from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_not_negative, check_positive
 from mechgrad.model.primitives.fields import brief, scalar, surface
 from mechgrad.model.primitives.fields import where as named
 from mechgrad.model.primitives.named_parts import NamedParts
@@ -129,13 +120,9 @@ class MagicFormulaTyre(Force):
     def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and road and wheel belong to one body each."""
         Attached.check_model(self, model)
-        check_same_body(model, self, ("plane_point", "normal"))
-        check_same_body(model, self, ("point", "axis"))
-        check_heading(self, self.ground, places(model)(self.normal))
+        check_touch(self, model)
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        normal = (self.stiffness, self.damping, self.exponent)
-        viscous = (self.compression_damping, self.restitution_damping, self.damping_depth, self.damping_speed)
         curves = (
             self.friction_x, self.friction_y, self.slip_stiffness, self.cornering_stiffness, self.shape_x, self.shape_y,
             self.curvature_x, self.curvature_y,
@@ -145,5 +132,5 @@ class MagicFormulaTyre(Force):
             self.stiffness_load_sensitivity, self.slip_speed,
         )  # fmt: skip
         touch = Touch(self.point, self.plane_point, self.normal, self.axis)
-        numbers = (*normal, *viscous, self.radius, *curves, *rest)
+        numbers = (*pushing(self), *curves, *rest)
         return (ground_law(GROUND_MAGIC, where, touch, self.ground, numbers),)

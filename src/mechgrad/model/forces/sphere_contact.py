@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.contact import check_contact
-from mechgrad.model.forces.ground import Touch, check_heading, ground_law
+from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing, viscous
 from mechgrad.model.primitives.attached import (
     POINT,
     VECTOR,
@@ -16,8 +16,6 @@ from mechgrad.model.primitives.attached import (
     across,
     check_not_negative,
     check_positive,
-    check_same_body,
-    places,
 )
 from mechgrad.model.primitives.fields import scalar, surface
 from mechgrad.model.primitives.named_parts import NamedParts
@@ -45,21 +43,17 @@ class SphereContact(Force):
     ----------
     point : str
         Centre of the sphere.
-    radius : float
-        [m], positive. Path `name.radius`.
+    radius, stiffness : float
+        [m], [N/m^exponent], positive. Paths `name.radius`, `name.stiffness`.
     plane_point, normal : str
         A point of the plane, and a vector of the same body away from the plane; normalised.
-    stiffness : float
-        [N/m^exponent], positive. Path `name.stiffness`.
     damping : float
         [s/m], not negative: with 1.5 (1 - e) / v a ball that arrives at speed v leaves with about e v, for e near 1.
         Path `name.damping`.
     exponent : float
-        [1], at least 1; 1.5 for spheres (Hertz). Path `name.exponent`.
-    friction : float
-        [1], not negative. Path `name.friction`.
-    slip_speed : float
-        [m/s], positive; a smaller one is stiffer. Path `name.slip_speed`.
+        [1], at least 1; 1.5 for spheres (Hertz).
+    friction, slip_speed : float
+        [1], not negative; [m/s], positive: a smaller one is stiffer. Paths `name.friction`, ...
     compression_damping, restitution_damping : float
         [N s/m], not negative: D_c while it is pressed in, D_r while it comes back (Kelvin-Voigt).
     damping_depth, damping_speed : float
@@ -97,16 +91,14 @@ class SphereContact(Force):
     def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and the plane belongs to one body."""
         Attached.check_model(self, model)
-        check_same_body(model, self, ("plane_point", "normal"))
-        check_heading(self, self.ground, places(model)(self.normal))
+        check_touch(self, model)
 
     def laws(self, where: Where) -> tuple[Law, ...]:
         normal, friction = (self.stiffness, self.damping, self.exponent), (self.friction, self.slip_speed)
-        viscous = (self.compression_damping, self.restitution_damping, self.damping_depth, self.damping_speed)
         if self.ground is not None:
             touch = Touch(self.point, self.plane_point, self.normal)
-            return (ground_law(GROUND_SPHERE, where, touch, self.ground, (*normal, *viscous, self.radius, *friction)),)
+            return (ground_law(GROUND_SPHERE, where, touch, self.ground, (*pushing(self), *friction)),)
         x, n = where(self.point), where(self.normal)
         height = Row(PLANE, (n, x, where(self.plane_point)), self.radius, label="height")
         slip = (Row(SLIP, (x, n, e), radius=self.radius, label=f"slip {i}") for i, e in enumerate(across(n), start=1))
-        return (Law(CONTACT, (height, *slip), (*normal, *friction, *viscous)),)
+        return (Law(CONTACT, (height, *slip), (*normal, *friction, *viscous(self))),)

@@ -7,17 +7,8 @@ from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.contact import check_contact, wheel_rows
-from mechgrad.model.forces.ground import Touch, check_heading, ground_law
-from mechgrad.model.primitives.attached import (
-    POINT,
-    VECTOR,
-    Attached,
-    Where,
-    check_not_negative,
-    check_positive,
-    check_same_body,
-    places,
-)
+from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing, viscous
+from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_not_negative, check_positive
 from mechgrad.model.primitives.fields import scalar, surface
 from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import ADVANCE, GROUND_TANH, TYRE, Law, Row
@@ -108,17 +99,14 @@ class Tyre(Force):
     def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and road and wheel belong to one body each."""
         Attached.check_model(self, model)
-        check_same_body(model, self, ("plane_point", "normal"))
-        check_same_body(model, self, ("point", "axis"))
-        check_heading(self, self.ground, places(model)(self.normal))
+        check_touch(self, model)
 
     def laws(self, where: Where) -> tuple[Law, ...]:
         normal = (self.stiffness, self.damping, self.exponent)
-        viscous = (self.compression_damping, self.restitution_damping, self.damping_depth, self.damping_speed)
         tangential = (self.friction_x, self.friction_y, self.critical_slip, self.critical_angle, self.slip_speed)
         if self.ground is not None:
             touch = Touch(self.point, self.plane_point, self.normal, self.axis)
-            return (ground_law(GROUND_TANH, where, touch, self.ground, (*normal, *viscous, self.radius, *tangential)),)
+            return (ground_law(GROUND_TANH, where, touch, self.ground, (*pushing(self), *tangential)),)
         rows = wheel_rows(where, self.point, self.axis, self.plane_point, self.normal, self.radius)
         ahead = Row(ADVANCE, (where(self.point), where(self.normal), where(self.axis)), label="advance")
-        return (Law(TYRE, (*rows, ahead), (*normal, *tangential, *viscous)),)
+        return (Law(TYRE, (*rows, ahead), (*normal, *tangential, *viscous(self))),)

@@ -7,17 +7,8 @@ from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.contact import check_contact, wheel_rows
-from mechgrad.model.forces.ground import Touch, check_heading, ground_law
-from mechgrad.model.primitives.attached import (
-    POINT,
-    VECTOR,
-    Attached,
-    Where,
-    check_not_negative,
-    check_positive,
-    check_same_body,
-    places,
-)
+from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing, viscous
+from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_not_negative, check_positive
 from mechgrad.model.primitives.fields import scalar, surface
 from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import CONTACT, GROUND_WHEEL, Law
@@ -90,15 +81,12 @@ class WheelContact(Force):
     def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and plane and wheel belong to one body each."""
         Attached.check_model(self, model)
-        check_same_body(model, self, ("plane_point", "normal"))
-        check_same_body(model, self, ("point", "axis"))
-        check_heading(self, self.ground, places(model)(self.normal))
+        check_touch(self, model)
 
     def laws(self, where: Where) -> tuple[Law, ...]:
         normal, friction = (self.stiffness, self.damping, self.exponent), (self.friction, self.slip_speed)
-        viscous = (self.compression_damping, self.restitution_damping, self.damping_depth, self.damping_speed)
         if self.ground is not None:
             touch = Touch(self.point, self.plane_point, self.normal, self.axis)
-            return (ground_law(GROUND_WHEEL, where, touch, self.ground, (*normal, *viscous, self.radius, *friction)),)
+            return (ground_law(GROUND_WHEEL, where, touch, self.ground, (*pushing(self), *friction)),)
         rows = wheel_rows(where, self.point, self.axis, self.plane_point, self.normal, self.radius)
-        return (Law(CONTACT, rows, (*normal, *friction, *viscous)),)
+        return (Law(CONTACT, rows, (*normal, *friction, *viscous(self))),)

@@ -6,10 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
+import numpy as np
+
+from mechgrad.errors import ValueRangeError
 from mechgrad.model.functions import Function, freeze_functions
-from mechgrad.model.primitives.fields import check_nonzero, freeze_numbers, same, short_repr
+from mechgrad.model.primitives.fields import brief, check_nonzero, freeze_numbers, same, short_repr, where
 from mechgrad.model.primitives.rows import SurfaceTable
-from mechgrad.typing import Array, ArrayLike
+from mechgrad.typing import Array, ArrayLike, Number
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -66,3 +69,18 @@ class Surface(ABC):
 
     def __repr__(self) -> str:
         return short_repr(self)
+
+
+def check_extent(surface: Surface, name: str) -> None:
+    """Raise unless a length within which the height changes is positive."""
+    size: Number = getattr(surface, name)
+    if not size.real > 0.0:
+        raise ValueRangeError(
+            f"{where(surface)}: {name} = {brief(size)} must be positive: within it the height changes smoothly. A jump "
+            "has no slope that a wheel could touch; give a short one instead."
+        )
+
+
+def clipped(u: Array, least: float) -> Array:
+    """u between `least` and 1; beyond these a constant."""
+    return np.where(u.real <= least, least, np.where(u.real >= 1.0, 1.0, u))

@@ -9,10 +9,11 @@ import numpy as np
 from mechgrad.errors import ValueRangeError
 from mechgrad.model.functions import Function
 from mechgrad.model.functions.closed_forms import constant_part
-from mechgrad.model.primitives.attached import Where
+from mechgrad.model.primitives.attached import Where, check_same_body, places
 from mechgrad.model.primitives.fields import brief
 from mechgrad.model.primitives.fields import where as named
 from mechgrad.model.primitives.frames import axis_frame, cross, unit
+from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import DOT, PLANE, POINT, SLIP, Law, Place, Row, vector
 from mechgrad.model.surfaces import Surface
 from mechgrad.typing import Array
@@ -56,16 +57,30 @@ def surface_axes(normal: Array, surface: Surface) -> Array:
     return np.stack([x, cross(normal, x), normal], axis=1)
 
 
-def check_heading(obj: object, surface: Surface | None, normal: Place) -> None:
-    """Raise if a surface heads where its normal points."""
-    if surface is None or surface.ahead is None:
-        return
-    ahead, n = unit(surface.ahead).real, normal.local.real
-    if not np.linalg.norm(ahead - (ahead @ n) * n) > STEEP:
-        raise ValueRangeError(
-            f"{named(obj)}: heading = {brief(surface.ahead)} of its ground is along the normal, and says nothing about "
-            "where x is. Give it a direction along the ground."
-        )
+def pushing(force: Any) -> tuple[Any, ...]:
+    """The numbers that laws of the ground begin with."""
+    normal = (force.stiffness, force.damping, force.exponent)
+    return (*normal, *viscous(force), force.radius)
+
+
+def viscous(force: Any) -> tuple[Any, ...]:
+    """The numbers of Kelvin-Voigt damping."""
+    return force.compression_damping, force.restitution_damping, force.damping_depth, force.damping_speed
+
+
+def check_touch(force: Any, model: NamedParts) -> None:
+    """Raise unless the ground, and a wheel with its axis, belong to one body each, and x is not along the normal."""
+    check_same_body(model, force, ("plane_point", "normal"))
+    if hasattr(force, "axis"):
+        check_same_body(model, force, ("point", "axis"))
+    surface, n = force.ground, places(model)(force.normal).local.real
+    if surface is not None and surface.ahead is not None:
+        ahead = unit(surface.ahead).real
+        if not np.linalg.norm(ahead - (ahead @ n) * n) > STEEP:
+            raise ValueRangeError(
+                f"{named(force)}: heading = {brief(surface.ahead)} of its ground is along the normal, and says nothing "
+                "about where x is. Give it a direction along the ground."
+            )
 
 
 def _position(x: Place, o: Place, e: Place, lift: Function | None, label: str) -> Row:
