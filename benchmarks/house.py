@@ -144,11 +144,11 @@ class House:
         return found
 
     def names_at_the_top(self) -> int:
-        """Length of `__all__` of the package."""
+        """Length of the list of names of the package."""
         for node in self.trees[self.package / "__init__.py"].body:
-            if isinstance(node, ast.Assign) and any(_name(x) == "__all__" for x in node.targets):
+            if isinstance(node, ast.Assign) and any(_name(x) == "_NAMES" for x in node.targets):
                 return len(ast.literal_eval(node.value))
-        raise ValueError("the package has no __all__")
+        raise ValueError("the package has no list _NAMES")
 
     def repeated_file_names(self) -> dict[str, int]:
         """How many files share a name without being siblings of one concept, for names that occur twice or more.

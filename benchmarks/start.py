@@ -1,11 +1,12 @@
 """What starting costs: the import, the help, a first simulation and a first gradient, of a checkout and of a wheel.
 
-    python benchmarks/start.py [--quick] [--wheel dist/mechgrad-..-cp311-..whl]
+    python benchmarks/start.py [--quick] [--wheel dist]
 
 Every case is a process of its own. Cold: of this checkout, with an empty MECHGRAD_CACHE_DIR, so that every kernel is
 compiled; seconds from the import to the first result. Wheel: installed into a new environment, with an empty cache and
-in another place; `tools/check_wheel.py` says what it took and what was compiled. Without --wheel these keys are left
-out. --quick leaves out the cold gradient. The last line is one JSON object.
+in another place, on a processor that calls itself something else; `tools/check_wheel.py` says what it took and what was
+compiled. A folder stands for the newest wheel in it that is for this Python (`make wheels`). Without --wheel these keys
+are left out, and with --quick the cold gradient. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from cold_start import CASES, seconds_of
 from common import Report, digits, machine
 
 ROOT = Path(__file__).resolve().parents[1]
+OTHER_NAME = "btver2"
 MODULES = {"import_s": ["-c", "import mechgrad"], "help_s": ["-m", "mechgrad", "--help"]}
 
 
@@ -40,6 +42,17 @@ def process_seconds(arguments: list[str], rounds: int) -> float:
     return statistics.median(once(arguments) - once(["-c", "pass"]) for _ in range(rounds))
 
 
+def wheel_at(path: Path) -> Path:
+    """A wheel, or the newest one of a folder for this Python."""
+    if not path.is_dir():
+        return path
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    found = sorted(path.glob(f"mechgrad-*-{tag}-{tag}-*.whl"), key=lambda wheel: wheel.stat().st_mtime)
+    if not found:
+        raise SystemExit(f"no wheel for {tag} in {path}: make wheels PYTHONS={sys.executable}")
+    return found[-1]
+
+
 def of_wheel(wheel: Path) -> dict[str, object]:
     """What `tools/check_wheel.py` says in a new environment."""
     with tempfile.TemporaryDirectory() as folder:
@@ -49,7 +62,8 @@ def of_wheel(wheel: Path) -> dict[str, object]:
         subprocess.run([python, "-m", "pip", "install", "--quiet", wheel.resolve()], check=True)
         inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         done = subprocess.run(
-            [python, ROOT / "tools" / "check_wheel.py"], cwd=folder, capture_output=True, text=True, check=False,
+            [python, ROOT / "tools" / "check_wheel.py", OTHER_NAME],
+            cwd=folder, capture_output=True, text=True, check=False,
             env=inherited | {"MECHGRAD_CACHE_DIR": str(Path(folder) / "cache"), "MECHGRAD_QUIET": "1"},
         )  # fmt: skip
         found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
@@ -60,7 +74,7 @@ def main() -> None:
     """All cases."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="no cold gradient, fewer rounds")
-    parser.add_argument("--wheel", type=Path, help="with machine code for this Python")
+    parser.add_argument("--wheel", type=Path, help="with machine code for this Python, or a folder of them")
     asked = parser.parse_args()
     report, rows = Report({"machine": machine()}), []
     for key, arguments in MODULES.items():
@@ -75,14 +89,15 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             rows.append([f"{label}, empty cache", digits(report.note(key, seconds_of(code, folder)["seconds"]))])
     if asked.wheel is not None:
-        found = of_wheel(asked.wheel)
+        wheel = wheel_at(asked.wheel)
+        found = of_wheel(wheel)
         simulated, differentiated = float(str(found["first_simulation_s"])), float(str(found["first_gradient_s"]))
         report.note("wheel_first_simulation_s", simulated)
         report.note("wheel_first_gradient_s", differentiated)
         report.note("compilations_from_wheel", len(list(found["compiled"])))  # type: ignore[call-overload]
-        report.note("wheel_mb", asked.wheel.stat().st_size / 1e6)
+        report.note("wheel_mb", wheel.stat().st_size / 1e6)
         rows.append(["a simulated five-bar, from the wheel", digits(simulated)])
-        rows.append(["its gradient, adjoint, from the wheel", digits(differentiated)])
+        rows.append(["and its gradient, adjoint, from the wheel", digits(differentiated)])
     report.table("seconds", ["", "s"], rows)
     report.finish()
 

@@ -48,6 +48,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 BENCHMARKS: dict[str, tuple[str, ...]] = {
     "house": (),
     "cold_start": (),
+    "start": ("--wheel", "dist"),  # after `make wheels`
     "inverse_dynamics": (),
     "forward_dynamics": (),
     "methods": (),
@@ -64,6 +65,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
 # what `--quick` leaves out, by patterns of keys
 FULL_ONLY: dict[str, tuple[str, ...]] = {
     "cold_start": ("gradient_*",),
+    "start": ("wheel_*", "compilations_from_wheel", "cold_first_gradient_s"),
     "motion": ("gait_*",),
     "convergence": ("*",),
     "work_precision": ("*_1e-09_ms",),

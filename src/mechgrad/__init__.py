@@ -44,56 +44,61 @@ if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, sin
     from mechgrad import results as results
     from mechgrad import schemes as schemes
     from mechgrad import terms as terms
-    from mechgrad.dynamics.equilibrium import NoEquilibriumError, equilibrium
-    from mechgrad.errors import AssemblyError, InputError, MechgradError, MechgradWarning, ModelError
-    from mechgrad.inverse.loads import Load
-    from mechgrad.io import load_model, save_model
-    from mechgrad.kinematics.assembly import assemble
-    from mechgrad.kinematics.mobility import mobility
-    from mechgrad.kinematics.state import State, state
-    from mechgrad.linearisation.small_motions import linearise
-    from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives
-    from mechgrad.mechanics.accelerations import forward_dynamics
-    from mechgrad.mechanics.inertia import mass_matrix
-    from mechgrad.mechanics.reactions import joint_reactions
-    from mechgrad.mechanics.torque_derivatives import inverse_dynamics_derivatives
-    from mechgrad.mechanics.torques import inverse_dynamics
-    from mechgrad.model import (
-        Body,
-        Cardan,
-        Cylindrical,
-        DesignVariable,
-        Fixed,
-        Floating,
-        Model,
-        Planar,
-        Point,
-        Prismatic,
-        Revolute,
-        Spherical,
-        Vector,
-        dh_model,
-    )
-    from mechgrad.optimization.design import DesignProblem
-    from mechgrad.sensitivities import (
-        AtEnd,
-        AtTime,
-        Certificate,
-        Gradient,
-        Integral,
-        Tracking,
-        certify,
-        certify_model,
-    )
-    from mechgrad.sensitivities.gradient import gradient, motion_sensitivities
-    from mechgrad.simulation.guided import kinematic_motion
-    from mechgrad.simulation.simulate import simulate
-    from mechgrad.simulation.trajectory import StepFailed, Trajectory
+    from mechgrad.dynamics.equilibrium import NoEquilibriumError as NoEquilibriumError
+    from mechgrad.dynamics.equilibrium import equilibrium as equilibrium
+    from mechgrad.errors import AssemblyError as AssemblyError
+    from mechgrad.errors import InputError as InputError
+    from mechgrad.errors import MechgradError as MechgradError
+    from mechgrad.errors import MechgradWarning as MechgradWarning
+    from mechgrad.errors import ModelError as ModelError
+    from mechgrad.inverse.loads import Load as Load
+    from mechgrad.io import load_model as load_model
+    from mechgrad.io import save_model as save_model
+    from mechgrad.kinematics.assembly import assemble as assemble
+    from mechgrad.kinematics.mobility import mobility as mobility
+    from mechgrad.kinematics.state import State as State
+    from mechgrad.kinematics.state import state as state
+    from mechgrad.linearisation.small_motions import linearise as linearise
+    from mechgrad.mechanics.acceleration_derivatives import forward_dynamics_derivatives as forward_dynamics_derivatives
+    from mechgrad.mechanics.accelerations import forward_dynamics as forward_dynamics
+    from mechgrad.mechanics.inertia import mass_matrix as mass_matrix
+    from mechgrad.mechanics.reactions import joint_reactions as joint_reactions
+    from mechgrad.mechanics.torque_derivatives import inverse_dynamics_derivatives as inverse_dynamics_derivatives
+    from mechgrad.mechanics.torques import inverse_dynamics as inverse_dynamics
+    from mechgrad.model import Body as Body
+    from mechgrad.model import Cardan as Cardan
+    from mechgrad.model import Cylindrical as Cylindrical
+    from mechgrad.model import DesignVariable as DesignVariable
+    from mechgrad.model import Fixed as Fixed
+    from mechgrad.model import Floating as Floating
+    from mechgrad.model import Model as Model
+    from mechgrad.model import Planar as Planar
+    from mechgrad.model import Point as Point
+    from mechgrad.model import Prismatic as Prismatic
+    from mechgrad.model import Revolute as Revolute
+    from mechgrad.model import Spherical as Spherical
+    from mechgrad.model import Vector as Vector
+    from mechgrad.model import dh_model as dh_model
+    from mechgrad.optimization.design import DesignProblem as DesignProblem
+    from mechgrad.sensitivities import AtEnd as AtEnd
+    from mechgrad.sensitivities import AtTime as AtTime
+    from mechgrad.sensitivities import Certificate as Certificate
+    from mechgrad.sensitivities import Gradient as Gradient
+    from mechgrad.sensitivities import Integral as Integral
+    from mechgrad.sensitivities import Tracking as Tracking
+    from mechgrad.sensitivities import certify as certify
+    from mechgrad.sensitivities import certify_model as certify_model
+    from mechgrad.sensitivities.gradient import gradient as gradient
+    from mechgrad.sensitivities.gradient import motion_sensitivities as motion_sensitivities
+    from mechgrad.simulation.guided import kinematic_motion as kinematic_motion
+    from mechgrad.simulation.simulate import simulate as simulate
+    from mechgrad.simulation.trajectory import StepFailed as StepFailed
+    from mechgrad.simulation.trajectory import Trajectory as Trajectory
 
 __version__ = "0.2.0"
 
-# In the order a script uses them.
-__all__ = [  # noqa: RUF022
+# In the order a script uses them. There is no __all__ here: see __getattr__.
+_NAMES = [
     # what is it?
     "Model", "Body", "Point", "Vector", "Fixed", "Revolute", "Prismatic", "Cylindrical", "Cardan",
     "Planar", "Spherical", "Floating", "Load", "DesignVariable", "dh_model", "load_model", "save_model",
@@ -160,7 +165,17 @@ _SAME = {"Universal": "Cardan"}  # other names of what is here, which files know
 
 
 def __getattr__(name: str) -> Any:
-    """A name of the front door, imported when it is first asked for."""
+    """A name of the front door, imported when it is first asked for.
+
+    `from mechgrad import *` brings all of them, and so __all__ is answered, but not to pydoc, which prints every class
+    that stands there from head to foot (4000 lines), where help(mechgrad) is meant to be the page above. Who asks is
+    what tells the two apart; without that, one of them would have to go.
+    """
+    if name == "__all__":
+        frame = importlib.import_module("inspect").currentframe()
+        if frame is not None and frame.f_back.f_globals.get("__name__") == "pydoc":
+            raise AttributeError("help(mechgrad) is its docstring")
+        return list(_NAMES)
     if name in _HOMES:
         found = getattr(importlib.import_module(_HOMES[name]), name)
     elif not name.startswith("_") and importlib.util.find_spec(f"mechgrad.{name}") is not None:
@@ -182,4 +197,4 @@ def _moved(name: str) -> str:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_NAMESPACES, "__version__"])
+    return sorted([*_NAMES, *_NAMESPACES, "__version__"])

@@ -49,7 +49,7 @@ def test_counts_only_fall(what: str, measured: dict[str, int | float | str]) -> 
 
 
 def small_house(folder: Path, **files: str) -> house.House:
-    for name, text in {"__init__": "__all__ = ['a', 'b']", **files}.items():
+    for name, text in {"__init__": "_NAMES = ['a', 'b']", **files}.items():
         path = folder / "src" / "mechgrad" / f"{name.replace('__in__', '/')}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

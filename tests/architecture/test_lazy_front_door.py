@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,8 @@ def test_type_checkers_see_the_same_homes() -> None:
     spaces = {name.name for x in imports if x.module == "mechgrad" for name in x.names}
     assert homes == mechgrad._HOMES
     assert set(homes) == set(mechgrad.__all__)
+    # "import x as x" is how a module without __all__ says that a name is public
+    assert all(name.asname == name.name for x in imports for name in x.names)
     assert spaces == set(mechgrad._NAMESPACES)
 
 
@@ -71,3 +74,27 @@ def test_whatever_comes_first_finds_all_that_enters_itself(first: str) -> None:
 def test_parts_of_the_package_are_reached_as_attributes() -> None:
     code = "import json, mechgrad as mg\nprint(json.dumps([mg.io.load_recipe.__name__, mg.steps.__name__]))"
     assert in_new_process(code) == ["load_recipe", "mechgrad.steps"]
+
+
+def test_help_is_one_page_in_the_order_of_questions() -> None:
+    """What help(mg) prints: the page, what the package contains, the file; no class from head to foot."""
+    code = "import json, pydoc, mechgrad\nprint(json.dumps(pydoc.plain(pydoc.render_doc(mechgrad))))"
+    page = in_new_process(code)
+    asked = [line.strip() for line in (mechgrad.__doc__ or "").splitlines()]
+    questions = [line for line in asked if re.match(r"(What|Where|How|Is) .*\?", line)]
+    assert len(questions) == 9
+    places = [page.index(line) for line in [*questions, "PACKAGE CONTENTS", "FILE"]]
+    assert places == sorted(places)
+    sections = re.findall(r"^[A-Z][A-Z ]+$", page, re.M)
+    assert sections == ["NAME", "DESCRIPTION", "PACKAGE CONTENTS", "VERSION", "FILE"]
+    assert len(page.splitlines()) < 100
+
+
+def test_a_star_import_brings_the_front_door() -> None:
+    code = (
+        "import json\nfrom mechgrad import *\nbrought = sorted(name for name in globals() if name[0] != '_')\n"
+        "print(json.dumps([brought, Model.__module__]))"
+    )
+    brought, home = in_new_process(code)
+    assert brought == sorted([*mechgrad.__all__, "json"])
+    assert home == "mechgrad.model.model"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from mechgrad.cli import demo as demo_module
-from mechgrad.cli import demo_command, warm_command
+from mechgrad.cli import demo_command, warm_command, warm_processes
 from mechgrad.cli.main import COMMANDS, app, command
+from mechgrad.cli.warm import warm_steps
+from mechgrad.errors import MechgradError
 from mechgrad.gallery import double_pendulum
 from mechgrad.io import save_model
 from mechgrad.sensitivities import certify_model, model_check
@@ -82,7 +85,7 @@ def test_warm_leaves_nothing_to_compile() -> None:
         "import mechgrad\n"
         "from mechgrad.cli.main import app\n"
         "from mechgrad.kernels.jit import ENTRIES\n"
-        "app(['warm'], standalone_mode=False)\n"
+        "app(['warm', '--jobs', '1'], standalone_mode=False)\n"
         "for module in pkgutil.walk_packages(mechgrad.__path__, 'mechgrad.'):\n"
         "    '__main__' in module.name or importlib.import_module(module.name)\n"
         "print('forgotten:', [name for name, kernel in ENTRIES.items() if not kernel.signatures])\n"
@@ -90,6 +93,46 @@ def test_warm_leaves_nothing_to_compile() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "kernels" in done.stdout
     assert "forgotten: []" in done.stdout
+
+
+def test_warm_uses_several_processes_and_compiles_once(tmp_path: Path) -> None:
+    """In an empty cache. The second time there is nothing left to do."""
+    command = [sys.executable, "-m", "mechgrad", "warm", "--jobs", "2", "--only", "mass matrix"]
+    environment = os.environ | {"MECHGRAD_CACHE_DIR": str(tmp_path), "COLUMNS": "100"}
+
+    def said() -> str:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        return done.stdout
+
+    cold = said()
+    assert re.search(r"\d+ kernels compiled for this machine and kept, .* s, 2 processes", cold), cold
+    kept = sorted(tmp_path.rglob("*.nbc"))
+    written = {path: path.stat().st_mtime_ns for path in kept}
+    assert len(kept) >= 3
+    assert len({path.name for path in kept}) == len(kept)
+    warm = said()
+    assert "kernels loaded" in warm
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")} == written
+
+
+def test_warm_knows_its_steps() -> None:
+    result = runner.invoke(app, ["warm", "--only", "nonsense"])
+    assert result.exit_code == 2
+    assert "no step is called 'nonsense'; there are accelerations, " in result.stderr
+    labels = [step.label for step in warm_steps()]
+    assert len(set(labels)) == len(labels)  # processes are told by label what to run
+
+
+def test_a_process_that_ends_by_itself_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm_processes, "_run", ends_by_itself)
+    with pytest.raises(MechgradError, match=r"ended by itself.*mechgrad warm --jobs 1"):
+        warm_processes.run_in_processes(["torques"], 2, lambda *told: None, lambda: None)
+
+
+def ends_by_itself(label: str) -> None:
+    """What a process does that runs out of memory."""
+    os._exit(1)
 
 
 def test_the_demo_compiles_everything_before_it_starts(tmp_path: Path) -> None:
@@ -110,7 +153,7 @@ def test_the_demo_compiles_everything_before_it_starts(tmp_path: Path) -> None:
 
 
 def test_warm_can_clean_and_says_what_it_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warm_command, "run_steps", lambda console, steps: None)
+    monkeypatch.setattr(warm_command, "run_steps", lambda console, steps, jobs: None)
     monkeypatch.setattr(warm_command, "clean_cache", lambda current: [Path("/cache/0123456789abcdef")])
     assert "0123456789abcdef" not in runner.invoke(app, ["warm"]).output
     result = runner.invoke(app, ["warm", "--clean"])

@@ -8,12 +8,8 @@ import pytest
 import mechgrad as mg
 from mechgrad import gallery
 from mechgrad.dynamics.ali3p import ALI3P
-from mechgrad.dynamics.elimination import eliminated
 from mechgrad.dynamics.index1 import Index1
 from mechgrad.dynamics.penalty import Penalty
-from mechgrad.dynamics.system import System, surely_independent
-from mechgrad.errors import InputError
-from mechgrad.kinematics.mechanism_record import random_configurations
 
 
 def _four_bars():

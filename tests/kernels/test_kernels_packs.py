@@ -63,6 +63,75 @@ def test_a_cache_that_cannot_be_written_to_is_not_needed(installed: Path) -> Non
     assert answer["misses"] == 0
 
 
+# A processor that calls itself something else, as machines do that packs were not built on.
+RENAMED = """
+import llvmlite.binding
+llvmlite.binding.get_host_cpu_name = lambda: "btver2"
+"""
+# A processor without one of the instructions of every level.
+POORER = """
+import llvmlite.binding
+_all = llvmlite.binding.get_host_cpu_features
+def _fewer():
+    found = _all()
+    found["bmi2"] = False
+    return found
+llvmlite.binding.get_host_cpu_features = _fewer
+"""
+# Files of the package can be read only: asked of the process itself, since root may write anywhere.
+READ_ONLY = """
+import os, sys
+_package = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mechgrad")
+_writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+def _refuse(event, given):
+    if event == "open":
+        path, written = given[0], given[2] & _writes
+    elif event in ("os.mkdir", "os.rename", "os.remove"):
+        path, written = given[0], True
+    else:
+        return
+    if written and isinstance(path, (str, bytes)) and os.fsdecode(os.path.abspath(path)).startswith(_package):
+        raise PermissionError(13, "Permission denied", path)
+sys.addaudithook(_refuse)
+"""
+
+
+def before_all(folder: Path, code: str) -> None:
+    """Have this run at the beginning of every Python process whose path begins with the folder."""
+    (folder / "sitecustomize.py").write_text(code)
+
+
+def test_a_processor_of_another_name_compiles_nothing(installed: Path) -> None:
+    before_all(installed, RENAMED)
+    answer, said = run_pendulum(installed)
+    assert answer["tau"] == pytest.approx([TORQUE], rel=1e-14)
+    assert (answer["misses"], said) == (0, "")
+    asked = "from numba.core.registry import cpu_target as t; print(t.target_context.codegen().magic_tuple())"
+    environment = os.environ | {"PYTHONPATH": str(installed)}
+    done = subprocess.run([sys.executable, "-c", asked], env=environment, capture_output=True, text=True, check=True)
+    assert "btver2" in done.stdout, "the processor did not get its other name"
+
+
+def test_a_processor_without_an_instruction_compiles(installed: Path) -> None:
+    before_all(installed, POORER)
+    answer, said = run_pendulum(installed)
+    assert answer["tau"] == pytest.approx([TORQUE], rel=1e-14)
+    assert answer["misses"] == 1
+    assert "no machine code for this processor" in said
+
+
+def test_an_installation_that_can_only_be_read_compiles_nothing(installed: Path) -> None:
+    before_all(installed, READ_ONLY)
+    answer, said = run_pendulum(installed)
+    assert answer["tau"] == pytest.approx([TORQUE], rel=1e-14)
+    assert (answer["misses"], said) == (0, "")
+    assert not list((installed / "mechgrad").rglob("__pycache__")), "files were written all the same"
+    (manifest(installed).parent / packs.MANIFEST).unlink()
+    answer, said = run_pendulum(installed)
+    assert answer["tau"] == pytest.approx([TORQUE], rel=1e-14)
+    assert (answer["misses"], "cannot be read" in said) == (1, True)
+
+
 def test_edited_sources_are_compiled(installed: Path) -> None:
     vec3 = installed / "mechgrad" / "kernels" / "vec3.py"
     vec3.write_text(vec3.read_text() + DOUBLED_DOT)

@@ -137,7 +137,10 @@ def _rows_of(T: Mechanism) -> _Rows:
     last = ints[ints[AT_MARKERS] :][: MARKER_LINE * int(ints[N_MARKERS])].reshape(-1, MARKER_LINE)[:, 2]
     terms = int((rows[:, R_FIRST] + rows[:, R_COUNT])[rows[:, R_KIND] == LINEAR].max(initial=0))
     coordinates = ints[ints[AT_COORDS] :][: COORDINATE_LINE * terms].reshape(-1, COORDINATE_LINE)[:, 1]
-    start, columns, walk_start, walk, own = [0], [], [], [], []
+    start, own = [0], []
+    columns: list[int] = []
+    walk_start: list[int] = []
+    walk: list[int] = []
     term_entries = np.zeros(max(terms, 1), np.int64)
     for row in rows:
         ways: list[list[int]] = []
@@ -159,8 +162,8 @@ def _rows_of(T: Mechanism) -> _Rows:
         columns += here
         start.append(len(columns))
         own.append(alone)
-    found = (np.array(x, np.int64) for x in (start, columns, walk_start, walk))
-    return _Rows(*found, term_entries, own)
+    arrays = [np.array(x, np.int64) for x in (start, columns, walk_start, walk)]
+    return _Rows(arrays[0], arrays[1], arrays[2], arrays[3], term_entries, own)
 
 
 def _way(parents: list[int], column: int) -> list[int]:
@@ -210,13 +213,15 @@ class _Entries:
         packed = (T.pattern_rows * n + T.pattern_cols).tolist()
         self.n, self.known = n, {key: e for e, key in enumerate(packed)}
         kinds = T.ints[T.ints[AT_ROWS] :][: ROW * T.n_all].reshape(-1, ROW)[:, R_KIND]
-        bent_start, bent = [], []
+        bent_start: list[int] = []
+        bent: list[int] = []
         for k in range(T.n_rows):
             bent_start.append(len(bent))
             if kinds[k] not in (LINEAR, POINT):
                 bent += [self.entry(a, b) for a in rows.of(k) for b in rows.of(k)]
         laws = T.ints[T.ints[AT_LAWS] :][: LAW * int(T.ints[N_LAWS])].reshape(-1, LAW)
-        law_start, law_entries = [], []
+        law_start: list[int] = []
+        law_entries: list[int] = []
         for first, count in laws[:, [L_FIRST, L_ROWS]].tolist():
             law_start.append(len(law_entries))
             of_law = range(first, first + count)
@@ -273,7 +278,8 @@ def _least_degree(
         if i != j:
             related[i].add(j)
             related[j].add(i)
-    waits, frees = [0] * n + [len(rows.own[k]) for k in range(m)], [[] for _ in range(n)]
+    waits = [0] * n + [len(rows.own[k]) for k in range(m)]
+    frees: list[list[int]] = [[] for _ in range(n)]
     for k in range(m):
         for j in rows.of(k).tolist():
             related[n + k].add(j)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar, final
 
 from mechgrad.measures.geometric import GeometricMeasure
 from mechgrad.model.primitives.attached import VECTOR, Where
@@ -29,6 +29,7 @@ class Angle(GeometricMeasure):
     vector_a: str = field(metadata=VECTOR)
     vector_b: str = field(metadata=VECTOR)
     axis: str = field(metadata=VECTOR)
+    unit: ClassVar[str] = "rad"
 
     def row(self, where: Where) -> Row:
         """The row that it is."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from mechgrad.model.primitives.attached import check_reference, places
 from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import MEASURE_TYPES
 from mechgrad.typing import Array, FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
 
 SHORT = 2e-3  # step of differences, relative to coordinates of at least 0.1: errors of order 1e-11
 LEVELS = ("q", "v", "a")
@@ -69,6 +72,8 @@ class Measure:
     uses : which of "q", "v", "a", "lam" it depends on
     depends_on_forces : whether it depends on tau and loads, too
     depends_on_time : whether it depends on time besides
+    unit : of its numbers, "1" for pure ones, "" where it cannot be said; where only a model knows, `columns` does
+    parts : names of its numbers, where it has several
     name : what plots, starts and drawings call it; its class and fields if left out
 
     A measure that force laws may read and push against, that drivers may move and `assemble` may hold, states the row
@@ -78,6 +83,8 @@ class Measure:
     uses: ClassVar[str] = "q v a"
     depends_on_forces: ClassVar[bool] = False
     depends_on_time: ClassVar[bool] = False
+    unit: ClassVar[str] = ""
+    parts: ClassVar[tuple[str, ...]] = ()
 
     name: str = field(default="", kw_only=True, repr=False)
 
@@ -90,6 +97,10 @@ class Measure:
         """Its name, or its class and fields: 'Distance(P1, P2)'."""
         given = (getattr(self, f.name) for f in fields(self) if f.name != "name")
         return self.name or f"{type(self).__name__}({', '.join(map(str, given))})"
+
+    def columns(self, model: Model) -> tuple[tuple[str, str], ...]:
+        """Name and unit of each of its numbers, (("x", "m"), ("y", "m"), ("z", "m")); a single one needs no name."""
+        return tuple((part, self.unit) for part in self.parts) or (("", self.unit),)
 
     def check_model(self, model: NamedParts, what: str) -> None:
         """Raise unless the model has every marker and coordinate that is named here."""

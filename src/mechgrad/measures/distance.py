@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar, final
 
 from mechgrad.measures.geometric import GeometricMeasure
 from mechgrad.model.primitives.attached import POINT, Where
@@ -28,6 +28,7 @@ class Distance(GeometricMeasure):
 
     point_a: str = field(metadata=POINT)
     point_b: str = field(metadata=POINT)
+    unit: ClassVar[str] = "m"
 
     def row(self, where: Where) -> Row:
         """The row that it is."""

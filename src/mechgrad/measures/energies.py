@@ -43,6 +43,7 @@ class KineticEnergy(Measure):
     """
 
     uses: ClassVar[str] = "q v"
+    unit: ClassVar[str] = "J"
 
     def values(self, at: StateSamples) -> Array:
         return kinetic_energy(at.model, at.states.q, at.states.v)
@@ -66,6 +67,7 @@ class PotentialEnergy(Measure):
     """
 
     uses: ClassVar[str] = "q"
+    unit: ClassVar[str] = "J"
 
     def values(self, at: StateSamples) -> Array:
         return potential_energy(at.model, at.states.q) + spring_energy(at.system(), at.states.q, at.states.t)

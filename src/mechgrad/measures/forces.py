@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -14,9 +14,13 @@ from mechgrad.errors import InputError, unknown_name
 from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows
 from mechgrad.measures.base import Gradients, Measure, Partials, StateSamples, product
 from mechgrad.measures.parameter_protocol import MotionParameters
+from mechgrad.mechanics.efforts import effort_columns
 from mechgrad.model.columns import STEP
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
 
 MANY = 8  # knots of a spline: from there on all at once
 
@@ -64,6 +68,9 @@ class Effort(Measure):
     force: str
     uses: ClassVar[str] = "q v"
     depends_on_time: ClassVar[bool] = True  # motors follow functions of it
+
+    def columns(self, model: Model) -> tuple[tuple[str, str], ...]:
+        return effort_columns(model, self.force)
 
     def _rows(self, at: StateSamples, system: System) -> list[int]:
         """Its rows among those that act."""

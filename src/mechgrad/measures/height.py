@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import final
+from typing import ClassVar, final
 
 from mechgrad.measures.geometric import GeometricMeasure
 from mechgrad.model.primitives.attached import POINT, VECTOR, Where
@@ -25,6 +25,7 @@ class Height(GeometricMeasure):
     point: str = field(metadata=POINT)
     plane_point: str = field(metadata=POINT)
     normal: str = field(metadata=VECTOR)
+    unit: ClassVar[str] = "m"
 
     def row(self, where: Where) -> Row:
         """The row that it is."""

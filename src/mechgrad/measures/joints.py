@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
 from mechgrad.errors import unknown_name
 from mechgrad.measures.base import Curvature, Measure, Partials, StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
+from mechgrad.mechanics.coordinate_units import velocity_units
 from mechgrad.model.primitives.attached import COORDINATE, Where
 from mechgrad.model.primitives.measured_rows import coordinate_row
 from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Array, FloatArray
+
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,11 @@ class _Component(Measure):
     """One number of q, v or a: linear."""
 
     level: ClassVar[str]
+
+    def columns(self, model: Model) -> tuple[tuple[str, str], ...]:
+        units = velocity_units(model)
+        unit = units.get(getattr(self, "coordinate", ""), "")
+        return (("", {"q": unit.removesuffix("/s"), "v": unit, "a": f"{unit}²"}[self.level] if unit else ""),)
 
     def column(self, at: StateSamples) -> int:
         """Where its partial stands among the velocities."""

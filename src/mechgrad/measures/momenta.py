@@ -93,6 +93,8 @@ class Momentum(_GroundMomentum):
     """
 
     slots: ClassVar[slice] = slice(3, 6)
+    unit: ClassVar[str] = "kg m/s"
+    parts: ClassVar[tuple[str, ...]] = ("x", "y", "z")
 
     def values(self, at: StateSamples) -> Array:
         bodies = _Bodies.of(at)
@@ -110,6 +112,8 @@ class AngularMomentum(_GroundMomentum):
     """
 
     slots: ClassVar[slice] = slice(0, 3)
+    unit: ClassVar[str] = "kg m²/s"
+    parts: ClassVar[tuple[str, ...]] = ("x", "y", "z")
 
     def values(self, at: StateSamples) -> Array:
         bodies = _Bodies.of(at)
@@ -127,6 +131,8 @@ class CentreOfMass(Measure):
     """
 
     uses: ClassVar[str] = "q"
+    unit: ClassVar[str] = "m"
+    parts: ClassVar[tuple[str, ...]] = ("x", "y", "z")
 
     def check_model(self, model: NamedParts, what: str) -> None:
         _total_mass(model)

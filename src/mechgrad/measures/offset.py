@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Offset(GeometricMeasure):
     point_a: str = field(metadata=POINT)
     point_b: str = field(metadata=POINT)
     direction: Any
+    unit: ClassVar[str] = "m"
 
     def __post_init__(self) -> None:
         e = as_vector(self.direction, "Offset: direction")

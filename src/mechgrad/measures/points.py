@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
@@ -14,11 +14,25 @@ from mechgrad.measures.geometric import moving
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.typing import Array, FloatArray
 
+if TYPE_CHECKING:
+    from mechgrad.model.model import Model
+
 
 @dataclass(frozen=True)
 class _OfMarker(Measure):
     point: str
     level: ClassVar[int]
+    parts: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+
+    def columns(self, model: Model) -> tuple[tuple[str, str], ...]:
+        per = ("", "/s", "/s²")[self.level]
+        if self.point.endswith(".spin"):
+            unit = ("1", "rad/s", "rad/s²")[self.level]  # a spin is a velocity by itself
+        elif self.point in {vector.name for vector in model.vectors}:
+            unit = f"1{per}"
+        else:
+            unit = f"m{per}"
+        return tuple((part, unit) for part in self.parts)
 
     def values(self, at: StateSamples) -> Array:
         states = at.states

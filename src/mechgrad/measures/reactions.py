@@ -54,6 +54,10 @@ class JointReaction(Measure):
     axes: str = "world"
     uses: ClassVar[str] = "q v"
     depends_on_forces: ClassVar[bool] = True
+    parts: ClassVar[tuple[str, ...]] = ("couple x", "couple y", "couple z", "force x", "force y", "force z")
+
+    def columns(self, model: Model) -> tuple[tuple[str, str], ...]:
+        return tuple((part, "N" if part.startswith("force") else "N m") for part in self.parts)
 
     def values(self, at: StateSamples) -> Array:
         return self.found(at, at.system())[2]

@@ -10,6 +10,7 @@ import numpy as np
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
 from mechgrad.errors import unknown_name
+from mechgrad.mechanics.coordinate_units import coordinate_units
 from mechgrad.model.primitives.attached import places
 from mechgrad.model.primitives.rows import ANGLE, DOT, LINEAR, SKEW, Row
 from mechgrad.typing import Array
@@ -81,16 +82,18 @@ def efforts_of(system: System, force: str, q: Array, v: Array, a: Array, t: Arra
     mine = found[position]
     first = system.n_constraints + sum(map(len, found[:position]))
     y, _ = row_forces(system, q, v, a, np.zeros((len(q), system.n_constraints), system.dtype), t)
-    units = _coordinate_units(model)
+    units = coordinate_units(model)
     return Efforts(
         force, type(model.forces[position]).__name__, tuple(row.label for row in mine),
         tuple(_unit(row, units) for row in mine), np.asarray(y[:, first : first + len(mine)]),
     )  # fmt: skip
 
 
-def _coordinate_units(model: Model) -> dict[str, str]:
-    units = (unit for joint in model.tree_joints for unit in joint.q_units)
-    return dict(zip(model.q_names, units, strict=True))
+def effort_columns(model: Model, force: str) -> tuple[tuple[str, str], ...]:
+    """Name and unit of what a force element exerts along each of its rows."""
+    where, units = places(model), coordinate_units(model)
+    element = next(element for element in model.forces if element.name == force)
+    return tuple((row.label, _unit(row, units)) for law in element.laws(where) for row in law.rows)
 
 
 def _unit(row: Row, units: dict[str, str]) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, final
 
@@ -44,6 +45,7 @@ class InitialAccelerations:
     C: Any
     second_q: Any
     second_v: Any
+    solve: Callable[[FloatArray, bool], FloatArray]
 
     def __init__(self, record: Record, rows: IntArray | None = None) -> None:
         system, model = record.system, record.model
@@ -62,7 +64,7 @@ class InitialAccelerations:
         matrix[:n, :n] = here.M[0]
         matrix[n:, :n], matrix[:n, n:] = here.J[0, self.rows], here.J[0, self.rows].T
         inverse = np.linalg.pinv(matrix, rcond=RANK) if m else np.linalg.inv(matrix)
-        self.solve = partial(_product, inverse)
+        self.solve = partial(_product, np.asarray(inverse, float))
         self.second_q = self.second_v = np.zeros((m, n))
         if m:
             T = system.unforced_complex

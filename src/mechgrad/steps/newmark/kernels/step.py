@@ -43,9 +43,9 @@ from mechgrad.dynamics.kernels.system import (
 from mechgrad.dynamics.kernels.tangent_step import displace
 from mechgrad.kernels.jit import inlined, inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less
-from mechgrad.model.joints.base import BALL, REVOLUTE
+from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE
 from mechgrad.model.mechanism import L_FIRST, L_ROWS
-from mechgrad.model.tree import KIND, V_AT
+from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.steps.newmark.kernels.march_states import LEFT, LOOSE, PROJECTED, RATES, SECONDS, VALUES
 from mechgrad.steps.newmark.kernels.scheme import step_factors, update, weights
 
@@ -108,6 +108,22 @@ def largest_turn(atoms_i, d):
 
 
 # ---- Newton's iteration
+
+
+@inner
+def _sizes(atoms_i, q):
+    """Sizes of the coordinates as their roundings reach the equations: anywhere, and of a mechanism held far away.
+
+    A slide counts no more than a metre in the first: how far away a mechanism stands rounds no length of its own.
+    """
+    near, far = 0.0, 0.0
+    for i in range(atoms_i.shape[0]):
+        kind, j = atoms_i[i, KIND], atoms_i[i, Q_AT]
+        if kind == REVOLUTE:
+            near, far = near + abs(q[j]) ** 2, far + abs(q[j]) ** 2
+        elif kind == PRISMATIC:
+            near, far = near + min(abs(q[j]) ** 2, 1.0), far + abs(q[j]) ** 2
+    return math.sqrt(near), math.sqrt(far)
 
 
 @inner
@@ -228,17 +244,20 @@ def _increment(solver, settings, scale, x, lam):
 
 
 @inlined
-def _has_converged(settings, size, shrinks, quadratic, moved, q, iterations):
+def _has_converged(atoms_i, settings, size, shrinks, quadratic, moved, q, iterations):
     """Whether an increment is small enough beside the step, or no more than rounding, which going on would not take
-    away. shrinks: the increment beside the one before."""
+    away. shrinks: the increment beside the one before.
+
+    Where a mechanism stands is no reason to end: one that is far away has roundings of its slides in the equations only
+    if something there holds it, and then its increments stall."""
     if quadratic:
         converged = size < QUADRATIC_TOLERANCE * math.sqrt(settings.tolerance * moved)
     else:
         converged = size * shrinks < LINEAR_TOLERANCE * settings.tolerance * moved
     if not converged:
-        floor = ROUNDING * (1.0 + _norm(q, q.size))
-        converged = size * (1.0 if quadratic else shrinks) < floor
-        converged = converged or (iterations > 2 and shrinks > STALLS and size < NOISE * floor)
+        near, far = _sizes(atoms_i, q)
+        converged = size * (1.0 if quadratic else shrinks) < ROUNDING * (1.0 + near)
+        converged = converged or (iterations > 2 and shrinks > STALLS and size < NOISE * ROUNDING * (1.0 + far))
     return converged
 
 
@@ -276,7 +295,7 @@ def implicit_step(mechanism, work, solver, settings, states, before, after, h, t
             return NOT_CONVERGED, iterations, 0
         shrinks = min(size / size_before, 1.0) if iterations > 1 else 1.0
         quadratic = fresh and settings.weight_2 == 0.0  # the matrix leaves out what positions do to second rates
-        converged = _has_converged(settings, size, shrinks, quadratic, moved, after.q, iterations)
+        converged = _has_converged(mechanism.atoms_i, settings, size, shrinks, quadratic, moved, after.q, iterations)
         # What eps left of the constraints is taken away by another pass, with the multipliers found as those that eps
         # counts from; once or twice, so that directions without rank are left to the motion.
         worth = settings.compliant == 0.0 and left > WORTH_A_PASS * settings.tolerance * moved
