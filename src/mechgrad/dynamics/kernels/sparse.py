@@ -18,7 +18,8 @@ from mechgrad.dynamics.kernels.laws import law_int
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.lu import lu_solve
-from mechgrad.kernels.sparse_lu import sparse_solve, sparse_substitute
+from mechgrad.kernels.sparse_lu import sparse_substitute
+from mechgrad.kernels.sparse_refinement import sparse_solve
 from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_LAWS
 from mechgrad.model.tree import C_DIAGONAL
 
@@ -52,7 +53,7 @@ class Sparse(NamedTuple):
     start: np.ndarray
     later: np.ndarray
     target: np.ndarray
-    given: np.ndarray  # `kernels.sparse_lu.Refinement`
+    given: np.ndarray  # `kernels.sparse_refinement.Refinement`
     rest: np.ndarray
     size: np.ndarray
     lost: np.ndarray

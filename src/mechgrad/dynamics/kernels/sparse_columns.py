@@ -11,7 +11,8 @@ from mechgrad.kernels.jit import inner
 from mechgrad.kernels.right_hand_sides import REFINED as LEFT
 from mechgrad.kernels.right_hand_sides import add_product, add_transposed, refined_columns
 from mechgrad.kernels.rotation import angle_factors, cross_polynomial
-from mechgrad.kernels.sparse_lu import REFINED, add_entries, passes_needed, sparse_solve_columns
+from mechgrad.kernels.sparse_refinement import REFINED, passes_needed
+from mechgrad.kernels.sparse_right_hand_sides import add_entries, sparse_solve_columns
 from mechgrad.kernels.vec3 import dot
 from mechgrad.model.joints.base import BALL
 from mechgrad.model.tree import KIND, V_AT
