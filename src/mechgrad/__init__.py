@@ -12,6 +12,7 @@ What is it?         Model of Body, joints (Revolute, Prismatic, ..), Point, Vect
 Where is it?        state, assemble, equilibrium -> State; mobility; kinematics.*  poses, velocities, Jacobians
 What acts?          inverse_dynamics, forward_dynamics, mass_matrix, joint_reactions, and .._derivatives; terms.*
 How does it move?   simulate -> Trajectory; recipes.*  many of them; kinematic_motion; formulations.*, schemes.*
+What is seen?       view in the browser, motion.save("swing.html"); shapes.* for Body(shape=..)
 Is it stable?       linearise -> Linearisation: A, B, C, D, modes, eigenvalues over a number, and derivatives
 What if?            gradient -> Gradient of objectives.* (Integral, AtEnd, AtTime, Tracking) of measures.*
 What is best?       DesignProblem of numbers, with design.* (WorstCase, LeastSquares, Limit, ..); motion.MotionProblem
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, sin
     from mechgrad import recipes as recipes
     from mechgrad import results as results
     from mechgrad import schemes as schemes
+    from mechgrad import shapes as shapes
     from mechgrad import terms as terms
     from mechgrad.dynamics.equilibrium import NoEquilibriumError as NoEquilibriumError
     from mechgrad.dynamics.equilibrium import equilibrium as equilibrium
@@ -94,6 +96,7 @@ if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, sin
     from mechgrad.simulation.simulate import simulate as simulate
     from mechgrad.simulation.trajectory import StepFailed as StepFailed
     from mechgrad.simulation.trajectory import Trajectory as Trajectory
+    from mechgrad.visualization.viewer import view as view
 
 __version__ = "0.2.0"
 
@@ -108,7 +111,7 @@ _NAMES = [
     "inverse_dynamics", "inverse_dynamics_derivatives", "forward_dynamics", "forward_dynamics_derivatives",
     "mass_matrix", "joint_reactions",
     # how does it move?
-    "simulate", "kinematic_motion", "Trajectory",
+    "simulate", "kinematic_motion", "Trajectory", "view",
     # is it stable?
     "linearise",
     # what if?
@@ -124,7 +127,7 @@ _NAMES = [
 
 _NAMESPACES = (
     "constraints", "design", "drawing", "errors", "forces", "formulations", "functions", "gallery", "kinematics",
-    "measures", "motion", "objectives", "recipes", "results", "schemes", "terms",
+    "measures", "motion", "objectives", "recipes", "results", "schemes", "shapes", "terms",
 )  # fmt: skip
 
 # Where names are imported from, when they are asked for: the same as for type checkers above.
@@ -156,6 +159,7 @@ _HOMES = {
         "mechgrad.simulation.simulate": "simulate",
         "mechgrad.simulation.trajectory": "StepFailed Trajectory",
         "mechgrad.optimization.design": "DesignProblem",
+        "mechgrad.visualization.viewer": "view",
     }.items()
     for name in names.split()
 }

@@ -9,7 +9,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["plots", "reports"]
+__all__ = ["animations", "plots", "reports"]
+
+
+def animations(kind: str) -> Any:
+    """A file of `visualization` that makes solids move: "scene", "saving", "web_page"."""
+    return importlib.import_module(f"mechgrad.visualization.{kind}")
 
 
 def plots(kind: str) -> Any:

@@ -82,7 +82,7 @@ def test_help_is_one_page_in_the_order_of_questions() -> None:
     page = in_new_process(code)
     asked = [line.strip() for line in (mechgrad.__doc__ or "").splitlines()]
     questions = [line for line in asked if re.match(r"(What|Where|How|Is) .*\?", line)]
-    assert len(questions) == 9
+    assert len(questions) == 10
     places = [page.index(line) for line in [*questions, "PACKAGE CONTENTS", "FILE"]]
     assert places == sorted(places)
     sections = re.findall(r"^[A-Z][A-Z ]+$", page, re.M)

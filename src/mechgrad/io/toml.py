@@ -115,12 +115,20 @@ def load_model(path: str | Path) -> Model:
 
 
 def block(section: str, entry: Mapping[str, Any]) -> str:
-    """[[section]] and its keys; a table follows as [section.key], which TOML attaches to the last entry."""
+    """[[section]] and its keys; a table follows as [section.key], which TOML attaches to the last entry, and a list of
+    tables as blocks [[section.key]]."""
     tables = {key: value for key, value in entry.items() if isinstance(value, dict)}
-    text = f"[[{section}]]\n" + tomli_w.dumps({key: value for key, value in entry.items() if key not in tables})
+    lists = {key: value for key, value in entry.items() if _is_list_of_tables(value)}
+    plain = {key: value for key, value in entry.items() if key not in tables and key not in lists}
+    text = f"[[{section}]]\n" + tomli_w.dumps(plain)
     for name in reversed(section.split(".")):
         tables = {name: tables} if tables else tables
-    return text + ("\n" + tomli_w.dumps(tables) if tables else "")
+    text += "\n" + tomli_w.dumps(tables) if tables else ""
+    return "\n".join([text, *(block(f"{section}.{key}", item) for key, items in lists.items() for item in items)])
+
+
+def _is_list_of_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def numbers_on_one_line(text: str) -> str:

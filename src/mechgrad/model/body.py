@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from mechgrad.model.primitives.fields import (
     vector,
     where,
 )
+from mechgrad.model.shapes import Shape, as_shapes
 from mechgrad.typing import Array, ArrayField
 
 # CAD exports are rounded, and a slender rod sits exactly on the border of the triangle inequality:
@@ -47,6 +48,8 @@ class Body:
         Products enter with the tensor's sign: `xy` = - integral of x y dm.
         No moment exceeds the sum of the others: a body known in the plane across z only takes (I/2, I/2, I).
         Paths `name.inertia.xx`, `yy`, `zz`, `xy`, `xz`, `yz`.
+    shape : one of `mg.shapes`, or several
+        What it looks like, in body axes; nothing that is computed depends on it. Without, pictures make up their own.
 
     >>> Body("arm", mass=2, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1)).inertia.tolist()
     [[0.0, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]]
@@ -58,10 +61,12 @@ class Body:
     mass: float = field(default=0.0, metadata=scalar("mass", "kg"))
     com: ArrayField = field(default=(0.0, 0.0, 0.0), metadata=vector("com", "m"))
     inertia: ArrayField = field(default=0.0, metadata=tensor("inertia", "kg m^2"))
+    shape: Any = None
 
     def __post_init__(self) -> None:
         check_name(self, self.name)
         object.__setattr__(self, "inertia", _square_inertia(self))
+        object.__setattr__(self, "shape", as_shapes(self.shape, where(self)))
         freeze_numbers(self)
         self.check()
 
@@ -72,6 +77,12 @@ class Body:
                 f"body {self.name!r}: mass = {brief(self.mass)} kg is negative. Masses are zero or positive."
             )
         _check_inertia(self)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """What it looks like, none where nothing was said."""
+        found: tuple[Shape, ...] = self.shape or ()
+        return found
 
     def __eq__(self, other: object) -> bool:
         return same(self, other)

@@ -18,6 +18,7 @@ from mechgrad.model.markers import Point, Vector
 from mechgrad.model.primitives.fields import is_default, where
 from mechgrad.model.primitives.measure_entries import measure_to_dict
 from mechgrad.model.primitives.rows import RowMeasure
+from mechgrad.model.shapes import Shape
 from mechgrad.model.variables import DesignVariable
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def _plain(value: Any, what: str) -> Any:
         if value.ndim == 2 and np.array_equal(value, np.diag(value.diagonal())):
             return value.diagonal().tolist()
         return value.tolist()
+    if isinstance(value, tuple) and value and isinstance(value[0], Shape):
+        return [shape.to_dict() for shape in value]
     if isinstance(value, tuple) and value and isinstance(value[0], tuple):
         return _plain_targets(value, what)
     return list(value) if isinstance(value, tuple) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from mechgrad.errors import InputError
 from mechgrad.kinematics.marker_motions import MarkerMotion, marker_motion
 from mechgrad.mechanics.efforts import Efforts, efforts_of
 from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy, springs_of
+from mechgrad.pictures import animations
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
@@ -100,6 +102,29 @@ class Motion(ABC):
         states = States(self.q, self.v, self.a, lam, self.t)
         at = StateSamples(self.model, states, system.tau, system.loads, system.names, "trapezoid")
         return np.asarray(measure.values(at))
+
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write the motion as something to look at; the ending says as what, `options` are those of `save_scene`.
+
+            .html         a page that opens offline: play, scrub, camera, switches
+            .png          a picture, `at` a time [s], or with strip=6 as many instants in one
+            .gif, .mp4    a film
+
+        >>> mg.simulate(model, {"pin": 0.5}, 1.0).save("swing.html", trails=["bob.com"]).name
+        'swing.html'
+        """
+        written: Path = animations("saving").save_scene(self, path, **options)
+        return written
+
+    def _repr_html_(self) -> str | None:
+        """The animation, where a notebook shows a motion; None (and its text instead) where what draws is missing."""
+        if self.q.ndim != 2 or not len(self.q) or not np.isfinite(self.q).all():
+            return None
+        try:
+            text: str = animations("web_page").animation_html(animations("scene").scene_of(self), standalone=False)
+        except ImportError:
+            return None
+        return text
 
     def plot(self, *measures: Any) -> Any:
         """Coordinates, velocities and energies over time, and how well the constraints hold, if there are any; or

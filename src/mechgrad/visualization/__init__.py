@@ -1,5 +1,12 @@
-"""Pictures of results: knows arrays and their names, computes nothing, imports matplotlib only when asked to draw."""
+"""Pictures of results: plots of arrays, solids that move, pages and films; nothing is imported before it is drawn."""
 
 from mechgrad.visualization.plots import plot_demo, plot_sensitivities, plot_torques
+from mechgrad.visualization.saving import save_scene
+from mechgrad.visualization.scene import Scene, scene_of
+from mechgrad.visualization.viewer import Viewer, view
+from mechgrad.visualization.web_page import animation_html
 
-__all__ = ["plot_demo", "plot_sensitivities", "plot_torques"]
+__all__ = [
+    "Scene", "Viewer", "animation_html", "plot_demo", "plot_sensitivities", "plot_torques", "save_scene", "scene_of",
+    "view",
+]  # fmt: skip

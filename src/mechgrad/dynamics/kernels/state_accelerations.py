@@ -22,13 +22,13 @@ from mechgrad.dynamics.kernels.system import (
     residual,
     row_jacobian,
 )
-from mechgrad.inverse.kernels.articulated import articulated_accelerations, body_wrenches_and_inertias
+from mechgrad.inverse.kernels.articulated import articulated_accelerations
+from mechgrad.inverse.kernels.free_motion import free_motion
 from mechgrad.inverse.kernels.wrenches import WRENCH, apply_loads
 from mechgrad.kernels.jit import inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less, load, store, width
 from mechgrad.kernels.vec3 import clear
 from mechgrad.kinematics.kernels.marker_motions import marker_motion_block
-from mechgrad.kinematics.kernels.outward import outward
 
 # reasons to end
 DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY, NOT_CONVERGED, DEAD_POINT, STUCK, CHANGE_POINT, INTERRUPTED = range(10)
@@ -39,10 +39,11 @@ DIVERGED = 1e12  # size of an increment from which no iteration comes back
 
 @inner
 def tree_accelerations(mechanism, work, q, v, t, a, scalar):
-    """a of a mechanism without constraints. Returns a reason to end, or DONE."""
+    """a of a mechanism without constraints. Returns a reason to end, or DONE. Rows get values and rates; their
+    second rates, which no law reads, are not those of any motion."""
     ints, atoms_i, atoms_f = mechanism.ints, mechanism.atoms_i, mechanism.atoms_f
     first, last, n_v = mechanism.n_constraints, mechanism.n_rows, v.size // width(scalar)
-    check = outward(atoms_i, atoms_f, q, v, work.zero, work.frames, work.twists, scalar)
+    check = free_motion(atoms_i, atoms_f, q, v, last > first, work.frames, work.twists, scalar)
     if last > first:
         marker_motion_block(mechanism.markers_i, mechanism.markers_f, work.frames, work.motion, scalar)
         place_rows_of(mechanism, work, q, v, work.zero, t, first, last, scalar)
@@ -54,7 +55,6 @@ def tree_accelerations(mechanism, work, q, v, t, a, scalar):
         clear(work.wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
         apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
         push_rows(ints, work.attachments, work.y, work.wrenches, first, scalar)
-    body_wrenches_and_inertias(atoms_i, atoms_f, work.frames, loaded, work.wrenches, work.inertia, scalar)
     # what tau and LINEAR rows do, as generalized forces
     r = work.r
     clear(r, 0, n_v, scalar)
@@ -62,7 +62,7 @@ def tree_accelerations(mechanism, work, q, v, t, a, scalar):
     for j in range(n_v):
         store(r, j, load(r, j, scalar) * -1.0)
     failed = articulated_accelerations(
-        atoms_i, atoms_f, work.frames, work.twists, work.wrenches, r, work.inertia, a, scalar
+        atoms_i, atoms_f, work.frames, work.twists, loaded, True, work.wrenches, r, work.inertia, a, scalar
     )
     return SINGULAR if any_not_less(failed, 0.5) else DONE
 

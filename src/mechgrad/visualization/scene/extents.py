@@ -1,0 +1,47 @@
+"""How far solids reach: balls around them, for the floor and the camera."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mechgrad.model.shapes import Box, Capsule, Cylinder, Ring, Sphere
+from mechgrad.typing import FloatArray
+from mechgrad.visualization.scene.nodes import Node, Path, Surface
+from mechgrad.visualization.scene.poses import Poses
+
+
+def extents(nodes: tuple[Node, ...], poses: Poses) -> tuple[FloatArray, FloatArray]:
+    """Centres (nt, n, 3) and radii (n,) of balls around what is seen of bodies, for the floor and the camera."""
+    centres, radii = [], []
+    for node in nodes:
+        if node.layer in ("axes", "centres of mass", "contact spheres"):
+            continue
+        for centre, radius in balls(node):
+            centres.append(poses.point(node.frame, centre))
+            radii.append(radius)
+    if not centres:
+        return np.zeros((max(len(poses.p), 1), 1, 3)), np.zeros(1)
+    return np.stack(centres, axis=1), np.array(radii)
+
+
+def balls(node: Node) -> list[tuple[FloatArray, float]]:
+    """Balls that a shape is about as large as, in body axes."""
+    shape = node.shape
+    if isinstance(shape, Capsule):
+        return [
+            (np.array(shape.start), shape.radius),
+            (np.array(shape.end), shape.end_radius or shape.radius),
+        ]
+    if isinstance(shape, Cylinder):
+        return [(np.array(shape.start), shape.radius), (np.array(shape.end), shape.radius)]
+    if isinstance(shape, Sphere):
+        return [(np.array(shape.origin), shape.radius * max(shape.stretch))]
+    if isinstance(shape, Ring):
+        return [(np.array(shape.origin), shape.radius)]
+    if isinstance(shape, Surface | Path):
+        points = shape.vertices if isinstance(shape, Surface) else shape.points
+        return [(points.min(axis=0), 0.0), (points.max(axis=0), 0.0)]
+    if isinstance(shape, Box):
+        half = 0.5 * np.array(shape.size)
+        return [(np.array(shape.origin), float(np.sqrt((half * half).sum())))]
+    return []
