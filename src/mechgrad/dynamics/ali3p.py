@@ -29,10 +29,10 @@ class ALI3P(Formulation):
     start each step from 95 % of the last ones, so that what they have in common cannot grow).
 
     Change points (a parallelogram on one line), where rows lose their rank, are passed with the order of the scheme:
-    with `turn` the largest rotation of a joint in the step [rad], singular values that one step cannot tell from zero
-    are left to the motion, which is smooth, and all others are held. Nothing of eps is left in regular positions. Where
-    long steps come near a change point something is (`Trajectory.norms`); gradients take constraints for met, and say
-    so. Without both augmented projections motions end at change points.
+    with `turn` the largest rotation, in the step, of a joint that constraints depend on [rad], singular values that one
+    step cannot tell from zero are left to the motion, which is smooth, and all others are held. Nothing of eps is left
+    in regular positions. Where long steps come near a change point something is (`Trajectory.norms`); gradients take
+    constraints for met, and say so. Without both augmented projections motions end at change points.
 
     Attributes
     ----------

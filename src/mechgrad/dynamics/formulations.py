@@ -73,7 +73,7 @@ class Formulation:
         """Numbers of an implicit step for a scheme (beta, gamma, alpha_m, alpha_f), or None if there is none."""
         raise TypeError(f"{type(self).__name__} states no implicit step")  # pragma: no cover - every formulation does
 
-    def named_coordinates(self) -> tuple[str, ...] | None:
+    def named_coordinates(self) -> tuple[Any, ...] | None:
         """Independent coordinates that a user named; None where the choice is left to the march."""
         return None
 

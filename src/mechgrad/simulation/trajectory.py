@@ -270,9 +270,6 @@ class Trajectory(Motion):
     def _mechanism(self) -> System:
         return self.system
 
-    def _misses(self) -> Array:
-        return self.norms
-
     def power(self) -> Power:
         """Power of force elements, of tau, of loads and of driven constraints at every instant [W].
 

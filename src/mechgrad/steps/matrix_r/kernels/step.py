@@ -24,6 +24,10 @@ from mechgrad.dynamics.kernels.tangent_step import displace
 from mechgrad.kernels.jit import inlined, inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_factor, lu_solve, lu_solve_transposed
+from mechgrad.kinematics.kernels.header import row_int
+from mechgrad.kinematics.kernels.measures import whole_turns
+from mechgrad.model.mechanism import R_KIND
+from mechgrad.model.primitives.rows import ANGLE
 from mechgrad.steps.independent.kernels.choices import (
     BETTER,
     GROWTH,
@@ -103,6 +107,8 @@ def independent(mechanism, work, solver, choice, q, v, t, z, rate, tolerance, sc
             x[k] = -work.values[pick[k]]
         for k in range(rank, n):
             x[k] = z[k - rank] - work.values[pick[k]]
+            if row_int(mechanism.ints, pick[k], R_KIND) == ANGLE:
+                x[k] -= whole_turns(x[k])  # angles are told to a full turn, z goes on
         lu_solve(solver.P, solver.pivots_P, x, n)
         size = 0.0
         for j in range(n):

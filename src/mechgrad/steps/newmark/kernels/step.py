@@ -43,8 +43,12 @@ from mechgrad.dynamics.kernels.system import (
 from mechgrad.dynamics.kernels.tangent_step import displace
 from mechgrad.kernels.jit import inlined, inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less
+from mechgrad.kinematics.kernels.header import constraint_count, moves, row_int, row_terms, term_column
+from mechgrad.kinematics.kernels.measures import attachments_of_kind
+from mechgrad.kinematics.kernels.row_states import attached_atom
 from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE
-from mechgrad.model.mechanism import L_FIRST, L_ROWS
+from mechgrad.model.mechanism import L_FIRST, L_ROWS, R_KIND
+from mechgrad.model.primitives.rows import LINEAR
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.steps.newmark.kernels.march_states import LEFT, LOOSE, PROJECTED, RATES, SECONDS, VALUES
 from mechgrad.steps.newmark.kernels.scheme import step_factors, update, weights
@@ -104,6 +108,38 @@ def largest_turn(atoms_i, d):
             most = max(most, abs(d[j]))
         elif kind == BALL:
             most = max(most, abs(d[j]), abs(d[j + 1]), abs(d[j + 2]))
+    return most
+
+
+@inlined
+def _enters_rows(ints, j):
+    """Whether a constraint row depends on column j; what none depends on, such as a wheel on its hinge, may turn."""
+    for k in range(constraint_count(ints)):
+        kind = row_int(ints, k, R_KIND)
+        if kind == LINEAR:
+            first, last = row_terms(ints, k)
+            for c in range(first, last):
+                if term_column(ints, c) == j:
+                    return True
+        else:
+            for f in range(attachments_of_kind(kind)):
+                if moves(ints, attached_atom(ints, k, f), j):
+                    return True
+    return False
+
+
+@inlined
+def _largest_turn_of_rows(mechanism, d):
+    """`largest_turn` among the coordinates that constraint rows depend on."""
+    most, atoms_i, ints = 0.0, mechanism.atoms_i, mechanism.ints
+    for i in range(atoms_i.shape[0]):
+        kind, j, turn = atoms_i[i, KIND], atoms_i[i, V_AT], 0.0
+        if kind == REVOLUTE:
+            turn = abs(d[j])
+        elif kind == BALL:
+            turn = max(abs(d[j]), abs(d[j + 1]), abs(d[j + 2]))
+        if turn > most and _enters_rows(ints, j):
+            most = turn
     return most
 
 
@@ -277,7 +313,7 @@ def implicit_step(mechanism, work, solver, settings, states, before, after, h, t
     # not told from zero, and are left to the motion. Formulations that end there must see it coming.
     loose = 1.0 / settings.alpha
     if not settings.watch:
-        loose = max(loose, (TURNS * largest_turn(mechanism.atoms_i, d)) ** 2)
+        loose = max(loose, (TURNS * _largest_turn_of_rows(mechanism, d)) ** 2)
     size_before, converged, fresh, iterations, passes = math.inf, False, False, 0, 0
     while not converged:
         if iterations >= settings.max_iterations:
