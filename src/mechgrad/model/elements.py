@@ -24,8 +24,9 @@ import numpy as np
 
 from mechgrad.model.forces.user_force import UserForce
 from mechgrad.model.limits import LARGEST, too_large
-from mechgrad.model.primitives.attached import places
-from mechgrad.model.primitives.rows import FIRST_RATE_KIND, Law, Place, Row
+from mechgrad.model.primitives.attached import Where, places
+from mechgrad.model.primitives.quantity_names import named_row
+from mechgrad.model.primitives.rows import FIRST_RATE_KIND, LINEAR, Law, Place, Row
 from mechgrad.model.tree import Tree
 from mechgrad.typing import Array, IntArray
 
@@ -104,7 +105,7 @@ def compile_elements(model: ModelParts, tree: Tree, independent: Sequence[Row] =
     `model.cached` where it is used often.
     """
     if model.is_open:
-        return _Tables(model, tree).finished(0, 0, 0)
+        return _Tables(model, tree, places(model)).finished(0, 0, 0)
     near: Elements | None = model.of_original("elements")
     if near is not None and not independent and near.serve(model):
         return near
@@ -113,7 +114,7 @@ def compile_elements(model: ModelParts, tree: Tree, independent: Sequence[Row] =
     constraints += [(item.name, row) for item in model.constraints for row in item.rows(where)]
     holonomic = [pair for pair in constraints if pair[1].kind < FIRST_RATE_KIND]
     rates = [pair for pair in constraints if pair[1].kind >= FIRST_RATE_KIND]
-    tables = _Tables(model, tree, {} if near is None else near.known_pieces())
+    tables = _Tables(model, tree, where, {} if near is None else near.known_pieces())
     for name, row in (*holonomic, *rates):
         tables.add_row(name, row)
     for force in model.forces:
@@ -168,6 +169,7 @@ class _Tables:
 
     model: ModelParts
     tree: Tree
+    where: Where
     known_pieces: dict[int, Array] = field(default_factory=dict)
     markers: dict[int, int] = field(default_factory=dict)
     # kept alive, since markers are known by the identity of their place
@@ -194,6 +196,8 @@ class _Tables:
         self.coordinates = {self.model.q_names[i]: (i, j) for i, j in positions}
 
     def add_row(self, owner: str, row: Row) -> None:
+        if row.kind == LINEAR and len(row.coordinates) == 1 and row.coordinates[0][0] not in self.coordinates:
+            row = named_row(self.model, self.where, row)
         markers = [self._marker(place) for place in row.places]
         markers += [NONE] * (MOST_MARKERS - len(markers))
         function = self._function(owner, row.function)
