@@ -26,7 +26,7 @@ from mechgrad.measures.probing import ProbedCase
 from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy, springs_of, weightless_tree
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, LAW_NUMBERS, N_ALL
-from mechgrad.steps.state_gradient import gradients_by_state
+from mechgrad.steps.gradients_by_state import gradients_by_state
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 

@@ -39,7 +39,7 @@ from mechgrad.model.columns import STEP
 from mechgrad.model.joints.base import inverted
 from mechgrad.model.model import Model
 from mechgrad.steps.acceleration_slopes import Mechanics
-from mechgrad.steps.state_gradient import gradients_by_state
+from mechgrad.steps.gradients_by_state import gradients_by_state
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
