@@ -6,8 +6,8 @@
   path; `DesignProblem` beside SLSQP of scipy with finite differences around our own `simulate`. Both searches take
   SLSQP and 60 iterations at most, and neither is at an optimum then. Ours begins with a hundredth of the identity as
   curvature, since its valley is flat; `.._default_curvature` is ours as it comes. Time until the objective has made all
-  but a thousandth of its way to the worse of the two ends: both searches get there. `evaluations` count simulations until
-  then, of ours gradients besides.
+  but a thousandth of its way to the worse of the two ends: both searches get there. `evaluations` count simulations
+  until then, of ours gradients besides.
 - design beside Exudyn: the same with finite differences around Exudyn's five-bar, one run; first it is checked that
   objectives agree.
 - identification: five numbers of the five-bar from 60 positions of P2; `LeastSquares` beside `least_squares` of scipy
