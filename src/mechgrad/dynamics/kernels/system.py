@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.law_partials import add_law_partials, damped, law_acts
 from mechgrad.dynamics.kernels.laws import apply_laws, law_int
 from mechgrad.inverse.kernels.accumulation import (
     ABOUT_COM,
@@ -43,10 +44,9 @@ from mechgrad.inverse.kernels.wrenches import (
     collect_world_loads,
     gather_loads,
 )
-from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.interrupt import listener
 from mechgrad.kernels.jit import inner, runtime_int, spliced
-from mechgrad.kernels.lanes import any_not_less, load, store
+from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.records import allocate
 from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
 from mechgrad.kinematics.kernels.header import row_int
@@ -76,8 +76,6 @@ from mechgrad.model.mechanism import (
     LAW_WIDTH,
     N_ALL,
     N_ATOMS,
-    N_CONSTRAINTS,
-    N_LAWS,
     N_ROWS,
     N_V,
     R_COUNT,
@@ -88,8 +86,6 @@ from mechgrad.model.mechanism import (
 )
 from mechgrad.model.primitives.rows import LINEAR
 from mechgrad.model.tree import C_PARENT
-
-NO_DAMPING = 1e-300  # sum of all partials by rates, below which laws have none
 
 
 class Work(NamedTuple):
@@ -397,40 +393,11 @@ def unpack(rows, cols, packed_q, packed_v, packed_a, K, C, M, n_v, scalar):
 
 @inner
 def law_columns(mechanism, work, scalar):
-    """Gamma of the rows of laws and its twin for the rates."""
-    first, last = mechanism.n_constraints, mechanism.n_rows
-    if last > first:
-        row_jacobian(mechanism, work, first, last, scalar)
-        if damped(mechanism.ints, work.y_gd, scalar):
-            row_rate_jacobian(mechanism, work, first, last, scalar)
-
-
-@inner
-def damped(ints, y_gd, scalar):
-    """Whether any law depends on the rate of a row."""
-    total = scalar * 0.0
-    for k in range(ints[N_CONSTRAINTS] * ints[LAW_WIDTH], ints[N_ROWS] * ints[LAW_WIDTH]):
-        total = total + magnitude(load(y_gd, k, scalar))
-    return any_not_less(total, NO_DAMPING)
-
-
-@inner
-def add_law_partials(ints, J, J_rate, y_g, y_gd, K, C, scalar):
-    """K += Gamma^T (F_g Gamma + F_g' Gamma_rate), C += Gamma^T F_g' Gamma over all laws."""
-    n_v, most = ints[N_V], ints[LAW_WIDTH]
-    for k in range(ints[N_LAWS]):
-        start, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
-        for i in range(start, start + rows):
-            for c in range(n_v):
-                by_q, by_v = scalar * 0.0, scalar * 0.0
-                for j in range(rows):
-                    g = load(J, (start + j) * n_v + c, scalar)
-                    damping = load(y_gd, i * most + j, scalar)
-                    by_q = by_q + load(y_g, i * most + j, scalar) * g
-                    by_q = by_q + damping * load(J_rate, (start + j) * n_v + c, scalar)
-                    by_v = by_v + damping * g
-                for row in range(n_v):
-                    weight = load(J, i * n_v + row, scalar)
-                    at = row * n_v + c
-                    store(K, at, load(K, at, scalar) + weight * by_q)
-                    store(C, at, load(C, at, scalar) + weight * by_v)
+    """Gamma of the rows of laws that act, and its twin for the rates."""
+    ints, y_g, y_gd = mechanism.ints, work.y_g, work.y_gd
+    for k in range(mechanism.n_laws):
+        if law_acts(ints, y_g, y_gd, k, scalar):
+            first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
+            row_jacobian(mechanism, work, first, first + rows, scalar)
+            if damped(ints, y_gd, first, first + rows, scalar):
+                row_rate_jacobian(mechanism, work, first, first + rows, scalar)
