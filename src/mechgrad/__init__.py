@@ -13,7 +13,7 @@ What is it?         Model of Body, joints (Revolute, Prismatic, ..), Point, Vect
 Where is it?        state, assemble, equilibrium -> State; mobility; kinematics.*  poses, velocities, Jacobians
 What acts?          inverse_dynamics, forward_dynamics, mass_matrix, joint_reactions, and .._derivatives; terms.*
 How does it move?   simulate -> Trajectory; recipes.*  many of them; kinematic_motion; formulations.*, schemes.*
-What is seen?       view in the browser, motion.save("swing.html"); shapes.* for Body(shape=..)
+What is seen?       view in the browser, motion.save("swing.html"), shapes.*; plots.*, .plot(), .report("page.html")
 Is it stable?       linearise -> Linearisation: A, B, C, D, modes, eigenvalues over a number, and derivatives
 What if?            gradient -> Gradient of objectives.* (Integral, AtEnd, AtTime, Tracking) of measures.*
 What is best?       DesignProblem of numbers, with design.* (WorstCase, LeastSquares, Limit, ..); motion.MotionProblem
@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, sin
     from mechgrad import measures as measures
     from mechgrad import motion as motion
     from mechgrad import objectives as objectives
+    from mechgrad import plots as plots
     from mechgrad import recipes as recipes
     from mechgrad import results as results
     from mechgrad import schemes as schemes
@@ -129,8 +130,8 @@ _NAMES = [
 
 _NAMESPACES = (
     "constraints", "design", "drawing", "errors", "forces", "formulations", "functions", "gallery", "kinematics",
-    "measures", "motion", "objectives", "recipes", "results", "schemes", "shapes", "surfaces",
-    "terms",
+    "measures", "motion", "objectives", "plots", "recipes", "results", "schemes", "shapes",
+    "surfaces", "terms",
 )  # fmt: skip
 
 # Where names are imported from, when they are asked for: the same as for type checkers above.

@@ -81,9 +81,6 @@ class GuidedMotion(Motion):
     def _mechanism(self) -> System:
         return System(self.model, dtype=complex if np.iscomplexobj(self.q) else None)
 
-    def _misses(self) -> Array:
-        return self.norms
-
     def driving(self, loads: Sequence[Load] | None = None) -> dict[str, Array]:
         """What drives it: for everything that is held, and for each constraint of the model that follows a function of
         time, the generalized force that makes it follow, (nt,) [N m or N], positive where it pushes forwards.

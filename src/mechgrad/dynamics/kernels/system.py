@@ -17,8 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.dense_matrices import dense_mass, unpack
 from mechgrad.dynamics.kernels.law_partials import add_law_partials, damped, law_acts
 from mechgrad.dynamics.kernels.laws import apply_laws, law_int
+from mechgrad.dynamics.kernels.sparse import Sparse, add_sparse_law_partials, put_mass, unpack_entries
 from mechgrad.inverse.kernels.accumulation import (
     ABOUT_COM,
     accumulated_mass,
@@ -65,6 +67,11 @@ from mechgrad.kinematics.kernels.row_states import (
     row_columns,
     row_rate_columns,
 )
+from mechgrad.kinematics.kernels.sparse_rows import (
+    sparse_row_columns,
+    sparse_row_curvature,
+    sparse_row_rate_columns,
+)
 from mechgrad.kinematics.kernels.tables import Motion, RowStates
 from mechgrad.model.mechanism import (
     AT_COORDS,
@@ -85,7 +92,6 @@ from mechgrad.model.mechanism import (
     has_pairs,
 )
 from mechgrad.model.primitives.rows import LINEAR
-from mechgrad.model.tree import C_PARENT
 
 
 class Work(NamedTuple):
@@ -135,7 +141,7 @@ def _work_sizes(
     loads: int,
     pattern: int,
     chains: int,
-    matrices: bool,
+    entries: int,
     lanes: int,
 ) -> dict[str, int]:
     """How many numbers each field of a `Work` has; remembered, since sweeps over motions make many."""
@@ -157,8 +163,8 @@ def _work_sizes(
         "y": rows,
         "y_g": rows * most,
         "y_gd": rows * most,
-        "J": rows * n_v * matrices,
-        "J_rate": rows * n_v * matrices,
+        "J": entries,
+        "J_rate": entries,
         "chains": chains,
         "r": n_v,
         "packed_q": pattern,
@@ -170,14 +176,16 @@ def _work_sizes(
     return {name: size * lanes for name, size in slots.items()} | of_one_law
 
 
-def make_work(mechanism: Mechanism, lanes: int = 1) -> Work:
-    """Scratch for a mechanism, in SIMD lanes or not; a kernel begins it (`begin`)."""
+def make_work(mechanism: Mechanism, lanes: int = 1, sparse: Sparse | None = None) -> Work:
+    """Scratch for a mechanism, in SIMD lanes or not; a kernel begins it (`begin`). sparse: where entries of rows are,
+    or None for dense matrices."""
     header, n_v = mechanism.ints[:HEADER].tolist(), mechanism.columns_i.shape[0]
     markers, loads, pattern = mechanism.markers_i.shape[0], mechanism.loads_i.shape[0], mechanism.pattern_rows.size
     matrices = has_pairs(mechanism)
     chains = int(mechanism.chain_start[n_v - 1]) + n_v if n_v and matrices else 0
+    entries = header[N_ALL] * n_v * matrices if sparse is None else sparse.row_columns.size
     sizes = _work_sizes(
-        header[N_ATOMS], n_v, header[N_ALL], header[LAW_WIDTH], markers, loads, pattern, chains, matrices, lanes
+        header[N_ATOMS], n_v, header[N_ALL], header[LAW_WIDTH], markers, loads, pattern, chains, entries, lanes
     )
     return allocate(
         Work, sizes, mechanism.atoms_f.dtype, listener=listener(), countdown=np.zeros(2, np.int64)
@@ -221,19 +229,27 @@ def place_free(mechanism, work, q, v, a, t, scalar):
     return check
 
 
-@spliced
-def row_jacobian(mechanism, work, first, last, scalar):
-    """Gamma of the rows first .. last - 1 of the placed state, into work.J."""
-    row_columns(mechanism.ints, mechanism.numbers, work.twists, work.attachments, first, last, work.J, scalar)
+@inner
+def row_jacobian(mechanism, work, sparse, first, last, scalar):
+    """Gamma of the rows first .. last - 1 of the placed state, into work.J: dense where `sparse` is None, or entries
+    (`dynamics.kernels.sparse`)."""
+    ints, numbers, twists, attachments = mechanism.ints, mechanism.numbers, work.twists, work.attachments
+    if sparse is None:
+        row_columns(ints, numbers, twists, attachments, first, last, work.J, scalar)
+    if sparse is not None:
+        sparse_row_columns(ints, numbers, twists, attachments, sparse, first, last, work.J, scalar)
 
 
-@spliced
-def row_rate_jacobian(mechanism, work, first, last, scalar):
+@inner
+def row_rate_jacobian(mechanism, work, sparse, first, last, scalar):
     """Its twin for the rates, into work.J_rate."""
-    row_rate_columns(
-        mechanism.ints, mechanism.numbers, work.motion, work.frames, work.twists, work.attachments, first, last,
-        work.J_rate, scalar,
-    )  # fmt: skip
+    if sparse is None:
+        row_rate_columns(
+            mechanism.ints, mechanism.numbers, work.motion, work.frames, work.twists, work.attachments, first, last,
+            work.J_rate, scalar,
+        )  # fmt: skip
+    if sparse is not None:
+        sparse_row_rate_columns(mechanism, work, sparse, first, last, work.J_rate, scalar)
 
 
 @inner
@@ -299,8 +315,8 @@ def residual_about_com(mechanism, work, q, v, a, r, scalar):
 
 
 @inner
-def mass(mechanism, work, q, v, a, M, scalar):
-    """Dense M of the placed state."""
+def mass(mechanism, work, sparse, q, v, a, M, scalar):
+    """M of the placed state: dense where `sparse` is None, or entries."""
     atoms_i, atoms_f, columns_i = mechanism.atoms_i, mechanism.atoms_f, mechanism.columns_i
     chain_start, frames, twists, inertia, chains = (
         mechanism.chain_start, work.frames, work.twists, work.inertia, work.chains,
@@ -311,24 +327,10 @@ def mass(mechanism, work, q, v, a, M, scalar):
         accumulated_mass(atoms_i, atoms_f, columns_i, chain_start, frames, twists, about, inertia, chains, scalar)
     else:
         mass_by_chains(atoms_i, atoms_f, columns_i, chain_start, frames, twists, inertia, chains, scalar)
-    dense_mass(columns_i, chain_start, chains, M, scalar)
-
-
-@inner
-def dense_mass(columns_i, chain_start, chains, M, scalar):
-    """M stored by chains, as a dense matrix."""
-    n_v = columns_i.shape[0]
-    zero = scalar * 0.0
-    for i in range(n_v * n_v):
-        store(M, i, zero)
-    for j in range(n_v):
-        slot, c = chain_start[j], j
-        while c >= 0:
-            value = load(chains, slot, scalar)
-            store(M, j * n_v + c, value)
-            store(M, c * n_v + j, value)
-            c = columns_i[c, C_PARENT]
-            slot += 1
+    if sparse is None:
+        dense_mass(columns_i, chain_start, chains, M, scalar)
+    if sparse is not None:
+        put_mass(sparse, chains, M, scalar)
 
 
 @inner
@@ -350,9 +352,10 @@ def rows_as_loads(ints, attachments, y, world, scalar):
 
 
 @inner
-def linearise(mechanism, work, r, K, C, M, scalar):
+def linearise(mechanism, work, sparse, r, K, C, M, scalar):
     """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in work.y; about one
-    point, never about centres of mass, since none of them depends on where they are taken."""
+    point, never about centres of mass, since none of them depends on where they are taken. Dense where `sparse` is
+    None, or entries."""
     ints, atoms_i, atoms_f, columns_i = mechanism.ints, mechanism.atoms_i, mechanism.atoms_f, mechanism.columns_i
     frames, twists, wrenches, inertia = work.frames, work.twists, work.wrenches, work.inertia
     column_rates(atoms_i, columns_i, frames, twists, work.column_rates, scalar)
@@ -366,38 +369,28 @@ def linearise(mechanism, work, r, K, C, M, scalar):
         collect_world_loads(mechanism.loads_i, work.loads, frames, work.world, mechanism.n_atoms, scalar)
         rows_as_loads(ints, work.attachments, work.y, work.world, scalar)
         inward_world_loads(atoms_i, columns_i, mechanism.pairs, twists, work.world, work.duals, work.packed_q, scalar)
-    unpack(
-        mechanism.pattern_rows, mechanism.pattern_cols, work.packed_q, work.packed_v, work.packed_a, K, C, M,
-        mechanism.n_v, scalar,
-    )  # fmt: skip
-    if mechanism.n_rows:
-        add_row_curvature(ints, mechanism.numbers, work.motion, twists, work.attachments, work.y, K, scalar)
-        law_columns(mechanism, work, scalar)
-        add_law_partials(ints, work.J, work.J_rate, work.y_g, work.y_gd, K, C, scalar)
+    rows, cols = mechanism.pattern_rows, mechanism.pattern_cols
+    if sparse is None:
+        unpack(rows, cols, work.packed_q, work.packed_v, work.packed_a, K, C, M, mechanism.n_v, scalar)
+        if mechanism.n_rows:
+            add_row_curvature(ints, mechanism.numbers, work.motion, twists, work.attachments, work.y, K, scalar)
+            law_columns(mechanism, work, sparse, scalar)
+            add_law_partials(ints, work.J, work.J_rate, work.y_g, work.y_gd, K, C, scalar)
+    if sparse is not None:
+        entries = sparse.entry_rows.size
+        unpack_entries(work.packed_q, work.packed_v, work.packed_a, K, C, M, rows.size, entries, scalar)
+        sparse_row_curvature(mechanism, work, sparse, K, scalar)
+        law_columns(mechanism, work, sparse, scalar)
+        add_sparse_law_partials(ints, sparse, work.J, work.J_rate, work.y_g, work.y_gd, K, C, scalar)
 
 
 @inner
-def unpack(rows, cols, packed_q, packed_v, packed_a, K, C, M, n_v, scalar):
-    """Packed derivatives as dense matrices."""
-    zero = scalar * 0.0
-    for i in range(n_v * n_v):
-        store(K, i, zero)
-        store(C, i, zero)
-        store(M, i, zero)
-    for e in range(rows.size):
-        at = rows[e] * n_v + cols[e]
-        store(K, at, load(packed_q, e, scalar))
-        store(C, at, load(packed_v, e, scalar))
-        store(M, at, load(packed_a, e, scalar))
-
-
-@inner
-def law_columns(mechanism, work, scalar):
+def law_columns(mechanism, work, sparse, scalar):
     """Gamma of the rows of laws that act, and its twin for the rates."""
     ints, y_g, y_gd = mechanism.ints, work.y_g, work.y_gd
     for k in range(mechanism.n_laws):
         if law_acts(ints, y_g, y_gd, k, scalar):
             first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
-            row_jacobian(mechanism, work, first, first + rows, scalar)
+            row_jacobian(mechanism, work, sparse, first, first + rows, scalar)
             if damped(ints, y_gd, first, first + rows, scalar):
-                row_rate_jacobian(mechanism, work, first, first + rows, scalar)
+                row_rate_jacobian(mechanism, work, sparse, first, first + rows, scalar)

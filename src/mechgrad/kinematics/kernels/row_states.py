@@ -277,12 +277,12 @@ def _wandering_rates(ints, numbers, motion, frames, twists, attachments, k, J, s
     c, e = get3(attachments, o + F_X, scalar), get3(attachments, o + F_G, scalar)
     slide = add(sub(get3(frames, oa + V, scalar), get3(frames, ob + V, scalar)), cross(spin, c))
     for j in range(n_v):
-        dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, scalar)
+        dc, de = contact_displacement(ints, numbers, k, j, motion, twists, scalar)
         store(J, k * n_v + j, load(J, k * n_v + j, scalar) + (dot(de, slide) + dot(e, cross(spin, dc))))
 
 
 @inlined
-def _contact_displacement(ints, numbers, k, j, motion, twists, scalar):
+def contact_displacement(ints, numbers, k, j, motion, twists, scalar):
     """Changes of contact point and direction of a velocity-level row with column j."""
     a, b, c = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2)
     return contact_variation(
@@ -337,7 +337,7 @@ def _contact_curvature(ints, numbers, motion, twists, attachments, k, factor, H,
         scale(factor, get3(attachments, k * ATTACHMENTS + F_G, scalar)),
     )
     for j in range(velocity_count(ints)):
-        dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, scalar)
+        dc, de = contact_displacement(ints, numbers, k, j, motion, twists, scalar)
         de = scale(factor, de)
         for f in range(2):
             sign = 1.0 - 2.0 * f

@@ -72,11 +72,11 @@ def place_chosen(mechanism, work, choice, q, v, a, t, scalar):
 def factor_W(mechanism, work, solver, choice, scalar):
     """Factors of W = [Gamma; B] in the placed state, into solver.P; all rows of Gamma and those of B into work.J."""
     n, pick, J, P = mechanism.n_v, choice.pick, work.J, solver.P
-    row_jacobian(mechanism, work, runtime_int(0), mechanism.n_constraints, scalar)
+    row_jacobian(mechanism, work, None, runtime_int(0), mechanism.n_constraints, scalar)
     for k in range(n):
         row = pick[k]
         if k >= choice.counts[RANK]:
-            row_jacobian(mechanism, work, row, row + 1, scalar)
+            row_jacobian(mechanism, work, None, row, row + 1, scalar)
         for j in range(n):
             P[k * n + j] = J[row * n + j]
     return lu_factor(P, solver.pivots_P, n)
@@ -337,7 +337,7 @@ def _reduced_matrix(mechanism, work, solver, choice, settings, state, h, scalar)
     free = n - rank
     scale, cv, ca = step_factors(settings, h)
     if settings.exact:
-        linearise(mechanism, work, solver.r, solver.K, C, solver.M, scalar)
+        linearise(mechanism, work, None, solver.r, solver.K, C, solver.M, scalar)
         for i in range(n * n):
             A[i] = scale * (solver.K[i] + cv * C[i] + ca * solver.M[i])
     else:
