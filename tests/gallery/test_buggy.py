@@ -35,13 +35,16 @@ def test_loads_at_rest_are_those_of_statics_by_hand():
     rest = buggy_rest(model)
     still = mg.simulate(model, rest, 0.01, step=0.01)
     load = {c: still.efforts(f"{c} tyre").push("position z")[0] for c in CORNERS}
-    # exact: about the contact of the rear wheels, with centres of mass where they are at rest
+    # exact: with centres of mass, and the lowest points of wheels that lean a little, where they are at rest
     centres = still.markers([f"{body.name}.com" for body in model.bodies]).position[0]
     masses = np.array([body.mass for body in model.bodies])
     hubs = still.markers([f"{c} wheel.origin" for c in CORNERS]).position[0]
-    moment = sum(load[c] * x for c, x in zip(CORNERS, hubs[:, 0], strict=True))
+    axles = still.markers([f"{c} axle" for c in CORNERS]).position[0]
+    down = axles[:, 2:] * axles - (0.0, 0.0, 1.0)
+    lowest = hubs + RADIUS * down / np.linalg.norm(down, axis=1)[:, None]
+    moment = sum(load[c] * x for c, x in zip(CORNERS, lowest[:, 0], strict=True))
     assert sum(load.values()) == pytest.approx(GRAVITY * masses.sum(), rel=1e-9)
-    assert moment == pytest.approx(GRAVITY * masses @ centres[:, 0], abs=1e-6)
+    assert moment == pytest.approx(GRAVITY * masses @ centres[:, 0], abs=1e-8)
     assert load["front left"] == pytest.approx(load["front right"], rel=1e-9)
     # by hand from the drawing: 500 kg at x = 0 and the rack's 3 kg at x = 1.07, between axles at 1.20 and -1.00
     sprung = {"front": (500.0 * TRACK + 3.0 * (1.07 + TRACK)) / WHEELBASE, "rear": 0.0}
@@ -51,8 +54,8 @@ def test_loads_at_rest_are_those_of_statics_by_hand():
         assert hand == pytest.approx({"front": 1.12e3, "rear": 1.34e3}[end], rel=0.01)
         # the nose is 6 cm lower at rest, which moves the centre of mass forwards by some millimetres
         assert load[f"{end} left"] - GRAVITY * UNSPRUNG[end] == pytest.approx(hand, rel=5e-3)
-        depth = RADIUS - hubs[CORNERS.index(f"{end} left"), 2]
-        assert load[f"{end} left"] == pytest.approx(60430.0 * depth, rel=1e-3)  # axles tilt by little
+        depth = -lowest[CORNERS.index(f"{end} left"), 2]
+        assert load[f"{end} left"] == pytest.approx(60430.0 * depth, rel=1e-9)
 
 
 def test_what_cannot_be_is_refused_with_body_and_instant():
