@@ -21,7 +21,7 @@ from __future__ import annotations
 from mechgrad.kernels.elementary import magnitude, reciprocal
 from mechgrad.kernels.jit import inlined, inner, runtime_int
 from mechgrad.kernels.lanes import any_not_less, load, store
-from mechgrad.kernels.vec3 import add, cross, dot, get3, put3, scale, sub, zero3
+from mechgrad.kernels.vec3 import add, clear, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.header import (
     MARKER_ATOM,
     MARKER_COLUMN,
@@ -56,13 +56,14 @@ from mechgrad.kinematics.kernels.measures import (
 from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, TWIST, V, W, twist_rates
 from mechgrad.model.mechanism import (
     R_CONSTANT,
+    R_COUNT,
     R_DIRECTION,
     R_FUNCTION,
     R_KIND,
     R_MARKER,
     R_RADIUS,
 )
-from mechgrad.model.primitives.rows import ANGLE, DISTANCE, LINEAR, POINT, SLIP
+from mechgrad.model.primitives.rows import ANGLE, DISTANCE, FAR, LINEAR, PLANE, POINT, SLIP
 
 # slots of an attachment: position, its rate, gradient, its rate; four attachments per row
 F_X, F_XD, F_G, F_GD = 0, 3, 6, 9
@@ -133,6 +134,27 @@ def _linear_row(ints, numbers, k, state, scalar):
     return value, rate, second
 
 
+@inlined
+def _out_of_reach(ints, k, reach, motion, scalar):
+    """Whether the two points of a PLANE row that guards others are further apart than its reach, in all samples."""
+    x1 = get3(motion, marker_at(ints, k, 1) * MOTION, scalar)
+    d = sub(x1, get3(motion, marker_at(ints, k, 2) * MOTION, scalar))
+    return not any_not_less(reach * reach - dot(d, d), 0.0)
+
+
+@inlined
+def _leave_out(first, last, rows, attachments, scalar):
+    """Rows that nothing acts on: the value of the first is FAR, all else is zero."""
+    zero = scalar * 0.0
+    if not any_not_less(load(rows.values, first, scalar), 0.5 * FAR):  # else they were left out before
+        for k in range(first, last):
+            store(rows.values, k, zero)
+            store(rows.rates, k, zero)
+            store(rows.seconds, k, zero)
+            clear(attachments, k * ATTACHMENTS, ATTACHMENTS, scalar)
+    store(rows.values, first, zero + FAR)
+
+
 @inner
 def place_rows(ints, numbers, motion, frames, state, t, first, last, rows, attachments, scalar):
     """Values, rates and second rates of the rows first .. last - 1, and their attachments.
@@ -142,8 +164,15 @@ def place_rows(ints, numbers, motion, frames, state, t, first, last, rows, attac
         accelerations that these were made with (and a, for LINEAR rows)
     rows : `RowStates`, one slot per row; attachments : ATTACHMENTS slots per row
     """
+    near = first
     for k in range(first, last):
         kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * ATTACHMENTS
+        if k < near:
+            continue
+        if kind == PLANE and row_int(ints, k, R_COUNT) > 0 and _out_of_reach(ints, k, radius, motion, scalar):
+            near = k + row_int(ints, k, R_COUNT)
+            _leave_out(k, near, rows, attachments, scalar)
+            continue
         value, rate, second = scalar * 0.0, scalar * 0.0, scalar * 0.0
         if kind == LINEAR:
             value, rate, second = _linear_row(ints, numbers, k, state, scalar)
