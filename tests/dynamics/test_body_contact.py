@@ -9,6 +9,8 @@ from ground_equations import normal_force
 from scipy.optimize import minimize
 
 import mechgrad as mg
+from mechgrad.dynamics.system import System
+from mechgrad.kinematics.mechanism_record import evaluate_rows
 from mechgrad.model.primitives.rows import FAR
 from mechgrad.terms import motion_terms
 
@@ -96,9 +98,6 @@ def balls(n, far=50.0):
 
 def test_bodies_out_of_reach_are_left_out():
     """No row of theirs is evaluated; the pair that touches has its forces."""
-    from mechgrad.dynamics.system import System
-    from mechgrad.kinematics.mechanism_record import evaluate_rows
-
     model, q = balls(5)
     system = System(model)
     rows = evaluate_rows(system.T, q[None], None, None, np.zeros(1), 0, int(system.n_rows))
@@ -133,4 +132,5 @@ def test_gradients_through_touch_and_release():
     adjoint, direct = (mg.gradient(motion, goal, numbers, method=m) for m in ("adjoint", "direct"))
     np.testing.assert_allclose(adjoint.array, direct.array, rtol=1e-8)
     assert np.abs(adjoint.array).min() > 1e-9
-    assert adjoint.certify().passed
+    certificate = adjoint.certify()  # differences see a kink at the touch, and leave it to the complex step
+    np.testing.assert_allclose(certificate.complex_step, adjoint.array.reshape(1, -1), rtol=1e-9)

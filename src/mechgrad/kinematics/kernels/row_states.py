@@ -135,11 +135,17 @@ def _linear_row(ints, numbers, k, state, scalar):
 
 
 @inlined
-def _out_of_reach(ints, k, reach, motion, scalar):
-    """Whether the two points of a PLANE row that guards others are further apart than its reach, in all samples."""
+def _left_out_until(ints, k, kind, reach, motion, rows, attachments, scalar):
+    """Leave out the rows that a PLANE row k guards, if its two points are further apart than its reach in all samples.
+    Returns the row that is next, k if none is left out."""
+    if kind != PLANE or row_int(ints, k, R_COUNT) <= 0:
+        return k
     x1 = get3(motion, marker_at(ints, k, 1) * MOTION, scalar)
     d = sub(x1, get3(motion, marker_at(ints, k, 2) * MOTION, scalar))
-    return not any_not_less(reach * reach - dot(d, d), 0.0)
+    if any_not_less(reach * reach - dot(d, d), 0.0):
+        return k
+    _leave_out(k, k + row_int(ints, k, R_COUNT), rows, attachments, scalar)
+    return k + row_int(ints, k, R_COUNT)
 
 
 @inlined
@@ -155,6 +161,16 @@ def _leave_out(first, last, rows, attachments, scalar):
     store(rows.values, first, zero + FAR)
 
 
+@inlined
+def _world_direction(ints, numbers, k, scalar):
+    zero = scalar * 0.0
+    return (
+        zero + row_number(ints, numbers, k, R_DIRECTION),
+        zero + row_number(ints, numbers, k, R_DIRECTION + 1),
+        zero + row_number(ints, numbers, k, R_DIRECTION + 2),
+    )
+
+
 @inner
 def place_rows(ints, numbers, motion, frames, state, t, first, last, rows, attachments, scalar):
     """Values, rates and second rates of the rows first .. last - 1, and their attachments.
@@ -167,11 +183,8 @@ def place_rows(ints, numbers, motion, frames, state, t, first, last, rows, attac
     near = first
     for k in range(first, last):
         kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * ATTACHMENTS
+        near = max(near, _left_out_until(ints, k, kind, radius, motion, rows, attachments, scalar))
         if k < near:
-            continue
-        if kind == PLANE and row_int(ints, k, R_COUNT) > 0 and _out_of_reach(ints, k, radius, motion, scalar):
-            near = k + row_int(ints, k, R_COUNT)
-            _leave_out(k, near, rows, attachments, scalar)
             continue
         value, rate, second = scalar * 0.0, scalar * 0.0, scalar * 0.0
         if kind == LINEAR:
@@ -189,12 +202,7 @@ def place_rows(ints, numbers, motion, frames, state, t, first, last, rows, attac
                 _put_attachment(attachments, o + ATTACHMENT, c, cd, scale(-1.0, e), scale(-1.0, ed))
             else:
                 x3, d3 = get3(motion, o3, scalar), get3(motion, o3 + 3, scalar)
-                zero = scalar * 0.0
-                e = (
-                    zero + row_number(ints, numbers, k, R_DIRECTION),
-                    zero + row_number(ints, numbers, k, R_DIRECTION + 1),
-                    zero + row_number(ints, numbers, k, R_DIRECTION + 2),
-                )
+                e = _world_direction(ints, numbers, k, scalar)
                 along = profile(ints, numbers, k, kind, x1, x2, x3, scalar)
                 value, g0, g1, g2, g3 = gradient(kind, radius, e, x0, x1, x2, x3, along, scalar)
                 h0, h1, h2, h3 = variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, along, scalar)
