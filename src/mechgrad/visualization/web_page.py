@@ -130,6 +130,8 @@ def scene_data(scene: Scene) -> tuple[dict[str, Any], bytes]:
         "floor": _number(scene.floor),
         "radius": _number(scene.radius),
         "span": _number(scene.span),
+        "box": _rounded(scene.box),
+        "room": _rounded(scene.room),
         "size": _number(scene.size),
         "follows": bool(scene.follows),
         "arrows": [],

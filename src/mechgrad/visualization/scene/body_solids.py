@@ -29,6 +29,8 @@ def body_nodes(outline: Outline) -> list[Node]:
     for body in outline.model.bodies:
         colour = outline.colours.get(body.name, GROUND)
         frame = outline.frames[body.name]
+        if body.name in outline.balls | outline.on_rails:
+            continue
         if body.shapes:
             nodes += [shaped_node(body.name, frame, shape, colour) for shape in body.shapes]
         else:
@@ -44,7 +46,6 @@ def shaped_node(name: str, frame: int, shape: Shape, colour: str) -> Node:
 
 def _made_up(outline: Outline, body: Body, colour: str) -> list[tuple[Shape | Surface, str]]:
     places = outline.places(body.name)
-    com = np.real(body.com)
     if not body.mass and len(places) < 2:
         return []
     if not places:
@@ -60,8 +61,8 @@ def _made_up(outline: Outline, body: Body, colour: str) -> list[tuple[Shape | Su
         first, last = (places[order[0]], places[order[-1]])
         if np.linalg.norm(last - places[0]) < np.linalg.norm(first - places[0]):
             first, last = last, first
-        return [(_capsule(outline, first, last), colour)]
-    return _frame(outline, points, spread, com, colour)
+        return [(_capsule(outline, body, first, last), colour)]
+    return _frame(outline, body, points, spread, colour)
 
 
 def _lump(outline: Outline, body: Body) -> Shape:
@@ -82,17 +83,18 @@ def _hung(outline: Outline, body: Body, place: FloatArray, colour: str) -> list[
         return [(Sphere(ball, origin=tuple(com)), colour)]
     across = float(np.trace(J)) / 2.0
     if across > SLENDER_INERTIA * m * length**2 / 3.0:
-        return [(_capsule(outline, place, place + 2.0 * arm), colour)]
-    return [(_capsule(outline, place, com), shaded(colour, 0.25)), (Sphere(ball, origin=tuple(com)), colour)]
+        return [(_capsule(outline, body, place, place + 2.0 * arm), colour)]
+    return [(_capsule(outline, body, place, com, 0.5), shaded(colour, 0.25)), (Sphere(ball, origin=tuple(com)), colour)]
 
 
-def _capsule(outline: Outline, start: FloatArray, end: FloatArray, thin: float = 1.0) -> Capsule:
-    r = thin * outline.radius(float(np.linalg.norm(end - start)))
+def _capsule(outline: Outline, body: Body, start: FloatArray, end: FloatArray, thin: float = 1.0) -> Capsule:
+    length = float(np.linalg.norm(end - start))
+    r = thin * outline.radius(length, float(np.real(body.mass)) if thin == 1.0 else 0.0)
     return Capsule(tuple(start), tuple(end), TAPER[0] * r, TAPER[1] * r)
 
 
 def _frame(
-    outline: Outline, points: FloatArray, spread: FloatArray, com: FloatArray, colour: str
+    outline: Outline, body: Body, points: FloatArray, spread: FloatArray, colour: str
 ) -> list[tuple[Shape | Surface, str]]:
     """Three places and more: a plate with round edges in their plane, or the solid between them."""
     r = 0.8 * outline.radius(float(spread[0]))
@@ -102,7 +104,7 @@ def _frame(
         try:
             hull = ConvexHull(np.column_stack([(points - centre) @ e1, (points - centre) @ e2]))
         except QhullError:
-            return [(_capsule(outline, points[0], points[-1]), colour)]
+            return [(_capsule(outline, body, points[0], points[-1]), colour)]
         rim = points[hull.vertices]
         edges: list[tuple[Shape | Surface, str]] = [
             (Capsule(tuple(a), tuple(b), r, r), colour) for a, b in zip(rim, np.roll(rim, -1, axis=0), strict=True)

@@ -60,6 +60,8 @@ def _round(outline: Outline, element: Any) -> list[Node]:
     r, frame = float(np.real(radius)), outline.frames[body]
     axis = vector_place(outline.model, getattr(element, "axis", None))
     if axis is None or axis[0] != body:
+        if body in outline.balls:
+            return [Node(body, "bodies", frame, Sphere(r, tuple(centre)), outline.colours.get(body, CONTACT))]
         return [Node(element.name, "contact spheres", frame, Sphere(r, tuple(centre)), CONTACT)]
     ring = Ring(r, TUBE * r, tuple(axis[1]), tuple(centre), spokes=SPOKES)
     hub = Cylinder(tuple(centre - 0.16 * r * axis[1]), tuple(centre + 0.16 * r * axis[1]), 0.09 * r)

@@ -42,6 +42,7 @@ class Scene:
     up : (3,) unit vector;   floor : height of the floor along it [m]
     eye : (3,) unit vector from the middle of the picture to the eye
     centre : (nt, 3) middle of what is seen;   radius : of the ball around it at one instant;   span : over all of them
+    box, room : (3,) half the edges of the box around it, at one instant at most and over all of them
     size : of the model [m], which thicknesses are shares of
     arrows, trails, curves, ghosts : layers on top
 
@@ -64,6 +65,8 @@ class Scene:
     centre: FloatArray
     radius: float
     span: float
+    box: FloatArray
+    room: FloatArray
     size: float
     arrows: tuple[Arrows, ...] = ()
     trails: tuple[Trail, ...] = ()
@@ -132,7 +135,8 @@ def scene_of(
         floor_under(centres, radii, up, outline.size, floor_height(outline, up)), looked_at, 0.5 * (low + high),
         0.5 * float(np.linalg.norm(high - low, axis=1).max()) or 0.5 * outline.size,
         0.5 * float(np.linalg.norm(high.max(axis=0) - low.min(axis=0))) or 0.5 * outline.size,
-        outline.size, arrow_layers(outline, states, arrows), _trails(outline, trails), _curves(states, measures),
+        0.5 * (high - low).max(axis=0), 0.5 * (high.max(axis=0) - low.min(axis=0)), outline.size,
+        arrow_layers(outline, states, arrows), _trails(outline, trails), _curves(states, measures),
         ghosts,
     )  # fmt: skip
 
