@@ -10,14 +10,16 @@ from scipy.spatial import ConvexHull, QhullError
 
 from mechgrad.errors import InputError
 from mechgrad.model.body import Body
-from mechgrad.model.shapes import Box, Capsule, Mesh, Shape, Sphere
+from mechgrad.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from mechgrad.typing import FloatArray, IntArray
 from mechgrad.visualization.scene.colours import GROUND, shaded
 from mechgrad.visualization.scene.nodes import Node, Surface
 from mechgrad.visualization.scene.outline import Outline
+from mechgrad.visualization.scene.quaternions import euler_parameters
 
 FLAT = 0.02  # of their extent: points that miss a line or a plane by less lie on it
 SLENDER_INERTIA = 0.5  # of that of a uniform rod from the joint through the centre of mass, to be drawn as one
+ROUND, FLAT_DISC = 0.02, 1.5  # of moments of inertia: how equal two are, how large the third is, of a disc
 DENSITY = 1000.0  # [kg/m^3] of a body that nothing but its mass describes
 TAPER = (1.12, 0.82)  # radii at the near and at the far end
 MOST_TRIANGLES = 200_000
@@ -66,7 +68,13 @@ def _made_up(outline: Outline, body: Body, colour: str) -> list[tuple[Shape | Su
 
 
 def _lump(outline: Outline, body: Body) -> Shape:
-    """A body that nothing holds at a place: a cube of the density of water, of a size that fits the picture."""
+    """A body that nothing holds at a place: the cuboid with its mass and inertia, else a cube of the density of water,
+    of a size that fits the picture."""
+    moments, axes = np.linalg.eigh(np.real(body.inertia))
+    squares = 6.0 * (moments.sum() - 2.0 * moments) / float(np.real(body.mass))
+    if squares.max() > 0.0:
+        edges = np.sqrt(np.maximum(squares, 1e-4 * squares.max()))
+        return Box(tuple(edges), tuple(np.real(body.com)), _turn(axes))
     edge = float(np.clip(np.cbrt(np.real(body.mass) / DENSITY), 0.06 * outline.size, 0.35 * outline.size))
     return Box((edge, edge, edge), origin=tuple(np.real(body.com)))
 
@@ -77,20 +85,47 @@ def _hung(outline: Outline, body: Body, place: FloatArray, colour: str) -> list[
     arm = com - place
     length = float(np.linalg.norm(arm))
     J, m = np.real(body.inertia), float(np.real(body.mass))
-    gyration = float(np.sqrt(max(2.5 * np.trace(J) / 3.0 / m, 0.0)))  # radius of the ball with that inertia
-    ball = float(np.clip(gyration, 0.03 * outline.size, 0.12 * outline.size))
+    heavy = _disc(outline, body) or _ball(outline, body)
     if length < 0.01 * outline.size:
-        return [(Sphere(ball, origin=tuple(com)), colour)]
+        return [(heavy, colour)]
     across = float(np.trace(J)) / 2.0
     if across > SLENDER_INERTIA * m * length**2 / 3.0:
         return [(_capsule(outline, body, place, place + 2.0 * arm), colour)]
-    return [(_capsule(outline, body, place, com, 0.5), shaded(colour, 0.25)), (Sphere(ball, origin=tuple(com)), colour)]
+    return [(_capsule(outline, body, place, com, 0.5), shaded(colour, 0.25)), (heavy, colour)]
+
+
+def _ball(outline: Outline, body: Body) -> Shape:
+    """The ball with its mass and mean moment of inertia, of a size that fits the picture."""
+    gyration = float(np.sqrt(max(2.5 * np.trace(np.real(body.inertia)) / 3.0 / float(np.real(body.mass)), 0.0)))
+    radius = float(np.clip(gyration, 0.03 * outline.size, 0.12 * outline.size))
+    return Sphere(radius, origin=tuple(np.real(body.com)))
+
+
+def _disc(outline: Outline, body: Body) -> Shape | None:
+    """The disc with its mass and inertia, if two moments are equal and the third is about their sum."""
+    moments, axes = np.linalg.eigh(np.real(body.inertia))
+    m, axial, across = float(np.real(body.mass)), float(moments[2]), float(moments[:2].mean())
+    if not axial > 0.0 or np.ptp(moments[:2]) > ROUND * axial or axial < FLAT_DISC * across:
+        return None
+    radius = float(np.sqrt(2.0 * axial / m))
+    if radius > 0.6 * outline.size:
+        return None
+    half = 0.5 * float(np.sqrt(max(12.0 * across / m - 3.0 * radius**2, (0.14 * radius) ** 2)))
+    com = np.real(body.com)
+    return Cylinder(tuple(com - half * axes[:, 2]), tuple(com + half * axes[:, 2]), radius)
 
 
 def _capsule(outline: Outline, body: Body, start: FloatArray, end: FloatArray, thin: float = 1.0) -> Capsule:
     length = float(np.linalg.norm(end - start))
     r = thin * outline.radius(length, float(np.real(body.mass)) if thin == 1.0 else 0.0)
     return Capsule(tuple(start), tuple(end), TAPER[0] * r, TAPER[1] * r)
+
+
+def _turn(axes: FloatArray) -> tuple[float, float, float, float]:
+    """The quaternion of right-handed axes from columns of either hand."""
+    R = axes * np.array([1.0, 1.0, np.sign(np.linalg.det(axes))])
+    w, x, y, z = euler_parameters(R[None, None])[0, 0].tolist()
+    return w, x, y, z
 
 
 def _frame(

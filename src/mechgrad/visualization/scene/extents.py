@@ -6,11 +6,11 @@ import numpy as np
 
 from mechgrad.model.shapes import Box, Capsule, Cylinder, Ring, Sphere
 from mechgrad.typing import FloatArray
-from mechgrad.visualization.scene.nodes import Node, Path, Surface
+from mechgrad.visualization.scene.nodes import Node, Path, Stretched, Surface
 from mechgrad.visualization.scene.poses import Poses
 
 
-def extents(nodes: tuple[Node, ...], poses: Poses) -> tuple[FloatArray, FloatArray]:
+def extents(nodes: tuple[Node, ...], stretched: tuple[Stretched, ...], poses: Poses) -> tuple[FloatArray, FloatArray]:
     """Centres (nt, n, 3) and radii (n,) of balls around what is seen of bodies, for the floor and the camera."""
     centres, radii = [], []
     for node in nodes:
@@ -19,6 +19,10 @@ def extents(nodes: tuple[Node, ...], poses: Poses) -> tuple[FloatArray, FloatArr
         for centre, radius in balls(node):
             centres.append(poses.point(node.frame, centre))
             radii.append(radius)
+    for item in stretched:
+        for frame, end in ((item.frame_a, item.point_a), (item.frame_b, item.point_b)):
+            centres.append(poses.point(frame, end))
+            radii.append(item.radius)
     if not centres:
         return np.zeros((max(len(poses.p), 1), 1, 3)), np.zeros(1)
     return np.stack(centres, axis=1), np.array(radii)

@@ -102,7 +102,7 @@ def _drawn(outline: Outline, joint: Joint, frame: int, place: FloatArray, r: flo
 def _slider(outline: Outline, joint: Joint, frame: int, place: FloatArray, axis: FloatArray) -> list[Node]:
     """A rail along all the way it goes, and a block on it; telescopes have none."""
     poses, child = outline.poses, outline.frames[joint.child]
-    if outline.rod_on_slide(joint.parent) and outline.rod_on_slide(joint.child):
+    if outline.shaped(joint.child) or (outline.rod_on_slide(joint.parent) and outline.rod_on_slide(joint.child)):
         return []
     r = RAIL_SIZE * outline.size
     child_place = np.real(Seat.of(joint).on_child[1])
@@ -129,9 +129,8 @@ def _quaternion(R: FloatArray) -> tuple[float, float, float, float]:
 
 def _pedestal(name: str, place: FloatArray, r: float, up: FloatArray) -> list[Node]:
     """The support of a joint on the ground: a cone with a foot."""
-    foot = place - 3.6 * r * up
-    cone = Capsule(tuple(foot), tuple(place), 1.9 * r, 0.75 * r)
-    plate = Cylinder(tuple(foot - 1.0 * r * up), tuple(foot - 0.55 * r * up), 3.2 * r)
+    cone = Capsule(tuple(place - 2.5 * r * up), tuple(place), 1.5 * r, 0.75 * r)
+    plate = Cylinder(tuple(place - 4.1 * r * up), tuple(place - 3.3 * r * up), 2.8 * r)
     return [Node(name, "ground", GROUND_FRAME, shape, GROUND) for shape in (cone, plate)]
 
 

@@ -36,7 +36,7 @@ class Outline:
     ----------
     frames : number of each body in the poses; the ground is -1
     held : points of each body where joints hold it, in body axes, as {joint: point}
-    marked : points where springs and rods end, and, where joints hold it at one place at most, its markers
+    marked : points where springs and rods end, and its markers but for centres of what touches
     size : of the whole at the first instant [m]
     """
 
@@ -137,8 +137,11 @@ def outline_of(model: Model, poses: Poses) -> Outline:
             place = marker_place(model, getattr(element, end, None))
             if place is not None:
                 marked[place[0]].append(place[1])
+    touching = {
+        getattr(x, "point", None) for x in (*model.forces, *model.constraints) if getattr(x, "radius", None) is not None
+    }
     for point in model.points:
-        if point.body != "ground" and len(held[point.body]) + len(marked[point.body]) < 2:
+        if point.body != "ground" and point.name not in touching:
             marked[point.body].append(np.real(point.position))
     rough = Outline(model, poses, frames, held, marked, 1.0)
     return Outline(model, poses, frames, held, marked, _size(rough), branch_colours(model))

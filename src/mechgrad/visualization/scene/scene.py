@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.model.shapes import Sphere
+from mechgrad.model.shapes import Ring, Sphere
 from mechgrad.typing import FloatArray
 from mechgrad.visualization.scene.arrows import arrow_layers
 from mechgrad.visualization.scene.body_solids import body_nodes
@@ -126,13 +126,15 @@ def scene_of(
     outline = outline_of(model, poses)
     up = upwards(outline)
     nodes = (*body_nodes(outline), *joint_nodes(outline, up), *contact_nodes(outline, up), *_centres_of_mass(outline))
-    centres, radii = extents(nodes, poses)
+    stretched = tuple(stretched_nodes(outline))
+    centres, radii = extents(nodes, stretched, poses)
+    wheels = any(isinstance(node.shape, Ring) for node in nodes)
     low, high = (centres - radii[:, None]).min(axis=1), (centres + radii[:, None]).max(axis=1)
     looked_at = eye_direction(outline, up) if eye is None else _unit(eye)
     ghosts = () if ghost is None else (_ghost(ghost, states),)
     return Scene(
-        model.name, states.t, poses.names, poses.p, poses.e, nodes, tuple(stretched_nodes(outline)), up,
-        floor_under(centres, radii, up, outline.size, floor_height(outline, up)), looked_at, 0.5 * (low + high),
+        model.name, states.t, poses.names, poses.p, poses.e, nodes, stretched, up,
+        floor_under(centres, radii, up, outline.size, floor_height(outline, up), wheels), looked_at, 0.5 * (low + high),
         0.5 * float(np.linalg.norm(high - low, axis=1).max()) or 0.5 * outline.size,
         0.5 * float(np.linalg.norm(high.max(axis=0) - low.min(axis=0))) or 0.5 * outline.size,
         0.5 * (high - low).max(axis=0), 0.5 * (high.max(axis=0) - low.min(axis=0)), outline.size,

@@ -8,6 +8,7 @@ import numpy as np
 
 from mechgrad.model.joints.base import PRISMATIC
 from mechgrad.model.joints.seat import Seat
+from mechgrad.model.shapes import Ring
 from mechgrad.typing import FloatArray
 from mechgrad.visualization.scene.colours import DAMPER, ROD, SPRING, STEEL
 from mechgrad.visualization.scene.nodes import Stretched
@@ -58,13 +59,20 @@ def _slide_springs(outline: Outline) -> list[Stretched]:
         child, parent = outline.frames[joint.child], outline.frames[joint.parent]
         axis = np.real(Seat.of(joint).on_child[0])[:, 2]
         b = _middle(outline, joint.child)
-        low = b - max([reach(x) for x in model.body(joint.child).shapes] or [0.25 * outline.size]) * axis
+        low = b - _depth(outline, joint.child) * axis
         a = outline.poses.point(child, low)[0] if parent < 0 else _middle(outline, joint.parent)
         length = float(np.linalg.norm(outline.poses.point(parent, a)[0] - outline.poses.point(child, b)[0]))
         if length > 0.02 * outline.size:
             for kind, radius, colour in _looks(force, min(WIDE * outline.size, 0.25 * length)):
                 found.append(Stretched(force.name, kind, parent, a, child, b, radius, colour))
     return found
+
+
+def _depth(outline: Outline, body: str) -> float:
+    """How far below its middle a body goes: the radius of its wheels, if it has some."""
+    shapes = outline.model.body(body).shapes
+    wheels = [x.radius for x in shapes if isinstance(x, Ring)]
+    return max(wheels or [reach(x) for x in shapes] or [0.25 * outline.size])
 
 
 def _middle(outline: Outline, body: str) -> FloatArray:
