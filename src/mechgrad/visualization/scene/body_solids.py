@@ -63,6 +63,9 @@ def _made_up(outline: Outline, body: Body, colour: str) -> list[tuple[Shape | Su
         first, last = (places[order[0]], places[order[-1]])
         if np.linalg.norm(last - places[0]) < np.linalg.norm(first - places[0]):
             first, last = last, first
+        disc = _disc(outline, body)
+        if disc is not None:
+            return [(_capsule(outline, body, first, last, 0.5), shaded(colour, 0.25)), (disc, colour)]
         return [(_capsule(outline, body, first, last), colour)]
     return _frame(outline, body, points, spread, colour)
 
@@ -85,11 +88,12 @@ def _hung(outline: Outline, body: Body, place: FloatArray, colour: str) -> list[
     arm = com - place
     length = float(np.linalg.norm(arm))
     J, m = np.real(body.inertia), float(np.real(body.mass))
-    heavy = _disc(outline, body) or _ball(outline, body)
+    disc = _disc(outline, body)
+    heavy = disc or _ball(outline, body)
     if length < 0.01 * outline.size:
         return [(heavy, colour)]
     across = float(np.trace(J)) / 2.0
-    if across > SLENDER_INERTIA * m * length**2 / 3.0:
+    if disc is None and across > SLENDER_INERTIA * m * length**2 / 3.0:
         return [(_capsule(outline, body, place, place + 2.0 * arm), colour)]
     return [(_capsule(outline, body, place, com, 0.5), shaded(colour, 0.25)), (heavy, colour)]
 

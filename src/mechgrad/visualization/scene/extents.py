@@ -22,7 +22,7 @@ def extents(nodes: tuple[Node, ...], stretched: tuple[Stretched, ...], poses: Po
     for item in stretched:
         for frame, end in ((item.frame_a, item.point_a), (item.frame_b, item.point_b)):
             centres.append(poses.point(frame, end))
-            radii.append(item.radius)
+            radii.append(0.0)
     if not centres:
         return np.zeros((max(len(poses.p), 1), 1, 3)), np.zeros(1)
     return np.stack(centres, axis=1), np.array(radii)

@@ -71,8 +71,6 @@ def eye_direction(outline: Outline, up: FloatArray) -> FloatArray:
 def floor_under(
     centres: FloatArray, radii: FloatArray, up: FloatArray, size: float, touched: float | None, wheels: bool
 ) -> float:
-    centres: FloatArray, radii: FloatArray, up: FloatArray, size: float, touched: float | None, wheels: bool
-) -> float:
     """Height of the floor along `up` [m]: the plane that is touched; the origin's, where something stands there; else
     the lowest point of the whole motion if there are wheels, and some way under it if not."""
     if touched is not None:
