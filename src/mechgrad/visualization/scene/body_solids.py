@@ -15,7 +15,7 @@ from mechgrad.typing import FloatArray, IntArray
 from mechgrad.visualization.scene.colours import GROUND, shaded
 from mechgrad.visualization.scene.nodes import Node, Surface
 from mechgrad.visualization.scene.outline import Outline
-from mechgrad.visualization.scene.quaternions import euler_parameters
+from mechgrad.visualization.scene.quaternions import euler_parameters, rotation
 
 FLAT = 0.02  # of their extent: points that miss a line or a plane by less lie on it
 SLENDER_INERTIA = 0.5  # of that of a uniform rod from the joint through the centre of mass, to be drawn as one
@@ -63,7 +63,8 @@ def _made_up(outline: Outline, body: Body, colour: str) -> list[tuple[Shape | Su
         first, last = (places[order[0]], places[order[-1]])
         if np.linalg.norm(last - places[0]) < np.linalg.norm(first - places[0]):
             first, last = last, first
-        disc = _disc(outline, body)
+        middle = next((x for x in places if np.linalg.norm(x - np.real(body.com)) < 0.01 * outline.size), None)
+        disc = None if middle is None else _disc(outline, body, last - first)
         if disc is not None:
             return [(_capsule(outline, body, first, last, 0.5), shaded(colour, 0.25)), (disc, colour)]
         return [(_capsule(outline, body, first, last), colour)]
@@ -88,7 +89,7 @@ def _hung(outline: Outline, body: Body, place: FloatArray, colour: str) -> list[
     arm = com - place
     length = float(np.linalg.norm(arm))
     J, m = np.real(body.inertia), float(np.real(body.mass))
-    disc = _disc(outline, body)
+    disc = _disc(outline, body, arm)
     heavy = disc or _ball(outline, body)
     if length < 0.01 * outline.size:
         return [(heavy, colour)]
@@ -105,14 +106,14 @@ def _ball(outline: Outline, body: Body) -> Shape:
     return Sphere(radius, origin=tuple(np.real(body.com)))
 
 
-def _disc(outline: Outline, body: Body) -> Shape | None:
-    """The disc with its mass and inertia, if two moments are equal and the third is about their sum."""
+def _disc(outline: Outline, body: Body, arm: FloatArray) -> Shape | None:
+    """The disc with its mass and inertia across an arm, if two moments are equal and the third is about their sum."""
     moments, axes = np.linalg.eigh(np.real(body.inertia))
     m, axial, across = float(np.real(body.mass)), float(moments[2]), float(moments[:2].mean())
     if not axial > 0.0 or np.ptp(moments[:2]) > ROUND * axial or axial < FLAT_DISC * across:
         return None
     radius = float(np.sqrt(2.0 * axial / m))
-    if radius > 0.6 * outline.size:
+    if radius > 1.5 * outline.size or np.linalg.norm(np.cross(axes[:, 2], arm)) > 0.2 * radius:
         return None
     half = 0.5 * float(np.sqrt(max(12.0 * across / m - 3.0 * radius**2, (0.14 * radius) ** 2)))
     com = np.real(body.com)
@@ -203,12 +204,5 @@ def read_mesh(shape: Mesh, name: str) -> Surface:
             f"body {name!r}: the mesh {str(path)!r} has {len(faces)} triangles; a page takes {MOST_TRIANGLES}. "
             "Decimate it first."
         )
-    w, x, y, z = np.array(shape.orientation) / np.linalg.norm(shape.orientation)
-    R = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    R = rotation(shape.orientation)
     return Surface(np.asarray(shape.scale * (vertices @ R.T) + np.array(shape.origin)), faces)

@@ -8,6 +8,7 @@ from mechgrad.model.shapes import Box, Capsule, Cylinder, Ring, Sphere
 from mechgrad.typing import FloatArray
 from mechgrad.visualization.scene.nodes import Node, Path, Stretched, Surface
 from mechgrad.visualization.scene.poses import Poses
+from mechgrad.visualization.scene.quaternions import rotation
 
 
 def extents(nodes: tuple[Node, ...], stretched: tuple[Stretched, ...], poses: Poses) -> tuple[FloatArray, FloatArray]:
@@ -46,6 +47,7 @@ def balls(node: Node) -> list[tuple[FloatArray, float]]:
         points = shape.vertices if isinstance(shape, Surface) else shape.points
         return [(points.min(axis=0), 0.0), (points.max(axis=0), 0.0)]
     if isinstance(shape, Box):
-        half = 0.5 * np.array(shape.size)
-        return [(np.array(shape.origin), float(np.sqrt((half * half).sum())))]
+        R = rotation(shape.orientation)
+        signs = [(i, j, k) for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)]
+        return [(np.array(shape.origin) + R @ (np.array(s) * shape.size), 0.0) for s in signs]
     return []

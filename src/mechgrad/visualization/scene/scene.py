@@ -128,13 +128,13 @@ def scene_of(
     nodes = (*body_nodes(outline), *joint_nodes(outline, up), *contact_nodes(outline, up), *_centres_of_mass(outline))
     stretched = tuple(stretched_nodes(outline))
     centres, radii = extents(nodes, stretched, poses)
-    wheels = any(isinstance(node.shape, Ring) for node in nodes)
+    stands = any(isinstance(node.shape, Ring) for node in nodes) or not any(node.layer == "ground" for node in nodes)
     low, high = (centres - radii[:, None]).min(axis=1), (centres + radii[:, None]).max(axis=1)
     looked_at = eye_direction(outline, up) if eye is None else _unit(eye)
     ghosts = () if ghost is None else (_ghost(ghost, states),)
     return Scene(
         model.name, states.t, poses.names, poses.p, poses.e, nodes, stretched, up,
-        floor_under(centres, radii, up, outline.size, floor_height(outline, up), wheels), looked_at, 0.5 * (low + high),
+        floor_under(centres, radii, up, outline.size, floor_height(outline, up), stands), looked_at, 0.5 * (low + high),
         0.5 * float(np.linalg.norm(high - low, axis=1).max()) or 0.5 * outline.size,
         0.5 * float(np.linalg.norm(high.max(axis=0) - low.min(axis=0))) or 0.5 * outline.size,
         0.5 * (high - low).max(axis=0), 0.5 * (high.max(axis=0) - low.min(axis=0)), outline.size,

@@ -69,13 +69,13 @@ def eye_direction(outline: Outline, up: FloatArray) -> FloatArray:
 
 
 def floor_under(
-    centres: FloatArray, radii: FloatArray, up: FloatArray, size: float, touched: float | None, wheels: bool
+    centres: FloatArray, radii: FloatArray, up: FloatArray, size: float, touched: float | None, stands: bool
 ) -> float:
     """Height of the floor along `up` [m]: the plane that is touched; the origin's, where something stands there; else
-    the lowest point of the whole motion if there are wheels, and some way under it if not."""
+    the lowest point of the whole motion if it stands, on wheels or held by nothing, and some way under it if not."""
     if touched is not None:
         return touched
     lowest = float(((centres @ up) - radii).min())
     if abs(lowest) < NEAR_ZERO * size:
         return 0.0
-    return lowest if wheels else lowest - UNDER * size
+    return lowest if stands else lowest - UNDER * size
