@@ -21,13 +21,13 @@ from mechgrad.inverse.kernels.articulated import (
     CHANGE_V,
     CHANGE_W,
     articulated_accelerations,
-    body_wrenches_and_inertias,
 )
+from mechgrad.inverse.kernels.free_motion import free_motion
 from mechgrad.inverse.kernels.wrenches import WRENCH, apply_loads
 from mechgrad.inverse.loads import compile_loads
 from mechgrad.kernels.host import LANES
 from mechgrad.kinematics.batch import tree_of
-from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward, place_world
+from mechgrad.kinematics.kernels.outward import AT, DV, DW, FRAME, TWIST, V, W, outward, place_world
 from mechgrad.model.joints.base import inverted
 
 
@@ -259,31 +259,63 @@ def test_the_slender_human():
 
 # ------------------------------------------------------------------------------------------- inside another kernel
 @numba.njit
-def one_state(atoms_i, atoms_f, q, v, tau, loads_i, loads, wrenches, a):
+def one_state(atoms_i, atoms_f, q, v, tau, loads_i, loads, inertias, a):
     n_atoms, n_v = atoms_i.shape[0], v.size
     frames, twists = np.empty((n_atoms + 1) * FRAME), np.empty(n_v * TWIST)
-    inertias = np.empty(n_atoms * ARTICULATED)
+    wrenches = np.zeros(n_atoms * WRENCH)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], 0.0)
-    check = outward(atoms_i, atoms_f, q, v, np.zeros(n_v), frames, twists, 0.0)
-    wrenches[:] = 0.0
+    check = free_motion(atoms_i, atoms_f, q, v, False, frames, twists, 0.0)
     apply_loads(loads_i, loads, frames, wrenches, 0.0)
-    body_wrenches_and_inertias(atoms_i, atoms_f, frames, True, wrenches, inertias, 0.0)
-    return check, articulated_accelerations(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, 0.0)
+    failed = articulated_accelerations(
+        atoms_i, atoms_f, frames, twists, True, True, wrenches, tau, inertias, a, 0.0
+    )  # fmt: skip
+    return check, failed
 
 
 def test_a_kernel_gets_accelerations_of_coordinates_and_their_part_in_those_of_bodies(tree):
     q, v, tau = random_state(tree, 5)
     loads = random_loads(tree, 5)
     flat, table = tree_of(tree), compile_loads(tree, tree_of(tree), loads, 1, float)
-    wrenches, a = np.empty(flat.atoms_i.shape[0] * WRENCH), np.empty(tree.n_v)
+    inertias, a = np.empty(flat.atoms_i.shape[0] * ARTICULATED), np.empty(tree.n_v)
     numbers = table.rows(slice(0, 1))[0].copy()
-    assert one_state(flat.atoms_i, flat.atoms_f, q, v, tau, table.indices, numbers, wrenches, a) == (0.0, 0.0)
+    assert one_state(flat.atoms_i, flat.atoms_f, q, v, tau, table.indices, numbers, inertias, a) == (0.0, 0.0)
     assert relative_error(a, factor(tree, q, v, tau, loads=loads)) < tolerance(tree, q)
     with_a, without = mg.kinematics.body_motion(tree, q, v, a), mg.kinematics.body_motion(tree, q, v, np.zeros_like(v))
     for body in tree.body_names:
-        k = flat.body_atom[body] * WRENCH
-        w, u = wrenches[k + CHANGE_W : k + CHANGE_W + 3], wrenches[k + CHANGE_V : k + CHANGE_V + 3]
+        k = flat.body_atom[body] * ARTICULATED
+        w, u = inertias[k + CHANGE_W : k + CHANGE_W + 3], inertias[k + CHANGE_V : k + CHANGE_V + 3]
         new, old = with_a.of(body), without.of(body)
         assert relative_error(w, new.dw - old.dw) < 1e-11
         arm = new.R @ inverted(flat.body_tail[body])[1]  # from the body's origin to that of its atom
         assert relative_error(u - np.cross(w, arm), new.a - old.a) < 1e-11
+
+
+@numba.njit
+def two_motions(atoms_i, atoms_f, q, v, frames, twists, free, axes):
+    n_atoms, failed = atoms_i.shape[0], 0.0
+    for x in (frames, free):
+        place_world(x, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], 0.0)
+    failed += outward(atoms_i, atoms_f, q, v, np.zeros(v.size), frames, twists, 0.0)
+    return failed + free_motion(atoms_i, atoms_f, q, v, True, free, axes, 0.0)
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_free_motion_is_the_motion_without_accelerations_of_coordinates(kind):
+    """Axes, positions, velocities; and accelerations of each atom's own origin instead of the root's."""
+    model = random_tree(7, 6, (kind, "revolute", kind, "prismatic", "spherical"), branching=0.3)
+    q, v, _ = random_state(model, 8)
+    flat = tree_of(model)
+    n = flat.atoms_i.shape[0]
+    frames, free = np.zeros((2, n + 1, FRAME))
+    twists, axes = np.zeros((2, flat.n_v, TWIST))
+    given = (flat.atoms_i, flat.atoms_f, q, v)
+    assert two_motions(*given, frames.ravel(), twists.ravel(), free.ravel(), axes.ravel()) == 0.0
+    np.testing.assert_allclose(free[:, :DV], frames[:, :DV], rtol=1e-13, atol=1e-13)  # V too
+    at, w, vel, dw, dv = (frames[:, x : x + 3] for x in (AT, W, V, DW, DV))
+    own = dv + np.cross(dw, at) + np.cross(w, vel + np.cross(w, at))
+    scale = np.max(np.abs(own[:-1] + flat.atoms_f[-1, :3]))
+    assert scale > 0.1
+    assert np.max(np.abs(free[:-1, DV:] - own[:-1])) < 1e-13 * scale * n
+    slides = np.all(twists[:, :3] == 0.0, axis=1)
+    for of_kind, half in ((slides, slice(3, 6)), (~slides, slice(0, 3))):
+        np.testing.assert_allclose(axes[of_kind, half], twists[of_kind, half], atol=1e-14)

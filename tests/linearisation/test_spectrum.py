@@ -130,9 +130,9 @@ def test_eigenvalues_that_cross_stay_themselves() -> None:
 
 def test_locus_draws() -> None:
     figure = oscillator().locus("spring.damping", [0.5, 1.0, 2.0]).plot()
-    plane, growth = figure.axes
+    plane, growth, frequency = figure.axes
     assert len(plane.lines) == 5  # two curves, two dots, an axis
-    assert growth.get_xlabel() == "spring.damping"
+    assert growth.get_xlabel() == frequency.get_xlabel() == "spring.damping [N s/m or N m s/rad]"
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, 1.0], [[1.0, 2.0]], [1.0, np.nan]])

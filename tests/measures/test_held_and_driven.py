@@ -189,7 +189,7 @@ def test_motions_measure_and_plot():
     np.testing.assert_allclose(motion.measured(cylinder), 1.2 + 0.2 * motion.t, rtol=0, atol=1e-9)
     np.testing.assert_array_equal(motion.measured(mg.measures.Multiplier("drive: drive")), motion.multipliers[:, 0])
     figure = motion.plot(cylinder, mg.measures.PointVelocity("eye"))
-    assert [ax.get_title() for ax in figure.axes] == ["cylinder", "PointVelocity(eye)"]
+    assert [ax.get_title("left") for ax in figure.axes] == ["cylinder", "PointVelocity(eye)"]
     np.testing.assert_array_equal(figure.axes[1].lines[2].get_ydata(), motion.markers(["eye"]).velocity[:, 0, 2])
     guided = mg.kinematic_motion(model, [0.0, 0.1])
     assert guided.measured(cylinder)[1] == pytest.approx(1.22, abs=1e-10)

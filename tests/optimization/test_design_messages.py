@@ -10,8 +10,8 @@ from rich.console import Console
 from support.design_cases import driven, rest_to_rest, slider
 
 import mechgrad as mg
-from mechgrad.optimization.design.optimum_plots import share_of
 from mechgrad.optimization.design.progress_table import HEADINGS, shown
+from mechgrad.visualization.plots.optimum_plots import share_of
 
 Variable, Limit, Linear = mg.design.Variable, mg.design.Limit, mg.design.Linear
 POSITION = mg.measures.JointCoordinate("x")
@@ -192,10 +192,11 @@ def test_limits_that_contradict_each_other_are_named(motion, solver):
 
 def test_pictures_have_their_panels(motion):
     figure = rest_to_rest(motion).solve().plot({"position": POSITION})
-    titles = [ax.get_title() for ax in figure.axes if ax.get_title()]
+    titles = [ax.get_title("left") for ax in figure.axes if ax.get_title("left")]
     assert titles[0] == "objective (converged)"
-    assert titles[1:] == ["variables between their bounds", "limited values (filled: active)", "position"]
-    assert len(figure.axes[3].lines) == 2
+    assert titles[1] == "violation of the limits"
+    assert titles[2:] == ["variables between their bounds", "limited values (filled: active)", "position"]
+    assert len(figure.axes[4].lines) == 2
 
 
 @pytest.mark.parametrize(

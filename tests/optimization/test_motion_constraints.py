@@ -444,4 +444,5 @@ def test_pictures(tmp_path):
     solution.animate([("link1.com", "elbow"), ("elbow", "tip")], tmp_path / "arm.gif", frames=5, repeat=2)
     with Image.open(tmp_path / "arm.gif") as image:
         assert (image.format, image.n_frames) == ("GIF", 10)
-    assert [ax.get_title() for ax in solution.plot(21).axes] == ["coordinates", "velocities", "generalized forces"]
+    titles = [ax.get_title("left") for ax in solution.plot(21).axes]
+    assert titles == ["coordinates", "velocities", "generalized forces"]

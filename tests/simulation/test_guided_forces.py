@@ -95,8 +95,8 @@ def test_efforts_energies_and_pictures():
         motion.efforts("S1")["length"], spring.stiffness * (length - spring.free_length), rtol=1e-9
     )
     figure = motion.plot()
-    assert [ax.get_title() for ax in figure.axes] == [
-        "coordinates", "velocities", "energy [J]", "constraints missed by",
+    assert [ax.get_title("left") for ax in figure.axes] == [
+        "coordinates", "velocities", "energy", "constraints missed by",
     ]  # fmt: skip
     figure.canvas.draw()
     with pytest.raises(mg.InputError, match="axes is 'body'"):

@@ -7,6 +7,7 @@ import os
 import llvmlite.binding as llvm
 
 WIDTHS = (1, 4, 8)
+LINE = 64  # bytes of a line of the cache
 
 
 def host_lanes() -> int:

@@ -23,6 +23,7 @@ write its fields (`now.t += now.step`).
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -30,6 +31,8 @@ import numpy as np
 from numba.core import cgutils, types
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+
+from mechgrad.kernels.host import LINE
 
 Record = TypeVar("Record")
 
@@ -39,6 +42,8 @@ def allocate(
 ) -> Record:
     """A record of zeros from a table: how many numbers (or which shape) each field has; `given`: its other fields.
 
+    Each array begins with a line of the cache (`kernels.slots`), all of them lie one after the other.
+
     >>> from typing import NamedTuple
     >>> class Pair(NamedTuple):
     ...     x: np.ndarray
@@ -46,7 +51,15 @@ def allocate(
     >>> allocate(Pair, {"y": 1, "x": 2}, float)
     Pair(x=array([0., 0.]), y=array([0.]))
     """
-    return record(**{name: np.zeros(size, dtype) for name, size in sizes.items()}, **given)
+    line = LINE // np.dtype(dtype).itemsize
+    counts = [size if isinstance(size, int) else math.prod(size) for size in sizes.values()]
+    block, at, arrays = np.zeros(sum(counts) + line * (len(counts) + 1), dtype), 0, {}
+    at = -block.ctypes.data % LINE // block.itemsize
+    for (name, size), count in zip(sizes.items(), counts, strict=True):
+        array = block[at : at + count]
+        arrays[name] = array if isinstance(size, int) else array.reshape(size)
+        at += -(-count // line) * line
+    return record(**arrays, **given)
 
 
 class ReferenceType(types.Type):  # type: ignore[misc]

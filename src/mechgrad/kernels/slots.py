@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mechgrad.kernels.host import LINE
 from mechgrad.kernels.jit import allocator, inner
 from mechgrad.kernels.lanes import scatter, width
-
-LINE = 64  # bytes of a line of the cache
 
 
 @allocator

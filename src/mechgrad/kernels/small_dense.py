@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from mechgrad.kernels.elementary import reciprocal
-from mechgrad.kernels.jit import inner
+from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import load, store, where_less
 
 # A symmetric matrix whose entry (i, j) vanishes unless one of i, j is an ancestor of the other is stored by chains:
 # row j holds (j, j), (j, parent j), (j, grandparent j), ... from start[j] on. Its factors L^T D L have no fill-in.
 PIVOT_TOLERANCE = 1.0e-13  # a smaller pivot, relative to its diagonal entry, has lost all its digits
+
+
+@inlined
+def ancestors(parent, k):
+    """How many k has."""
+    count, i = 0, parent[k]
+    while i >= 0:
+        count, i = count + 1, parent[i]
+    return count
 
 
 @inner
@@ -27,14 +36,10 @@ def tree_factor(M, start, parent, diagonal, scalar):
         failed = where_less(load(diagonal, k, scalar), load(M, start[k], scalar), failed, one)
         inverse = reciprocal(load(M, start[k], scalar))
         i, ki = parent[k], start[k] + 1
-        while i >= 0:
-            factor = load(M, ki, scalar) * inverse
-            j, kj, ij = i, ki, start[i]
-            while j >= 0:
-                store(M, ij, load(M, ij, scalar) - factor * load(M, kj, scalar))
-                j = parent[j]
-                kj += 1
-                ij += 1
+        for left in range(ancestors(parent, k), 0, -1):
+            factor, row = load(M, ki, scalar) * inverse, start[i]
+            for e in range(left):
+                store(M, row + e, load(M, row + e, scalar) - factor * load(M, ki + e, scalar))
             store(M, ki, factor)
             i = parent[i]
             ki += 1

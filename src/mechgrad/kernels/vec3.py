@@ -40,6 +40,12 @@ def cross(a, b):
 
 
 @inlined
+def plus_cross(a, d, b):
+    """a + d x b, in fused operations."""
+    return (a[0] + d[1] * b[2] - d[2] * b[1], a[1] + d[2] * b[0] - d[0] * b[2], a[2] + d[0] * b[1] - d[1] * b[0])
+
+
+@inlined
 def combine(c0, c1, c2, x, y, z):
     """c0 x + c1 y + c2 z: a vector given by its components in the axes x, y, z"""
     return (

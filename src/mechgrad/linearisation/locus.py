@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 
 from mechgrad.errors import InputError
 from mechgrad.model.model import Model
+from mechgrad.pictures import plots
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
@@ -124,22 +125,9 @@ class Locus:
         return Crossing(x, value, slope.real)
 
     def plot(self) -> Figure:
-        """The complex plane: a curve per eigenvalue, a dot where the values begin."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(9.0, 4.0), layout="constrained")
-        plane, growth = figure.subplots(1, 2)
-        for column in self.eigenvalues.T:
-            (line,) = plane.plot(column.real, column.imag, lw=1.2)
-            plane.plot(column.real[:1], column.imag[:1], "o", color=line.get_color(), ms=4)
-            growth.plot(self.values, column.real, color=line.get_color(), lw=1.2)
-        plane.set(xlabel="Re [1/s]", ylabel="Im [1/s]", title=f"{self.values[0]:g} (dots) to {self.values[-1]:g}")
-        growth.set(xlabel=self.path, ylabel="Re [1/s]")
-        for ax in (plane, growth):
-            ax.grid(alpha=0.3)
-        plane.axvline(0.0, color="k", lw=0.8)
-        growth.axhline(0.0, color="k", lw=0.8)
-        return figure
+        """The complex plane, with a dot where the values begin, and real and imaginary parts over the parameter."""
+        found: Figure = plots("eigenvalue_plots").plot_eigenvalues(self)
+        return found
 
     def __repr__(self) -> str:
         name = self.linearisations[0].model.name

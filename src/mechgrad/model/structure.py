@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 # columns of Tree.atoms_i
-PARENT, KIND, Q_AT, V_AT, HAS_MASS, LAST_COLUMN = range(6)
+PARENT, KIND, Q_AT, V_AT, HAS_MASS, LAST_COLUMN, LAST_CHILD = range(7)
 # columns of Tree.columns_i
 C_ATOM, C_PARENT, C_DIAGONAL, C_PAIR = range(4)
 
@@ -174,7 +174,11 @@ def make_structure(model: ModelParts) -> Structure:
             n_q, n_v = n_q + _n_positions(kind), n_v + columns
             previous, before = len(rows) - 1, len(joints)
         body_atom[joint.child], holder[joint.child] = previous, k
-    atoms_i = np.array(rows, np.int64).reshape(-1, 6)
+    atoms_i = np.full((len(rows), 7), -1)
+    atoms_i[:, :LAST_CHILD] = np.array(rows, np.int64).reshape(-1, LAST_CHILD)
+    for atom, row in enumerate(rows):
+        if row[PARENT] >= 0:
+            atoms_i[row[PARENT], LAST_CHILD] = atom
     columns_i, depth = _columns(rows, n_v)
     for array in (atoms_i, columns_i, depth):
         array.setflags(write=False)

@@ -30,6 +30,7 @@ from mechgrad.model.structure import (
     C_PARENT,
     HAS_MASS,
     KIND,
+    LAST_CHILD,
     LAST_COLUMN,
     PARENT,
     Q_AT,
@@ -55,8 +56,8 @@ Reference = Literal["root", "com", "origin"]
 
 __all__ = [  # the tables of `structure` too: kernels read all of them
     "ABOUT", "ATOM_SIZE", "BEYOND", "COM", "C_ATOM", "C_DIAGONAL", "C_PAIR", "C_PARENT", "HAS_MASS", "KIND",
-    "LAST_COLUMN", "MASS", "MOMENTS", "ORIGIN", "PARENT", "Q_AT", "V_AT", "Numbers", "Pose", "Reference", "Structure",
-    "Tree", "X", "Y", "Z", "about_origin", "compile_tree", "compose", "second_moments", "six",
+    "LAST_CHILD", "LAST_COLUMN", "MASS", "MOMENTS", "ORIGIN", "PARENT", "Q_AT", "V_AT", "Numbers", "Pose", "Reference",
+    "Structure", "Tree", "X", "Y", "Z", "about_origin", "compile_tree", "compose", "second_moments", "six",
 ]  # fmt: skip
 
 Pose = tuple[np.ndarray, np.ndarray]

@@ -10,6 +10,7 @@ import numpy as np
 
 from mechgrad.kinematics.batch import check_threads
 from mechgrad.measures.base import Measure
+from mechgrad.pictures import plots
 from mechgrad.sensitivities.batch_gradient import BatchGradient
 from mechgrad.sensitivities.cases import Subject
 from mechgrad.sensitivities.differentiable import case_of
@@ -130,11 +131,10 @@ class MotionSensitivities:
         states = Histories(self.q, self.v, self.a, self.multipliers)
         return measure_histories(self.motion, self.parameters, states, measure)
 
-    def plot(self) -> Any:
-        """Sensitivities of positions over time, a panel per parameter; returns the matplotlib figure."""
-        from mechgrad.sensitivities.gradient_plots import plot_histories
-
-        return plot_histories(self.t, self.q, self.motion.model.v_names, self.parameters)
+    def plot(self, *measures: Any) -> Any:
+        """Sensitivities of positions, or of measures, over time: a panel per parameter and unit; returns the matplotlib
+        figure."""
+        return plots("sensitivity_plots").plot_sensitivity_histories(self, *measures)
 
 
 def motion_sensitivities(

@@ -11,6 +11,7 @@ import numpy as np
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.measures.base import Measure
 from mechgrad.model.columns import STEP
+from mechgrad.pictures import plots
 from mechgrad.sensitivities.cases import Subject
 from mechgrad.sensitivities.certificate import Certificate, certify
 from mechgrad.sensitivities.differentiable import CONTINUOUS, Case, case_of
@@ -123,13 +124,12 @@ class Gradient:
         )  # fmt: skip
         return replace(found, recipe=getattr(self.motion, "recipe", None))
 
-    def plot(self, *, relative: bool = False) -> Any:
-        """A bar per parameter, a panel per objective; returns the matplotlib figure."""
-        from mechgrad.sensitivities.gradient_plots import plot_gradient
+    def plot(self, *, relative: bool | None = None) -> Any:
+        """A bar per parameter, a column per objective; returns the matplotlib figure.
 
-        table = self.relative() if relative else self.array
-        values = zip(self.objectives, self.values.tolist(), strict=True)
-        return plot_gradient(table, list(values), self.parameters, relative=relative)
+        relative : True: per cent per per cent; False: derivatives, by unit; by itself where units differ, if left out
+        """
+        return plots("sensitivity_plots").plot_gradient(self, relative=relative)
 
     def __repr__(self) -> str:
         objectives, parameters = (

@@ -16,14 +16,12 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.kinematics.marker_motions import MarkerMotion, marker_motion
 from mechgrad.mechanics.efforts import Efforts, efforts_of
-from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy, springs_of
-from mechgrad.pictures import animations
+from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy
+from mechgrad.pictures import animations, plots
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
-
-LEAST_DRAWN = 1e-18  # zero has no place on a logarithmic axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +37,6 @@ class Motion(ABC):
     @abstractmethod
     def _mechanism(self) -> System:
         """The model, made ready for its equations of motion."""
-
-    @abstractmethod
-    def _misses(self) -> Array:
-        """Norms of constraint values, rates and second rates, (nt, 3)."""
 
     def _flat(self, x: Array) -> Array:
         return np.ascontiguousarray(x.reshape(-1, x.shape[-1]))
@@ -103,6 +97,11 @@ class Motion(ABC):
         at = StateSamples(self.model, states, system.tau, system.loads, system.names, "trapezoid")
         return np.asarray(measure.values(at))
 
+    @property
+    def has_constraints(self) -> bool:
+        """Whether the model has constraints or loops, which a motion can miss."""
+        return bool(self._mechanism().n_constraints)
+
     def save(self, path: str | Path, **options: Any) -> Path:
         """Write the motion as something to look at; the ending says as what, `options` are those of `save_scene`.
 
@@ -127,50 +126,13 @@ class Motion(ABC):
         return text
 
     def plot(self, *measures: Any) -> Any:
-        """Coordinates, velocities and energies over time, and how well the constraints hold, if there are any; or
-        measures of `mg.measures`, a panel each.
+        """Coordinates, velocities and energies over time by unit, and how well the constraints hold, if there are any;
+        or measures of `mg.measures` and names of coordinates, a panel for each unit.
 
-        Returns the matplotlib figure. For one start.
+        Returns the matplotlib figure. For one start; more pictures are in `mg.plots`.
+
+        >>> len(mg.simulate(model, {"pin": 0.5}, 1.0).plot("pin", mg.measures.KineticEnergy()).axes)
+        2
         """
-        from matplotlib.figure import Figure
-
-        if measures:
-            return self._plot_measures(Figure(figsize=(4.0 * len(measures), 3.4), layout="constrained"), measures)
-        system = self._mechanism()
-        panels = 4 if system.n_constraints else 3
-        figure = Figure(figsize=(11 * panels / 3, 3.4), layout="constrained")
-        names = {"coordinates": self.model.q_names, "velocities": self.model.v_names}
-        for k, (values, title) in enumerate(((self.q, "coordinates"), (self.v, "velocities"))):
-            ax = figure.add_subplot(1, panels, k + 1)
-            ax.plot(self.t, values, label=names[title] if values.shape[1] <= 8 else None)
-            ax.set(title=title, xlabel="time [s]")
-            if values.shape[1] <= 8:
-                ax.legend(frameon=False, fontsize=8)
-        ax = figure.add_subplot(1, panels, 3)
-        energies = {"kinetic": self.kinetic_energy(), "gravity": self.potential_energy()}
-        if springs_of(system)[0]:
-            energies["springs"] = self.spring_energy()
-        for label, values in energies.items():
-            ax.plot(self.t, values, label=label)
-        ax.plot(self.t, sum(energies.values()), "k", lw=0.8, label="sum")
-        ax.set(title="energy [J]", xlabel="time [s]")
-        ax.legend(frameon=False, fontsize=8)
-        if system.n_constraints:
-            ax = figure.add_subplot(1, panels, 4)
-            misses = np.maximum(np.real(self._misses()), LEAST_DRAWN)
-            ax.semilogy(self.t, misses, label=["values", "rates", "second rates"])
-            ax.set(title="constraints missed by", xlabel="time [s]")
-            ax.legend(frameon=False, fontsize=8)
-        for ax in figure.axes:
-            ax.grid(alpha=0.3)
-        return figure
-
-    def _plot_measures(self, figure: Any, measures: Sequence[Any]) -> Any:
-        for ax, measure in zip(figure.subplots(1, len(measures), squeeze=False)[0], measures, strict=True):
-            values = self.measured(measure).reshape(len(self.t), -1)
-            ax.plot(self.t, values, label=None if values.shape[1] == 1 else [f"[{k}]" for k in range(values.shape[1])])
-            ax.set(title=measure.label, xlabel="time [s]")
-            ax.grid(alpha=0.3)
-            if values.shape[1] > 1:
-                ax.legend(frameon=False, fontsize=8)
-        return figure
+        drawn = plots("history_plots")
+        return drawn.plot_histories(self, *measures) if measures else drawn.plot_motion(self)

@@ -70,9 +70,6 @@ class SavedMotion(Motion):
     def _mechanism(self) -> System:
         return System(self.model, self.recipe.tau, self.recipe.loads)
 
-    def _misses(self) -> Array:
-        return self.norms
-
     def __repr__(self) -> str:
         many = f"{len(self.q)} motions, " if self.q.ndim == 3 else ""
         span = f" to {self.t[-1]:.6g} s" if len(self.t) else ""

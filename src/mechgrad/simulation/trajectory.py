@@ -133,6 +133,11 @@ class Trajectory(Motion):
         return self.record.iterations
 
     @property
+    def dense_steps(self) -> int:
+        """Steps that dense matrices took, since the factors of sparse ones had lost digits there."""
+        return self.record.dense_steps
+
+    @property
     def events(self) -> FloatArray:
         """Instants at which contacts began or ceased to push, as DOP853 finds them [s]."""
         return self.record.events
@@ -264,9 +269,6 @@ class Trajectory(Motion):
 
     def _mechanism(self) -> System:
         return self.system
-
-    def _misses(self) -> Array:
-        return self.norms
 
     def power(self) -> Power:
         """Power of force elements, of tau, of loads and of driven constraints at every instant [W].

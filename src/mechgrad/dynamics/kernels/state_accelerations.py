@@ -11,6 +11,7 @@ elimination, O(n).
 from __future__ import annotations
 
 from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor, saddle_refine
+from mechgrad.dynamics.kernels.sparse import lost_digits, solve_factored
 from mechgrad.dynamics.kernels.system import (
     forces,
     mass,
@@ -21,27 +22,28 @@ from mechgrad.dynamics.kernels.system import (
     residual,
     row_jacobian,
 )
-from mechgrad.inverse.kernels.articulated import articulated_accelerations, body_wrenches_and_inertias
+from mechgrad.inverse.kernels.articulated import articulated_accelerations
+from mechgrad.inverse.kernels.free_motion import free_motion
 from mechgrad.inverse.kernels.wrenches import WRENCH, apply_loads
 from mechgrad.kernels.jit import inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less, load, store, width
-from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.vec3 import clear
 from mechgrad.kinematics.kernels.marker_motions import marker_motion_block
-from mechgrad.kinematics.kernels.outward import outward
 
 # reasons to end
 DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY, NOT_CONVERGED, DEAD_POINT, STUCK, CHANGE_POINT, INTERRUPTED = range(10)
+TOO_FEW_DIGITS = 10  # of sparse factors: dense ones with pivoting take their place
 REFINEMENTS = 4
 DIVERGED = 1e12  # size of an increment from which no iteration comes back
 
 
 @inner
 def tree_accelerations(mechanism, work, q, v, t, a, scalar):
-    """a of a mechanism without constraints. Returns a reason to end, or DONE."""
+    """a of a mechanism without constraints. Returns a reason to end, or DONE. Rows get values and rates; their
+    second rates, which no law reads, are not those of any motion."""
     ints, atoms_i, atoms_f = mechanism.ints, mechanism.atoms_i, mechanism.atoms_f
     first, last, n_v = mechanism.n_constraints, mechanism.n_rows, v.size // width(scalar)
-    check = outward(atoms_i, atoms_f, q, v, work.zero, work.frames, work.twists, scalar)
+    check = free_motion(atoms_i, atoms_f, q, v, last > first, work.frames, work.twists, scalar)
     if last > first:
         marker_motion_block(mechanism.markers_i, mechanism.markers_f, work.frames, work.motion, scalar)
         place_rows_of(mechanism, work, q, v, work.zero, t, first, last, scalar)
@@ -53,7 +55,6 @@ def tree_accelerations(mechanism, work, q, v, t, a, scalar):
         clear(work.wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
         apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
         push_rows(ints, work.attachments, work.y, work.wrenches, first, scalar)
-    body_wrenches_and_inertias(atoms_i, atoms_f, work.frames, loaded, work.wrenches, work.inertia, scalar)
     # what tau and LINEAR rows do, as generalized forces
     r = work.r
     clear(r, 0, n_v, scalar)
@@ -61,7 +62,7 @@ def tree_accelerations(mechanism, work, q, v, t, a, scalar):
     for j in range(n_v):
         store(r, j, load(r, j, scalar) * -1.0)
     failed = articulated_accelerations(
-        atoms_i, atoms_f, work.frames, work.twists, work.wrenches, r, work.inertia, a, scalar
+        atoms_i, atoms_f, work.frames, work.twists, loaded, True, work.wrenches, r, work.inertia, a, scalar
     )
     return SINGULAR if any_not_less(failed, 0.5) else DONE
 
@@ -70,7 +71,7 @@ def tree_accelerations(mechanism, work, q, v, t, a, scalar):
 def saddle_accelerations(mechanism, work, solver, q, v, t, a, lam, scalar):
     """a and lam of a mechanism with constraints; solver: a `Solver` record (`dynamics.kernels.solver`). Returns a
     reason to end, or DONE."""
-    n, m = mechanism.n_v, mechanism.n_constraints
+    n, m, sparse = mechanism.n_v, mechanism.n_constraints, solver.sparse
     check = place(mechanism, work, q, v, work.zero, t, mechanism.n_rows, scalar)
     if any_not_less(check, 1.0):
         return BAD_NUMBER
@@ -78,9 +79,9 @@ def saddle_accelerations(mechanism, work, solver, q, v, t, a, lam, scalar):
     for k in range(m):
         work.y[k] = 0.0
     residual(mechanism, work, q, v, work.zero, solver.r, scalar)
-    mass(mechanism, work, q, v, work.zero, solver.M, scalar)
-    row_jacobian(mechanism, work, runtime_int(0), m, scalar)
-    if not saddle_factor(solver.M, work.J, work.J, solver.eps, n, m, solver.P, solver.pivots_P):
+    mass(mechanism, work, sparse, q, v, work.zero, solver.M, scalar)
+    row_jacobian(mechanism, work, sparse, runtime_int(0), m, scalar)
+    if not saddle_factor(sparse, solver.M, work.J, work.J, solver.eps, n, m, solver.P, solver.pivots_P):
         return SINGULAR
     for j in range(n):
         solver.x[j] = -solver.r[j]
@@ -90,11 +91,12 @@ def saddle_accelerations(mechanism, work, solver, q, v, t, a, lam, scalar):
             c -= solver.omega * solver.omega * work.values[k]
         solver.c[k] = c
         solver.x[n + k] = c
-    lu_solve(solver.P, solver.pivots_P, solver.x, n + m)
+    x, c, P, pivots = solver.x, solver.c, solver.P, solver.pivots_P
+    solve_factored(sparse, P, pivots, x, n + m)
     if not solver.compliant:
-        saddle_refine(solver.P, solver.pivots_P, work.J, solver.c, solver.x, n, m, REFINEMENTS, ROUNDING, solver.work)
+        saddle_refine(sparse, P, pivots, work.J, c, x, n, m, REFINEMENTS, ROUNDING, solver.work)
     for j in range(n):
         a[j] = solver.x[j]
     for k in range(m):
         lam[k] = solver.x[n + k]
-    return DONE
+    return TOO_FEW_DIGITS if lost_digits(sparse) else DONE

@@ -47,7 +47,7 @@ from mechgrad.dynamics.kernels.table_gradient_tree import (
     sum_wrenches,
     virtual_twists,
 )
-from mechgrad.inverse.kernels.articulated import articulated_accelerations, body_wrenches_and_inertias
+from mechgrad.inverse.kernels.articulated import articulated_accelerations
 from mechgrad.inverse.kernels.virtual import dual_cross
 from mechgrad.inverse.kernels.wrenches import (
     FORCE,
@@ -143,12 +143,10 @@ def add_state_gradient(mechanism, work, block, t, by_q, by_v, scalar):
 @inner
 def _solve(mechanism, work, pull, mu, scalar):
     """mu := -M^-1 pull of the placed state. Returns 0, or more where M is singular."""
-    atoms_i, atoms_f, wrenches = mechanism.atoms_i, mechanism.atoms_f, work.wrenches
-    body_wrenches_and_inertias(atoms_i, atoms_f, work.frames, False, wrenches, work.inertia, scalar)
-    clear(wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
     failed = articulated_accelerations(
-        atoms_i, atoms_f, work.frames, work.twists, wrenches, pull, work.inertia, mu, scalar
-    )
+        mechanism.atoms_i, mechanism.atoms_f, work.frames, work.twists, False, False, work.wrenches, pull, work.inertia,
+        mu, scalar,
+    )  # fmt: skip
     for j in range(mechanism.n_v):
         store(mu, j, load(mu, j, scalar) * -1.0)
     return failed

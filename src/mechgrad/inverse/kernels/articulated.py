@@ -1,8 +1,8 @@
 """Accelerations of a tree by recursive elimination, O(n): no mass matrix, one 6x6 inertia per body instead.
 
 Seen from its parent, body i with everything beyond it and all joints there free needs the wrench J_i dA + P_i when
-its parent changes its acceleration by dA. `outward` with a = 0 gives accelerations of velocity and weight alone, and
-with them p_i, what each body needs before any a_j acts (loads subtracted). For column j with twist S (a ball's three
+its parent changes its acceleration by dA. `free_motion` gives accelerations of velocity and weight alone, and with them
+p_i, what each body needs before any a_j acts (loads subtracted). For column j with twist S (a ball's three
 columns one after the other):
 
     inward      I^ = I_i + sum over children J_c        p^ = p_i + sum over children P_c
@@ -23,14 +23,17 @@ On its way to an origin at -d from its own, N becomes N + d x F, u becomes u + w
     B <- B + [d x] C       A <- A - B [d x] + [d x] B_new^T       C <- C
 
 A pivot D is compared with what it is a difference of. For hinges that is tr(A) of this atom and, before elimination, of
-the atoms it was handed by (through atoms without a body of all before); for slides the mass beyond. What is left below
-PIVOT_TOLERANCE of that has lost all its digits, and the mass matrix is singular.
+the atoms it was handed by (through atoms without a body of all before); for slides the mass beyond. The terms with d
+are no larger: with A = X^T X and C = Y^T Y what stands there is (X + Y [d x])^T (X + Y [d x]), so that Y [d x] is no
+longer than both tr(A) together say. What is left below PIVOT_TOLERANCE of that has lost all its digits, and the mass
+matrix is singular.
 
 Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7, has the elimination in link axes.
 """
 
 from __future__ import annotations
 
+from mechgrad.inverse.kernels.free_motion import free_motion
 from mechgrad.inverse.kernels.wrenches import (
     FORCE,
     LOAD,
@@ -49,7 +52,6 @@ from mechgrad.kernels.slots import slots
 from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
 from mechgrad.kernels.vec3 import (
     add,
-    add3,
     clear,
     cross,
     dot,
@@ -58,73 +60,81 @@ from mechgrad.kernels.vec3 import (
     get9,
     mat_mul,
     mat_tmul,
+    plus_cross,
     put3,
     scale,
     sub,
     sym_mul,
     zero3,
 )
-from mechgrad.kinematics.kernels.outward import AT, DV, DW, FRAME, TWIST, V, W, columns_of_kind, outward, place_world
+from mechgrad.kinematics.kernels.outward import AT, DV, DW, FRAME, TWIST, W, apart, columns_of_kind, place_world
 from mechgrad.model.joints.base import PRISMATIC
-from mechgrad.model.tree import BEYOND, HAS_MASS, KIND, MASS, ORIGIN, PARENT, V_AT
+from mechgrad.model.tree import BEYOND, HAS_MASS, KIND, LAST_CHILD, MASS, PARENT, V_AT
 
-# slots of an atom's articulated inertia: A (xx xy xz yy yz zz), B row by row, C like A, and the size of the terms that
-# its A is a difference of
-ANGULAR, COUPLING, LINEAR, SPREAD = 0, 6, 15, 21
-ARTICULATED = 22
+# slots of an atom's articulated inertia: A (xx xy xz yy yz zz), B row by row, C like A, the size of the terms that its
+# A is a difference of, p^ (moment, force), and the step to its origin from that before
+ANGULAR, COUPLING, LINEAR, SPREAD, NEED_W, NEED_V, STEP = 0, 6, 15, 21, 22, 25, 28
+ARTICULATED = 31
 # slots of an eliminated column: U / D (angular, linear) and D. An atom has three at most: they go where its A, B, C
 # were, which nobody needs any more
 GAIN_W, GAIN_V, PIVOT = 0, 3, 6
 ELIMINATED = 7
-# slots of the change dA of an atom's acceleration, kept where its wrench was
-CHANGE_W, CHANGE_V = MOMENT, FORCE
+# slots of the change dA of an atom's acceleration, kept where its p^ was
+CHANGE_W, CHANGE_V = NEED_W, NEED_V
 
 
 @inlined
-def plus_cross(a, d, b):
-    """a + d x b, in fused operations."""
-    return (a[0] + d[1] * b[2] - d[2] * b[1], a[1] + d[2] * b[0] - d[0] * b[2], a[2] + d[0] * b[1] - d[1] * b[0])
-
-
-@inner
-def body_wrenches_and_inertias(atoms_i, atoms_f, frames, loaded, wrenches, inertias, scalar):
-    """Inertia force and moment of every atom's body, weight included, and its inertia as a 6x6 matrix, both about the
-    atom's own origin.
-
-    loaded : whether `wrenches` holds what bodies need beside, about the point from which positions count
-    """
+def _own(atoms_i, atoms_f, i, frames, moving, scalar):
+    """A, B, C, moment and force of the body of atom i alone, about the atom's origin."""
     zero = scalar * 0.0
-    for i in range(atoms_i.shape[0]):
-        k, o = i * ARTICULATED, i * FRAME
-        at = get3(frames, o + AT, scalar)
-        force, moment = zero3(scalar), zero3(scalar)
-        if loaded:
-            force, moment = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
-            moment = sub(moment, cross(at, force))
-        if atoms_i[i, HAS_MASS]:
-            w, dw = get3(frames, o + W, scalar), get3(frames, o + DW, scalar)
-            S, com = centroidal_moments(atoms_f, i, frames, scalar), centre_of_mass(atoms_f, i, frames, scalar)
-            mass, centre = zero + atoms_f[i, MASS], add(at, com)
-            velocity = plus_cross(get3(frames, o + V, scalar), w, centre)
-            second = plus_cross(plus_cross(get3(frames, o + DV, scalar), dw, centre), w, velocity)
-            inertia_force = scale(mass, second)
+    force, moment, mass, S, h = zero3(scalar), zero3(scalar), zero, (zero, zero, zero, zero, zero, zero), zero3(scalar)
+    if atoms_i[i, HAS_MASS]:
+        S, com = centroidal_moments(atoms_f, i, frames, scalar), centre_of_mass(atoms_f, i, frames, scalar)
+        mass, o = zero + atoms_f[i, MASS], i * FRAME
+        if moving:
+            w, dw, dv = get3(frames, o + W, scalar), get3(frames, o + DW, scalar), get3(frames, o + DV, scalar)
+            force = scale(mass, plus_cross(plus_cross(dv, dw, com), w, cross(w, com)))
             # w x J w with J = tr(S) - S: the trace turns nothing
-            turn = sub(scale(trace(S), dw), add(sym_mul(S, dw), cross(w, sym_mul(S, w))))
-            force, moment = add(force, inertia_force), add(moment, plus_cross(turn, com, inertia_force))
-            h = scale(mass, com)
-            S = dyad_added(S, h, com)
-            put3(inertias, k + ANGULAR, (S[3] + S[5], zero - S[1], zero - S[2]))
-            put3(inertias, k + ANGULAR + 3, (S[0] + S[5], zero - S[4], S[0] + S[3]))
-            put3(inertias, k + COUPLING, (zero, zero - h[2], h[1]))
-            put3(inertias, k + COUPLING + 3, (h[2], zero, zero - h[0]))
-            put3(inertias, k + COUPLING + 6, (zero - h[1], h[0], zero))
-            put3(inertias, k + LINEAR, (mass, zero, zero))
-            put3(inertias, k + LINEAR + 3, (mass, zero, mass))
-            store(inertias, k + SPREAD, zero)
-        else:
-            clear(inertias, k, ARTICULATED, scalar)
-        put3(wrenches, i * WRENCH + FORCE, force)
-        put3(wrenches, i * WRENCH + MOMENT, moment)
+            turn = sub(scale(trace(S), dw), plus_cross(sym_mul(S, dw), w, sym_mul(S, w)))
+            moment = plus_cross(turn, com, force)
+        h = scale(mass, com)
+        S = dyad_added(S, h, com)
+    A = (S[3] + S[5], zero - S[1], zero - S[2], S[0] + S[5], zero - S[4], S[0] + S[3])
+    B = (zero, zero - h[2], h[1], h[2], zero, zero - h[0], zero - h[1], h[0], zero)
+    return A, B, (mass, zero, zero, mass, zero, mass), moment, force
+
+
+@inlined
+def _and_beyond(inertias, k, A, B, C, moment, force, scalar):
+    """These and what the atoms beyond have left in the slots from k on."""
+    a, b, c = (
+        get6(inertias, k + ANGULAR, scalar),
+        get9(inertias, k + COUPLING, scalar),
+        get6(inertias, k + LINEAR, scalar),
+    )
+    A = (A[0] + a[0], A[1] + a[1], A[2] + a[2], A[3] + a[3], A[4] + a[4], A[5] + a[5])
+    B = (
+        B[0] + b[0], B[1] + b[1], B[2] + b[2], B[3] + b[3], B[4] + b[4], B[5] + b[5], B[6] + b[6], B[7] + b[7],
+        B[8] + b[8],
+    )  # fmt: skip
+    C = (C[0] + c[0], C[1] + c[1], C[2] + c[2], C[3] + c[3], C[4] + c[4], C[5] + c[5])
+    moment, force = add(moment, get3(inertias, k + NEED_W, scalar)), add(force, get3(inertias, k + NEED_V, scalar))
+    return A, B, C, moment, force
+
+
+@inlined
+def _leave(inertias, k, A, B, C, spread, moment, force):
+    """Put what an atom leaves for the one before it into its slots from k on."""
+    put3(inertias, k + ANGULAR, (A[0], A[1], A[2]))
+    put3(inertias, k + ANGULAR + 3, (A[3], A[4], A[5]))
+    put3(inertias, k + COUPLING, (B[0], B[1], B[2]))
+    put3(inertias, k + COUPLING + 3, (B[3], B[4], B[5]))
+    put3(inertias, k + COUPLING + 6, (B[6], B[7], B[8]))
+    put3(inertias, k + LINEAR, (C[0], C[1], C[2]))
+    put3(inertias, k + LINEAR + 3, (C[3], C[4], C[5]))
+    store(inertias, k + SPREAD, spread)
+    put3(inertias, k + NEED_W, moment)
+    put3(inertias, k + NEED_V, force)
 
 
 @inlined
@@ -187,47 +197,29 @@ def carried_inertia(A, B, C, d):
 
 
 @inlined
-def apart(atoms_i, atoms_f, i):
-    """Whether an atom's origin is another one than that before it."""
-    return (
-        atoms_i[i, KIND] == PRISMATIC
-        or atoms_f[i, ORIGIN] != 0.0
-        or atoms_f[i, ORIGIN + 1] != 0.0
-        or atoms_f[i, ORIGIN + 2] != 0.0
-    )
-
-
-@inlined
 def step_from(frames, i, parent, scalar):
     """From the origin of the atom before to that of atom i."""
     return sub(get3(frames, i * FRAME + AT, scalar), get3(frames, parent * FRAME + AT, scalar))
 
 
-@inlined
-def _add_inertia(inertias, p, A, B, C, spread, scalar):
-    """Add the 6x6 inertia [A B; B^T C], and the size of its terms, to the slots from p on."""
-    add3(inertias, p + ANGULAR, (A[0], A[1], A[2]), scalar)
-    add3(inertias, p + ANGULAR + 3, (A[3], A[4], A[5]), scalar)
-    add3(inertias, p + COUPLING, (B[0], B[1], B[2]), scalar)
-    add3(inertias, p + COUPLING + 3, (B[3], B[4], B[5]), scalar)
-    add3(inertias, p + COUPLING + 6, (B[6], B[7], B[8]), scalar)
-    add3(inertias, p + LINEAR, (C[0], C[1], C[2]), scalar)
-    add3(inertias, p + LINEAR + 3, (C[3], C[4], C[5]), scalar)
-    store(inertias, p + SPREAD, load(inertias, p + SPREAD, scalar) + spread)
-
-
 @spliced
-def _eliminate(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, scalar):
+def _eliminate(atoms_i, atoms_f, frames, twists, loaded, moving, wrenches, tau, inertias, a, scalar):
     """Inward: U, D and u / D of every column, J and P of every atom into its parent's I^ and p^. Returns what
     `articulated_accelerations` does."""
     failed, one = 0.0 * scalar, 1.0 + 0.0 * scalar
     for i in range(atoms_i.shape[0] - 1, -1, -1):
-        k, kind = i * ARTICULATED, atoms_i[i, KIND]
-        A, C = get6(inertias, k + ANGULAR, scalar), get6(inertias, k + LINEAR, scalar)
-        B = get9(inertias, k + COUPLING, scalar)
-        handed, spread = load(inertias, k + SPREAD, scalar), trace(A)
-        size, linear = spread + handed, trace(C)
-        force, moment = get3(wrenches, i * WRENCH + FORCE, scalar), get3(wrenches, i * WRENCH + MOMENT, scalar)
+        k, kind, handed = i * ARTICULATED, atoms_i[i, KIND], 0.0 * scalar
+        A, B, C, moment, force = _own(atoms_i, atoms_f, i, frames, moving, scalar)
+        if loaded:
+            push = get3(wrenches, i * WRENCH + FORCE, scalar)
+            moment = add(moment, get3(wrenches, i * WRENCH + MOMENT, scalar))
+            moment = sub(moment, cross(get3(frames, i * FRAME + AT, scalar), push))
+            force = add(force, push)
+        if atoms_i[i, LAST_CHILD] >= 0:
+            A, B, C, moment, force = _and_beyond(inertias, k, A, B, C, moment, force, scalar)
+            handed = load(inertias, k + SPREAD, scalar)
+        spread = trace(A)
+        size = spread + handed
         first, parent = atoms_i[i, V_AT], atoms_i[i, PARENT]
         for j in range(first + columns_of_kind(kind) - 1, first - 1, -1):
             if kind == PRISMATIC:
@@ -252,33 +244,34 @@ def _eliminate(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, sca
                 moment, force = add(moment, scale(u, gain_w)), add(force, scale(u, gain_v))
         store(inertias, k + SPREAD, size)
         if parent >= 0:
-            if not atoms_i[i, HAS_MASS]:
-                spread = size
+            spread = 2.0 * (spread if atoms_i[i, HAS_MASS] else size)
             if apart(atoms_i, atoms_f, i):
                 d = step_from(frames, i, parent, scalar)
+                put3(inertias, k + STEP, d)
                 A, B = carried_inertia(A, B, C, d)
                 moment = plus_cross(moment, d, force)
-                spread = 2.0 * (spread + dot(d, d) * linear)
-            _add_inertia(inertias, parent * ARTICULATED, A, B, C, spread, scalar)
-            add3(wrenches, parent * WRENCH + FORCE, force, scalar)
-            add3(wrenches, parent * WRENCH + MOMENT, moment, scalar)
+            p = parent * ARTICULATED
+            if atoms_i[parent, LAST_CHILD] != i:  # others were there before
+                A, B, C, moment, force = _and_beyond(inertias, p, A, B, C, moment, force, scalar)
+                spread = spread + load(inertias, p + SPREAD, scalar)
+            _leave(inertias, p, A, B, C, spread, moment, force)
     return failed
 
 
 @spliced
-def _substitute(atoms_i, atoms_f, frames, twists, wrenches, inertias, a, scalar):
-    """Outward: a_j = u / D - (U / D) . dA_before, and dA of every atom where its wrench was."""
+def _substitute(atoms_i, atoms_f, twists, inertias, a, scalar):
+    """Outward: a_j = u / D - (U / D) . dA_before, and dA of every atom where its p^ was."""
     for i in range(atoms_i.shape[0]):
-        parent, kind = atoms_i[i, PARENT], atoms_i[i, KIND]
+        k, parent, kind = i * ARTICULATED, atoms_i[i, PARENT], atoms_i[i, KIND]
         dw, dv = zero3(scalar), zero3(scalar)
         if parent >= 0:
-            dw = get3(wrenches, parent * WRENCH + CHANGE_W, scalar)
-            dv = get3(wrenches, parent * WRENCH + CHANGE_V, scalar)
+            p = parent * ARTICULATED
+            dw, dv = get3(inertias, p + CHANGE_W, scalar), get3(inertias, p + CHANGE_V, scalar)
             if apart(atoms_i, atoms_f, i):
-                dv = plus_cross(dv, dw, step_from(frames, i, parent, scalar))
+                dv = plus_cross(dv, dw, get3(inertias, k + STEP, scalar))
         first = atoms_i[i, V_AT]
         for j in range(first, first + columns_of_kind(kind)):
-            e = i * ARTICULATED + (j - first) * ELIMINATED
+            e = k + (j - first) * ELIMINATED
             gain_w, gain_v = get3(inertias, e + GAIN_W, scalar), get3(inertias, e + GAIN_V, scalar)
             a_j = load(a, j, scalar) - (dot(gain_w, dw) + dot(gain_v, dv))
             store(a, j, a_j)
@@ -286,23 +279,26 @@ def _substitute(atoms_i, atoms_f, frames, twists, wrenches, inertias, a, scalar)
                 dv = add(dv, scale(a_j, get3(twists, j * TWIST + 3, scalar)))
             else:
                 dw = add(dw, scale(a_j, get3(twists, j * TWIST, scalar)))
-        put3(wrenches, i * WRENCH + CHANGE_W, dw)
-        put3(wrenches, i * WRENCH + CHANGE_V, dv)
+        put3(inertias, k + CHANGE_W, dw)
+        put3(inertias, k + CHANGE_V, dv)
 
 
 @inner
-def articulated_accelerations(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, scalar):
-    """Accelerations `a` (n_v slots) of one state, from the frames and twists of `outward` at a = 0 and the generalized
-    forces.
+def articulated_accelerations(atoms_i, atoms_f, frames, twists, loaded, moving, wrenches, tau, inertias, a, scalar):
+    """Accelerations `a` (n_v slots) of one state and generalized forces `tau`; `inertias`: ARTICULATED slots per atom.
 
-    On entry `wrenches` (WRENCH slots per atom) and `inertias` (ARTICULATED per atom) are those of
-    `body_wrenches_and_inertias`. Both are used up: on return inertias[atom] holds its eliminated columns and
-    wrenches[atom] the change of its spatial acceleration (CHANGE_W, CHANGE_V), about its origin.
+    moving : whether bodies need what their motion needs: frames and twists are those of `free_motion`. Otherwise they
+        may be those of `outward` (of twists the axes are read, of frames what places them), and a = M^-1 tau
+    loaded : whether `wrenches` (WRENCH slots per atom) holds what bodies need beside, about the point from which
+        positions count
+
+    On return inertias[atom] holds its eliminated columns and the change of its spatial acceleration (CHANGE_W,
+    CHANGE_V), about its origin.
 
     Returns 0, or 1 in samples where the pivot of a column vanishes (`first_failure` finds it).
     """
-    failed = _eliminate(atoms_i, atoms_f, frames, twists, wrenches, tau, inertias, a, scalar)
-    _substitute(atoms_i, atoms_f, frames, twists, wrenches, inertias, a, scalar)
+    failed = _eliminate(atoms_i, atoms_f, frames, twists, loaded, moving, wrenches, tau, inertias, a, scalar)
+    _substitute(atoms_i, atoms_f, twists, inertias, a, scalar)
     return failed
 
 
@@ -315,18 +311,17 @@ def recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, scalar):
     """
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
     n, n_loads = width(scalar), loads_i.shape[0]
-    q_, v_, zero = slots(n_q, a, scalar), slots(n_v, a, scalar), slots(n_v, a, scalar)
+    q_, v_ = slots(n_q, a, scalar), slots(n_v, a, scalar)
     tau_, a_ = slots(n_v, a, scalar), slots(n_v, a, scalar)
     frames, twists = slots((n_atoms + 1) * FRAME, a, scalar), slots(n_v * TWIST, a, scalar)
     wrenches, inertias = slots(n_atoms * WRENCH, a, scalar), slots(n_atoms * ARTICULATED, a, scalar)
     loads = slots(n_loads * LOAD, a, scalar)
-    clear(zero, 0, n_v, scalar)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
         gather(q, row, q_, 0, scalar)
         gather(v, row, v_, 0, scalar)
         gather(tau, row, tau_, 0, scalar)
-        check = outward(atoms_i, atoms_f, q_, v_, zero, frames, twists, scalar)
+        check = free_motion(atoms_i, atoms_f, q_, v_, False, frames, twists, scalar)
         for j in range(n_v):
             t = load(tau_, j, scalar)
             check = check + (t - t)
@@ -334,8 +329,9 @@ def recursive(atoms_i, atoms_f, q, v, tau, loads_i, loads_f, a, scalar):
             clear(wrenches, 0, n_atoms * WRENCH, scalar)
             gather_loads(loads_f, row, loads, scalar)
             apply_loads(loads_i, loads, frames, wrenches, scalar)
-        body_wrenches_and_inertias(atoms_i, atoms_f, frames, n_loads > 0, wrenches, inertias, scalar)
-        failed = articulated_accelerations(atoms_i, atoms_f, frames, twists, wrenches, tau_, inertias, a_, scalar)
+        failed = articulated_accelerations(
+            atoms_i, atoms_f, frames, twists, n_loads > 0, True, wrenches, tau_, inertias, a_, scalar
+        )
         if any_not_less(check, 1.0):
             return row, 0, 0.0
         if any_not_less(failed, 0.5):

@@ -9,8 +9,6 @@ related pairs.
 
 from __future__ import annotations
 
-import numpy as np
-
 from mechgrad.inverse.kernels.tree_torques import project
 from mechgrad.inverse.kernels.wrenches import (
     FIRST,
@@ -28,6 +26,7 @@ from mechgrad.inverse.kernels.wrenches import (
 )
 from mechgrad.kernels.jit import allocating, entry, inner
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.slots import slots
 from mechgrad.kernels.small_dense import tree_factor, tree_solve
 from mechgrad.kernels.vec3 import clear, dot, get3, get6, put3
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, columns_of_kind, outward, place_world
@@ -73,12 +72,11 @@ def mass_matrix(atoms_i, atoms_f, columns_i, start, positions, pairs_t, q, M, sc
     """
     n_atoms, n_q, n_v, nnz = atoms_i.shape[0], q.shape[1], columns_i.shape[0], M.shape[1]
     n = width(scalar)
-    q_, zero = np.empty(n_q * n, M.dtype), np.zeros(n_v * n, M.dtype)
-    frames = np.empty((n_atoms + 1) * FRAME * n, M.dtype)
-    twists = np.empty(n_v * TWIST * n, M.dtype)
-    inertia = np.empty(n_atoms * INERTIA * n, M.dtype)
-    chains = np.empty(positions.size * n, M.dtype)
-    packed = np.empty(nnz * n, M.dtype)
+    q_, zero = slots(n_q, M, scalar), slots(n_v, M, scalar)
+    frames, twists = slots((n_atoms + 1) * FRAME, M, scalar), slots(n_v * TWIST, M, scalar)
+    inertia, chains = slots(n_atoms * INERTIA, M, scalar), slots(positions.size, M, scalar)
+    packed = slots(nnz, M, scalar)
+    clear(zero, 0, n_v, scalar)
     place_world(frames, n_atoms, 0.0, 0.0, 0.0, scalar)
     for row in range(0, q.shape[0], n):
         gather(q, row, q_, 0, scalar)
@@ -103,14 +101,12 @@ def accelerations(atoms_i, atoms_f, columns_i, start, parent, q, v, tau, loads_i
     """
     n_atoms, n_q, n_v = atoms_i.shape[0], q.shape[1], v.shape[1]
     n, n_loads = width(scalar), loads_i.shape[0]
-    q_, v_, zero = np.empty(n_q * n, a.dtype), np.empty(n_v * n, a.dtype), np.zeros(n_v * n, a.dtype)
-    tau_, bias, diagonal = np.empty(n_v * n, a.dtype), np.empty(n_v * n, a.dtype), np.empty(n_v * n, a.dtype)
-    frames = np.empty((n_atoms + 1) * FRAME * n, a.dtype)
-    twists = np.empty(n_v * TWIST * n, a.dtype)
-    wrenches = np.empty(n_atoms * WRENCH * n, a.dtype)
-    inertia = np.empty(n_atoms * INERTIA * n, a.dtype)
-    loads = np.empty(n_loads * LOAD * n, a.dtype)
-    M = np.empty((start[n_v - 1] + n_v if n_v else 0) * n, a.dtype)
+    q_, v_, zero = slots(n_q, a, scalar), slots(n_v, a, scalar), slots(n_v, a, scalar)
+    tau_, bias, diagonal = slots(n_v, a, scalar), slots(n_v, a, scalar), slots(n_v, a, scalar)
+    frames, twists = slots((n_atoms + 1) * FRAME, a, scalar), slots(n_v * TWIST, a, scalar)
+    wrenches, inertia = slots(n_atoms * WRENCH, a, scalar), slots(n_atoms * INERTIA, a, scalar)
+    loads, M = slots(n_loads * LOAD, a, scalar), slots(start[n_v - 1] + n_v if n_v else 0, a, scalar)
+    clear(zero, 0, n_v, scalar)
     place_world(frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     for row in range(0, q.shape[0], n):
         gather(q, row, q_, 0, scalar)
@@ -142,8 +138,8 @@ def solve_with_mass(start, parent, positions, M, X, scalar):
     -1."""
     n_v, n = parent.size, width(scalar)
     m = X.shape[1] // n_v
-    packed, chains = np.empty(M.shape[1] * n, X.dtype), np.empty(positions.size * n, X.dtype)
-    diagonal, x = np.empty(n_v * n, X.dtype), np.empty(X.shape[1] * n, X.dtype)
+    packed, chains = slots(M.shape[1], X, scalar), slots(positions.size, X, scalar)
+    diagonal, x = slots(n_v, X, scalar), slots(X.shape[1], X, scalar)
     for row in range(0, X.shape[0], n):
         gather(M, row, packed, 0, scalar)
         gather(X, row, x, 0, scalar)

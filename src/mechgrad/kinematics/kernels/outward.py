@@ -59,6 +59,17 @@ def columns_of_kind(kind):
 
 
 @inlined
+def apart(atoms_i, atoms_f, i):
+    """Whether an atom's origin is another one than that before it."""
+    return (
+        atoms_i[i, KIND] == PRISMATIC
+        or atoms_f[i, ORIGIN] != 0.0
+        or atoms_f[i, ORIGIN + 1] != 0.0
+        or atoms_f[i, ORIGIN + 2] != 0.0
+    )
+
+
+@inlined
 def place_world(frames, n_atoms, gx, gy, gz, scalar):
     """The world's frame at rest, accelerating against gravity (gx, gy, gz): weight enters as inertia. Where it stands
     is up to `outward`."""

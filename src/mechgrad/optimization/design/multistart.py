@@ -29,6 +29,7 @@ from mechgrad.optimization.design.problem_parts import ProblemParts
 from mechgrad.optimization.design.requirements import Linear
 from mechgrad.optimization.design.search import Search
 from mechgrad.optimization.solvers.planes import shortest, sides
+from mechgrad.pictures import plots
 from mechgrad.typing import FloatArray
 
 MOST_AT_ONCE: Final = 64  # starts that wait for an executor at the same time
@@ -140,11 +141,7 @@ class Multistart:
 
     def plot(self) -> Any:
         """The optima of all starts in order of their values, a colour per basin; the matplotlib figure."""
-        from mechgrad.optimization.design.front_plots import plot_basins
-
-        basin_of = {number: k for k, basin in enumerate(self.basins) for number in basin.starts}
-        values = [(s.optimum.value, basin_of.get(s.number)) for s in self.starts if s.optimum is not None]
-        return plot_basins(values, len(self.basins), len(self.starts))
+        return plots("front_plots").plot_basins(self)
 
     def __repr__(self) -> str:
         done = sum(s.success for s in self.starts)
@@ -216,10 +213,10 @@ def multistart(
     counts = _counts(problem, known)
     here = executor is None or (isinstance(executor, str) and executor != "processes")
     threads = at_once or (min(os.cpu_count() or 1, count) if here else min(count, MOST_AT_ONCE))
-    with Workers("serial" if here else executor, len(problem.scenarios)) as workers:
+    with Workers("serial" if here else executor, len(problem.scenarios), count) as workers:
 
         def led(number: int, x: FloatArray) -> Started | None:
-            evaluator = problem.evaluator(log, known, workers.answers, threads=1)
+            evaluator = problem.evaluator(log, known, workers.answers, threads=1, ahead=workers.ahead)
             evaluator.expect(counts)
             try:
                 best = search.run(problem, evaluator, x, warn=number == 1)

@@ -21,7 +21,8 @@ from mechgrad.optimization.design.identification import Identification, identifi
 from mechgrad.optimization.design.problem_parts import ProblemParts
 from mechgrad.optimization.design.side import Side
 from mechgrad.optimization.solvers import SolverResult
-from mechgrad.pages import checked_path
+from mechgrad.pages import Page, checked_path
+from mechgrad.pictures import plots, reports
 from mechgrad.sensitivities.certificate import Certificate
 from mechgrad.sensitivities.gradient import gradient
 from mechgrad.typing import ArrayLike, FloatArray
@@ -198,9 +199,7 @@ class Optimum:
 
     def plot(self, measures: Mapping[str, Measure] | Sequence[Measure] | Measure = ()) -> Any:
         """Convergence, variables between their bounds, limits, and measures before and after; the matplotlib figure."""
-        from mechgrad.optimization.design.optimum_plots import plot_optimum
-
-        return plot_optimum(self.result, self.variables, self.constraints, self.before_and_after, measures)
+        return plots("optimum_plots").plot_optimum(self, measures)
 
     @property
     def before_and_after(self) -> dict[str, tuple[Any, Any]]:
@@ -228,10 +227,9 @@ class Optimum:
         certify : whether gradients are judged (`Optimum.certify`), which takes some hundred motions
         title : in place of the name of the model
         """
-        from mechgrad.optimization.design.optimum_report import report_page
-
         where = checked_path(path)
-        return report_page(self, measures, sensitivity, certify, title).write(where)
+        page: Page = reports("optimum_report").report_page(self, measures, sensitivity, certify, title)
+        return page.write(where)
 
     def __repr__(self) -> str:
         return (

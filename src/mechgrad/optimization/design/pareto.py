@@ -22,6 +22,7 @@ from mechgrad.optimization.design.executors import ExecutorGiven, Workers
 from mechgrad.optimization.design.optimum import Optimum
 from mechgrad.optimization.design.requirements import Limit
 from mechgrad.optimization.design.search import Search
+from mechgrad.pictures import plots
 from mechgrad.sensitivities.objectives import Objective, as_objective
 from mechgrad.typing import FloatArray
 
@@ -79,10 +80,7 @@ class Front:
 
     def plot(self) -> Any:
         """The front in the plane of the objectives; the matplotlib figure."""
-        from mechgrad.optimization.design.front_plots import plot_front
-
-        dominated = np.array([(p.first, p.second) for p in self.dominated], float).reshape(-1, 2)
-        return plot_front(self.array, dominated)
+        return plots("front_plots").plot_front(self)
 
     def __repr__(self) -> str:
         return (
@@ -146,7 +144,7 @@ def pareto(
         def solve(asked: DesignProblem, start: FloatArray) -> Optimum:
             """From an optimum nearby, where slopes may vanish: scales are those at the problem's own start."""
             known, written = asked._part_log(log, resume, "front", next(numbers))
-            evaluator = asked.evaluator(written, known, workers.answers)
+            evaluator = asked.evaluator(written, known, workers.answers, ahead=workers.ahead)
             if known:
                 asked._continue(evaluator, start)
             best = search.run(asked, evaluator, start, warn=False, scaled_at=problem.space.start)

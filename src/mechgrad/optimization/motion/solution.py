@@ -27,6 +27,7 @@ from mechgrad.optimization.motion.measures.motion_samples import Samples
 from mechgrad.optimization.motion.setting import Setting
 from mechgrad.optimization.motion.splines import Splines
 from mechgrad.optimization.solvers import SolverResult
+from mechgrad.pictures import plots
 from mechgrad.typing import Array, Wrench
 
 
@@ -250,22 +251,9 @@ class MotionSolution:
         loads: Sequence[AnyLoad] | None = None,
         ground: Sequence[Stance] | None = None,
     ) -> Any:
-        """Positions, velocities and torques over time; returns the matplotlib figure."""
-        from matplotlib.figure import Figure
-
+        """Positions, velocities and generalized forces over time, by unit; returns the matplotlib figure."""
         t, q, v, _ = self.motion(samples)
-        figure = Figure(figsize=(10, 3.4), layout="constrained")
-        for k, (values, title) in enumerate(
-            ((q, "coordinates"), (v, "velocities"), (self.torques(samples, loads, ground), "generalized forces"))
-        ):
-            ax = figure.add_subplot(1, 3, k + 1)
-            names = self.model.q_names if k == 0 else self.model.v_names
-            ax.plot(t, values, label=names if self.model.n_v <= 8 else None)
-            ax.set(title=title, xlabel="time [s]")
-            ax.grid(alpha=0.3)
-        if self.model.n_v <= 8:
-            ax.legend(frameon=False, fontsize=8)
-        return figure
+        return plots("history_plots").plot_states(self.model, t, q, v, self.torques(samples, loads, ground))
 
     def animate(
         self, segments: Sequence[tuple[str, str]], path: str | Path | None = None, frames: int = 40, repeat: int = 1

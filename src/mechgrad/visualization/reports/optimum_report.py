@@ -3,85 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from mechgrad.measures.base import Measure
-from mechgrad.model.model import Model
-from mechgrad.optimization.design.design_program import DesignProgram
-from mechgrad.optimization.design.evaluation import Evaluation
-from mechgrad.optimization.design.optimum_plots import draw_between, draw_convergence, draw_histories, named_measures
-from mechgrad.optimization.design.problem_parts import ProblemParts
+from mechgrad.optimization.design.optimum import Optimum
 from mechgrad.optimization.design.side import Side
-from mechgrad.optimization.solvers import SolverResult
 from mechgrad.pages import Listing, Page, Paragraph, Part, Picture, Section, Table, facts, require_pictures
-from mechgrad.sensitivities.certificate import Certificate
+from mechgrad.visualization.plots.convergence_plots import plot_convergence
+from mechgrad.visualization.plots.optimum_plots import given_measures, plot_before_and_after, plot_between
 
 FAILURES = 10  # designs without values that are listed, the last ones
 
 
-class ReportedOptimum(Protocol):
-    """What a report tells of an `Optimum`, which explains it."""
-
-    @property
-    def problem(self) -> ProblemParts: ...
-
-    @property
-    def value(self) -> float: ...
-
-    @property
-    def start_value(self) -> float: ...
-
-    @property
-    def status(self) -> str: ...
-
-    @property
-    def reason(self) -> str: ...
-
-    @property
-    def variables(self) -> tuple[Side, ...]: ...
-
-    @property
-    def constraints(self) -> tuple[Side, ...]: ...
-
-    @property
-    def history(self) -> tuple[Evaluation, ...]: ...
-
-    @property
-    def iterations(self) -> int: ...
-
-    @property
-    def seconds(self) -> float: ...
-
-    @property
-    def result(self) -> SolverResult: ...
-
-    @property
-    def program(self) -> DesignProgram: ...
-
-    @property
-    def model(self) -> Model: ...
-
-    @property
-    def models(self) -> Mapping[str, Model]: ...
-
-    @property
-    def failures(self) -> Sequence[Evaluation]: ...
-
-    @property
-    def before_and_after(self) -> Mapping[str, tuple[Any, Any]]: ...
-
-    @property
-    def stages(self) -> Sequence[Any]: ...
-
-    def sensitivity(self, wrt: str | Sequence[str]) -> Mapping[str, float]: ...
-
-    def certify(self) -> Mapping[str, Certificate]: ...
-
-
 def report_page(
-    best: ReportedOptimum,
+    best: Optimum,
     measures: Mapping[str, Measure] | Sequence[Measure] | Measure,
     sensitivity: str | Sequence[str],
     certify: bool,
@@ -108,7 +45,7 @@ def report_page(
     )
 
 
-def _result(best: ReportedOptimum) -> Table:
+def _result(best: Optimum) -> Table:
     named = {
         "status": best.status,
         "objective at the start": f"{best.start_value:.8g}",
@@ -122,40 +59,29 @@ def _sides(items: Sequence[Side], caption: str) -> list[Part]:
     """A picture and a table; rows whose limit is reached are marked."""
     if not items:
         return []
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 0.9 + 0.24 * min(len(items), 24)), layout="constrained")
-    draw_between(figure.add_subplot(), items, "")
+    figure = plot_between(items)
     rows = [[x.name, *(f"{y:.7g}" for y in (x.value, x.lower, x.upper, x.multiplier))] for x in items]
     marked = [k for k, x in enumerate(items) if x.active]
     return [Picture(figure, caption), Table(("", "value", "lower", "upper", "multiplier"), rows, marked)]
 
 
-def _histories(best: ReportedOptimum, measures: Any) -> list[Part]:
-    from matplotlib.figure import Figure
-
-    found: list[Part] = []
-    for label, measure in named_measures(measures).items():
-        figure = Figure(figsize=(6.4, 3.2), layout="constrained")
-        draw_histories(figure.add_subplot(), best.before_and_after, label, measure)
-        found.append(Picture(figure, f"{label}, before and after"))
-    return found
+def _histories(best: Optimum, measures: Any) -> list[Part]:
+    return [
+        Picture(plot_before_and_after(best.before_and_after, label, measure), f"{label}, before and after")
+        for label, measure in given_measures(measures).items()
+    ]
 
 
-def _convergence(best: ReportedOptimum) -> list[Part]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
-    draw_convergence(figure.add_subplot(), best.result)
+def _convergence(best: Optimum) -> list[Part]:
     stages: list[Part] = [
         Paragraph(f"shorter horizon {k}: {stage.status}, {stage.start_value:.6g} -> {stage.value:.6g}, "
                   f"{stage.iterations} iterations")
         for k, stage in enumerate(best.stages, start=1)
     ]  # fmt: skip
-    return [*stages, Picture(figure, "objective, and violation of the limits, by iteration")]
+    return [*stages, Picture(plot_convergence(best), "objective, and violation of the limits, by iteration")]
 
 
-def _sensitivity(best: ReportedOptimum, wrt: str | Sequence[str]) -> list[Part]:
+def _sensitivity(best: Optimum, wrt: str | Sequence[str]) -> list[Part]:
     if not wrt:
         return []
     rows = [[name, f"{x:.7g}"] for name, x in best.sensitivity(wrt).items()]
@@ -163,14 +89,14 @@ def _sensitivity(best: ReportedOptimum, wrt: str | Sequence[str]) -> list[Part]:
     return [Paragraph(told), Table(("", "d minimum / d number"), rows)]
 
 
-def _certificates(best: ReportedOptimum) -> list[Part]:
+def _certificates(best: Optimum) -> list[Part]:
     found: list[Part] = []
     for certificate in best.certify().values():
         found += [Paragraph(certificate.verdict), Listing(certificate.table())]
     return found
 
 
-def _failures(best: ReportedOptimum) -> list[Part]:
+def _failures(best: Optimum) -> list[Part]:
     if not best.failures:
         return []
     last = best.failures[-FAILURES:]
@@ -178,11 +104,11 @@ def _failures(best: ReportedOptimum) -> list[Part]:
     return [Paragraph(told), Table(("number", "reason"), [[str(e.number), e.failure] for e in last])]
 
 
-def _recipes(best: ReportedOptimum) -> list[Part]:
+def _recipes(best: Optimum) -> list[Part]:
     return [facts({s.name: repr(getattr(s.repeat, "recipe", s.repeat.noun)) for s in best.problem.scenarios})]
 
 
-def _models(best: ReportedOptimum) -> list[Any]:
+def _models(best: Optimum) -> list[Any]:
     """Those that differ."""
     found: list[Any] = []
     for model in best.models.values():
@@ -191,7 +117,7 @@ def _models(best: ReportedOptimum) -> list[Any]:
     return found
 
 
-def _cost(best: ReportedOptimum) -> Table:
+def _cost(best: Optimum) -> Table:
     evaluated = [e for e in best.history if not e.replayed]
     return facts(
         {
