@@ -73,7 +73,7 @@ def _plane(outline: Outline, element: Any, up: FloatArray) -> list[Node]:
     place, normal = _plane_of(outline, element)
     if place is None or normal is None or (place[0] == "ground" and normal @ up > LEVEL):
         return []
-    if getattr(element, "radius", None) is None:
+    if getattr(element, "radius", None) is None or getattr(element, "ground", None) is not None:
         return []
     e1 = np.cross(normal, np.eye(3)[np.abs(normal).argmin()])
     e1 /= np.linalg.norm(e1)

@@ -15,7 +15,7 @@ def extents(nodes: tuple[Node, ...], stretched: tuple[Stretched, ...], poses: Po
     """Centres (nt, n, 3) and radii (n,) of balls around what is seen of bodies, for the floor and the camera."""
     centres, radii = [], []
     for node in nodes:
-        if node.layer in ("axes", "centres of mass", "contact spheres"):
+        if node.layer in ("axes", "centres of mass", "contact spheres", "terrain"):
             continue
         for centre, radius in balls(node):
             centres.append(poses.point(node.frame, centre))
