@@ -10,7 +10,7 @@ from mechgrad.errors import unknown_name
 from mechgrad.model.forces.base import Force
 from mechgrad.model.joints.seat import Seat
 from mechgrad.model.primitives.attached import places
-from mechgrad.model.primitives.rows import ADVANCE, CIRCLE, DOT, PLANE, ROLL_ACROSS, ROLL_ALONG, SLIP, Place, Row
+from mechgrad.model.primitives.rows import ADVANCE, CIRCLE, DOT, PLANE, POINT, ROLL_ACROSS, ROLL_ALONG, SLIP, Place, Row
 from mechgrad.typing import FloatArray
 from mechgrad.visualization.scene.nodes import Arrows
 from mechgrad.visualization.scene.outline import Outline
@@ -114,7 +114,7 @@ def _contacts(outline: Outline, states: Drawn) -> Arrows | None:
 
 
 _NO_FORCE = (ADVANCE, DOT)  # rows that are only read, and couples
-_DIRECTIONS = (PLANE, CIRCLE, SLIP, ROLL_ALONG, ROLL_ACROSS)
+_DIRECTIONS = (POINT, PLANE, CIRCLE, SLIP, ROLL_ALONG, ROLL_ACROSS)
 
 
 def _seen(outline: Outline, place: Place) -> FloatArray:
@@ -129,6 +129,8 @@ def _seen(outline: Outline, place: Place) -> FloatArray:
 
 def _direction(outline: Outline, row: Row) -> FloatArray:
     """The direction in which a row counts, (nt, 3): the force on the first body is minus the effort along it."""
+    if row.kind == POINT:
+        return np.broadcast_to(np.real(np.asarray(row.direction)), (len(outline.poses.p), 3))
     if row.kind == PLANE:
         return _seen(outline, row.places[0])
     if row.kind in (CIRCLE, SLIP):
