@@ -46,7 +46,7 @@ def figure_shapes(
         near, far, colour = LIMBS[segment]
         return (Capsule(_triple(a), _triple(b), near, far, OTHER_SIDE.get(colour, colour) if left else colour),)
     made: dict[str, Callable[[FloatArray, FloatArray, _Axes], tuple[Shape, ...]]] = {
-        "pelvis": _pelvis, "foot": _foot, "torso": _torso, "hand": _hand, "head": _head,
+        "pelvis": _pelvis, "foot": _sole, "torso": _torso, "hand": _hand, "head": _head,
     }  # fmt: skip
     return made[segment](a, b, _Axes(np.asarray(turn, float), np.asarray(forward, float)))
 
@@ -101,7 +101,7 @@ def _hand(a: FloatArray, b: FloatArray, axes: _Axes) -> tuple[Shape, ...]:
     return (palm, Capsule(_triple(thumb), _triple(thumb + 0.035 * ahead + 0.03 * along), 0.013, 0.011, SKIN))
 
 
-def _foot(a: FloatArray, b: FloatArray, axes: _Axes) -> tuple[Shape, ...]:
+def _sole(a: FloatArray, b: FloatArray, axes: _Axes) -> tuple[Shape, ...]:
     return (
         Capsule(_triple(a), _triple(b), 0.038, 0.03, SHOE),
         Capsule(_triple(0.72 * a + 0.28 * b + 0.03 * axes.axes[:, 2]), _triple(a + 0.6 * (b - a)), 0.040, 0.031, SHOE),

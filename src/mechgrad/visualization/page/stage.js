@@ -151,7 +151,7 @@ class Stage {
   target() { return (this.follow ? this.series.centre(this.time) : this.middle.clone()).add(this.shift); }
 
   fitted(turn) { // how far away every corner of the box around what is seen is in the picture
-    const box = this.follow ? this.scene.box : this.scene.room, tall = Math.tan(this.camera.fov * Math.PI / 360);
+    const box = this.follow ? this.scene.box : this.scene.all_boxes, tall = Math.tan(this.camera.fov * Math.PI / 360);
     const inverse = turn.clone().invert(), wide = tall * this.camera.aspect; let far = 0;
     for (let k = 0; k < 8; k++) {
       const corner = new THREE.Vector3(k & 1 ? box[0] : -box[0], k & 2 ? box[1] : -box[1], k & 4 ? box[2] : -box[2]);

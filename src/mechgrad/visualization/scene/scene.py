@@ -43,7 +43,7 @@ class Scene:
     up : (3,) unit vector;   floor : height of the floor along it [m]
     eye : (3,) unit vector from the middle of the picture to the eye
     centre : (nt, 3) middle of what is seen;   radius : of the ball around it at one instant;   span : over all of them
-    box, room : (3,) half the edges of the box around it, at one instant at most and over all of them
+    box, all_boxes : (3,) half the edges of the box around it, at one instant at most and over all of them
     size : of the model [m], which thicknesses are shares of
     arrows, trails, curves, ghosts : layers on top
 
@@ -67,7 +67,7 @@ class Scene:
     radius: float
     span: float
     box: FloatArray
-    room: FloatArray
+    all_boxes: FloatArray
     size: float
     arrows: tuple[Arrows, ...] = ()
     trails: tuple[Trail, ...] = ()
