@@ -12,8 +12,9 @@
 - identification: five numbers of the five-bar from 60 positions of P2; `LeastSquares` beside `least_squares` of scipy
   with finite differences, both to their own end.
 - many starts: searches from eight starts (6 s of motion), in two threads and on two workers of Dask, beside one after
-  the other; the workers are warm. Each gradient takes one thread wherever it is computed. Work of 30 ms is short for a
-  cluster (a task costs some ms), so there is work of 200 ms as well: four starts of 40 s.
+  the other; the workers are warm. Each gradient takes one thread wherever it is computed. Evaluations of 30 ms, and
+  of 200 ms: four starts of 40 s. Workers keep memory between motions (Dask tells them to return it at once otherwise,
+  which costs a fifth of a long motion in page faults).
 - overhead: an evaluation whose motion and gradient are known already, so that all that is left is the problem around
   them, beside a simulation.
 
@@ -30,6 +31,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import dask
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -235,6 +237,7 @@ def many_starts(report: Report, rounds: int) -> None:
         problem = mg.DesignProblem(long, dict(names), mg.Integral(away, mg.measures.PointPosition("P2")))
         return lambda: problem.multistart(starts, solver="slsqp", max_iterations=4, **options)
 
+    dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**30})
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster) as client,

@@ -241,7 +241,7 @@ def test_names_are_checked():
     with pytest.raises(UnknownNameError, match=r"Did you mean 'P2.x'"):
         assemble(model, {"P2x.x": 1.0})
     with pytest.raises(ModelError, match="is cut to open a loop"):
-        assemble(model, {"B": 1.0})
+        assemble(mg.gallery.slider_crank(), {"B.e0": 1.0})
     with pytest.raises(ModelError, match="Euler parameter"):
         assemble(rolling_disc(), {"free.e1": 0.0})
     with pytest.raises(InputError, match="given twice"):

@@ -140,7 +140,7 @@ def test_code_and_complex_numbers_cannot_be_written():
         ({"forces": CONSTRAINTS[:1]}, errors.ValueRangeError, r"forces\[0\] is .* not a Force"),
         ({"constraints": FORCES[:1]}, errors.ValueRangeError, r"constraints\[0\] is .* not a Constraint"),
         ({"constraints": [FixedDistance("x", "P", "R", 1.0)]}, errors.UnknownNameError, "'x'.*'R'.*P, Q"),
-        ({"forces": [Motor("m", "h4", 1.0)]}, errors.ValueRangeError, "'h4' is cut"),
+        ({"constraints": [mg.constraints.Gear("g", "h0", "h4", 1.0)]}, errors.ValueRangeError, "'h4' is cut"),
     ],
 )
 def test_what_does_not_fit_the_model_is_refused(parts, error, text):

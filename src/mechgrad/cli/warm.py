@@ -18,6 +18,7 @@ __all__ = ["WarmStep", "demo_steps", "warm_steps"]
 
 _MODEL = chain(2)
 _TIP = ["tip"]
+_SPARSE = "ALI3P(matrices='sparse')"
 _WRT = ["link2.mass", "joint2.origin.x"]
 
 # What to call it, the call, and whether it also accepts complex numbers.
@@ -43,6 +44,7 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("motion, fixed step", lambda x: mg.simulate(_MODEL, x, duration=0.02, step=0.01), True),
     ("motion, error control", lambda x: mg.simulate(_MODEL, np.atleast_2d(x)[0], duration=0.02), False),
     ("motion of loops, implicit", lambda x: _loop(x, "ali3p", "trapezoidal", 0.01), True),
+    ("motion of large loops, implicit", lambda x: _loop(x, _SPARSE, "trapezoidal", 0.01), True),
     ("motion of loops, Matrix R", lambda x: _loop(x, "matrix-r", "trapezoidal", 0.01), True),
     ("motion of loops, explicit", lambda x: _loop(x, "index1", "rk4", 0.01), True),
     ("motion of loops, error control", lambda x: _loop(x.real, "ali3p", "trapezoidal", None), False),
@@ -54,6 +56,7 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("small motions", lambda x: mg.linearise(five_bar(), five_bar_start()).derivatives("12.mass"), False),
     ("gradients, direct", lambda x: _gradient("ali3p", "trapezoidal", "direct"), False),
     ("gradients, adjoint", lambda x: _gradient("ali3p", "trapezoidal", "adjoint"), False),
+    ("gradients of large loops", lambda x: _both(_SPARSE, "trapezoidal"), False),
     ("gradients, Matrix R", lambda x: _both("matrix-r", "trapezoidal"), False),
     ("gradients, explicit", lambda x: (_both("index1", "rk4"), _both("matrix-r", "rk4")), False),
     ("gradients, recursive", lambda x: _tree_gradients(x.real, "rk4"), False),
@@ -88,8 +91,8 @@ def _open(x: Array, formulation: str, scheme: str = "trapezoidal", step: float |
 def _tree_gradients(x: Array, scheme: str) -> object:
     """Both kinds of derivatives of a moment of a tree."""
     motion = _open(x, "fully-recursive", scheme)
-    goal = mg.AtEnd(mg.measures.JointAcceleration("joint1"))
-    return [mg.gradient(motion, goal, _WRT, method=method) for method in ("direct", "adjoint")]
+    goals = [mg.AtEnd(mg.measures.JointAcceleration("joint1")), mg.AtEnd(mg.measures.JointReaction("joint1"))]
+    return [mg.gradient(motion, goals, _WRT, method=method) for method in ("direct", "adjoint")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from mechgrad.dynamics.formulations import Formulation, check_positive, implicit_settings, newton_numbers
+from mechgrad.dynamics.formulations import (
+    Formulation,
+    check_matrices,
+    check_positive,
+    implicit_settings,
+    newton_numbers,
+)
 from mechgrad.dynamics.kernels.solver import Settings
 from mechgrad.errors import InputError
 
@@ -23,10 +29,10 @@ class ALI3P(Formulation):
     start each step from 95 % of the last ones, so that what they have in common cannot grow).
 
     Change points (a parallelogram on one line), where rows lose their rank, are passed with the order of the scheme:
-    with `turn` the largest rotation of a joint in the step [rad], singular values that one step cannot tell from zero
-    are left to the motion, which is smooth, and all others are held. Nothing of eps is left in regular positions. Where
-    long steps come near a change point something is (`Trajectory.norms`); gradients take constraints for met, and say
-    so. Without both augmented projections motions end at change points.
+    with `turn` the largest rotation, in the step, of a joint that constraints depend on [rad], singular values that one
+    step cannot tell from zero are left to the motion, which is smooth, and all others are held. Nothing of eps is left
+    in regular positions. Where long steps come near a change point something is (`Trajectory.norms`); gradients take
+    constraints for met, and say so. Without both augmented projections motions end at change points.
 
     Attributes
     ----------
@@ -47,6 +53,9 @@ class ALI3P(Formulation):
         Newton matrix with all derivatives, or with those of force laws alone.
     reuse : bool or None
         Keep factors of the Newton matrix while they serve; None: never, since projections need new ones anyhow.
+    matrices : "auto", "dense" or "sparse"
+        Sparse ones grow with the mechanism, dense ones serve small mechanisms; "auto" takes what is quicker. Sparse
+        factors that lose digits give way to dense ones with pivoting for a step (`Trajectory.dense_steps` counts).
 
     Smooth in all parameters. Order 2 with every scheme of the Newmark family.
 
@@ -67,12 +76,17 @@ class ALI3P(Formulation):
     max_iterations: int = 100
     tangent: str = "exact"
     reuse: bool | None = None
+    matrices: str = "auto"
 
     def __post_init__(self) -> None:
         check_positive(self, penalty=self.penalty, scaling=self.scaling, tolerance=self.tolerance)
         if self.projection not in ("augmented", "penalty", None):
             raise InputError(f"projection is {self.projection!r}; choose 'augmented', 'penalty' or None.")
         newton_numbers(self.tangent, self.reuse, 0)
+        check_matrices(self.matrices)
+
+    def matrix_choice(self) -> str:
+        return self.matrices
 
     def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings:
         return implicit_settings(

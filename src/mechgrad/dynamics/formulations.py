@@ -17,6 +17,7 @@ from mechgrad.dynamics.written_choices import chosen
 from mechgrad.errors import InputError
 
 PROJECTED = 1e-10  # share of defects that projections leave, which are of second order in the step
+MATRICES = ("auto", "dense", "sparse")
 EXACT_BELOW = 24  # unknowns: smaller Newton matrices are made anew for every step, larger ones kept while they serve
 
 
@@ -72,9 +73,13 @@ class Formulation:
         """Numbers of an implicit step for a scheme (beta, gamma, alpha_m, alpha_f), or None if there is none."""
         raise TypeError(f"{type(self).__name__} states no implicit step")  # pragma: no cover - every formulation does
 
-    def named_coordinates(self) -> tuple[str, ...] | None:
+    def named_coordinates(self) -> tuple[Any, ...] | None:
         """Independent coordinates that a user named; None where the choice is left to the march."""
         return None
+
+    def matrix_choice(self) -> str:
+        """Which matrices loops take: "sparse", "dense", or "auto", whichever serves better."""
+        return "auto"
 
     def explicit(self) -> Explicit | None:
         """How explicit methods integrate it, or None if they cannot."""
@@ -114,6 +119,12 @@ def newton_numbers(tangent: str, reuse: bool | None, size: int) -> dict[str, boo
     if tangent not in ("exact", "approximate"):
         raise InputError(f"tangent is {tangent!r}; choose 'exact' or 'approximate'.")
     return {"exact": tangent == "exact", "reuse": size > EXACT_BELOW if reuse is None else reuse}
+
+
+def check_matrices(matrices: str) -> None:
+    """Raise unless a choice of matrices is known."""
+    if matrices not in MATRICES:
+        raise InputError(f"matrices is {matrices!r}; choose one of {', '.join(map(repr, MATRICES))}.")
 
 
 def as_formulation(given: str | Formulation) -> Formulation:

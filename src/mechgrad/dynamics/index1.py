@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from mechgrad.dynamics.formulations import Explicit, Formulation, check_positive, implicit_settings, newton_numbers
+from mechgrad.dynamics.formulations import (
+    Explicit,
+    Formulation,
+    check_matrices,
+    check_positive,
+    implicit_settings,
+    newton_numbers,
+)
 from mechgrad.dynamics.kernels.solver import Settings
 
 # Of the second block of the saddle matrix; its influence is taken away by repetition. Small beside Gamma M^-1 Gamma^T,
@@ -30,6 +37,7 @@ class Index1(Formulation):
         Project after each step, mass-orthogonally: q and v with explicit methods, v and a with implicit ones.
     tolerance : float
         Of the increments of the coordinates in implicit steps, 2-norm [rad, m].
+    matrices : "auto", "dense" or "sparse", as in `ALI3P`
 
     The choice for loops with explicit methods (RK4, DOP853), where it is as accurate as they are and passes change
     points. Implicit steps do not bring positions back; they end where rows lose their rank, as do motions without
@@ -47,10 +55,15 @@ class Index1(Formulation):
     max_iterations: int = 50
     tangent: str = "exact"
     reuse: bool | None = None
+    matrices: str = "auto"
 
     def __post_init__(self) -> None:
         check_positive(self, tolerance=self.tolerance)
         newton_numbers(self.tangent, self.reuse, 0)
+        check_matrices(self.matrices)
+
+    def matrix_choice(self) -> str:
+        return self.matrices
 
     def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings:
         penalty = 1.0 / REGULAR if redundant else STIFF

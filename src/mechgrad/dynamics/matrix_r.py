@@ -9,6 +9,7 @@ from typing import ClassVar, final
 from mechgrad.dynamics.formulations import Explicit, Formulation, check_positive, implicit_settings, newton_numbers
 from mechgrad.dynamics.index1 import REGULAR
 from mechgrad.dynamics.kernels.solver import Settings
+from mechgrad.model.primitives.rows import RowMeasure
 
 
 @final
@@ -20,9 +21,10 @@ class MatrixR(Formulation):
 
     Attributes
     ----------
-    independent : sequence of str, or None
-        As many as there are degrees of freedom: joint coordinates (constant B), world coordinates of points such as
-        "P2.x", or world components of vectors such as "axis1.x" (B changes with the configuration). None: the joint
+    independent : sequence of str or of measures, or None
+        As many as there are degrees of freedom: joint coordinates (constant B), coordinates of joints that close loops,
+        world coordinates of points such as "P2.x", world components of vectors such as "axis1.x", or measures that are
+        one row: mg.measures.Distance, Angle, Height, Offset (B changes with the configuration). None: the joint
         coordinates that are best conditioned, at the start and again along the way.
     tolerance : float
         Of the increments of the independent coordinates, 2-norm.
@@ -46,7 +48,7 @@ class MatrixR(Formulation):
     independent_coordinates: ClassVar[bool] = True
     adjoint_equations: ClassVar[str] = "Matrix R"
     for_trees: ClassVar[bool] = False
-    independent: Sequence[str] | None = None
+    independent: Sequence[str | RowMeasure] | None = None
     tolerance: float = 1e-10
     max_iterations: int = 50
     tangent: str = "exact"
@@ -58,7 +60,7 @@ class MatrixR(Formulation):
         if self.independent is not None:
             object.__setattr__(self, "independent", tuple(self.independent))
 
-    def named_coordinates(self) -> tuple[str, ...] | None:
+    def named_coordinates(self) -> tuple[str | RowMeasure, ...] | None:
         return None if self.independent is None else tuple(self.independent)
 
     def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from mechgrad.dynamics.formulations import Explicit, Formulation, check_positive, implicit_settings, newton_numbers
+from mechgrad.dynamics.formulations import (
+    Explicit,
+    Formulation,
+    check_matrices,
+    check_positive,
+    implicit_settings,
+    newton_numbers,
+)
 from mechgrad.dynamics.kernels.solver import Settings
 
 
@@ -28,6 +35,7 @@ class Penalty(Formulation):
     frequency : float [1/s]
     damping : float
         Relative to critical.
+    matrices : "auto", "dense" or "sparse", as in `ALI3P`
 
     >>> Penalty().frequency
     10.0
@@ -43,10 +51,15 @@ class Penalty(Formulation):
     max_iterations: int = 50
     tangent: str = "exact"
     reuse: bool | None = None
+    matrices: str = "auto"
 
     def __post_init__(self) -> None:
         check_positive(self, penalty=self.penalty, frequency=self.frequency, tolerance=self.tolerance)
         newton_numbers(self.tangent, self.reuse, 0)
+        check_matrices(self.matrices)
+
+    def matrix_choice(self) -> str:
+        return self.matrices
 
     def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings:
         return implicit_settings(

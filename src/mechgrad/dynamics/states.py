@@ -28,6 +28,7 @@ from mechgrad.model.mechanism import (
 from mechgrad.typing import Array, FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from mechgrad.dynamics.elimination import Elimination
     from mechgrad.model.model import Model
 
 
@@ -140,6 +141,16 @@ def linearised(T: Mechanism, states: States, moving: bool = True) -> Linearised:
     return Linearised(*(x.reshape(nt, k, n) for x, k in zip(out, lines, strict=True)))
 
 
+def linearised_entries(T: Mechanism, states: States, elimination: Elimination, moving: bool = True) -> Linearised:
+    """`linearised` by entries: K, C, M (nt, entries of A), J and J_rate (nt, entries of rows); those of rows that T
+    lacks mean nothing."""
+    sparse, nt = elimination.record(float), len(states.q)
+    square, rows = sparse.entry_rows.size, sparse.row_columns.size
+    out = Linearised(*(np.zeros((nt, k)) for k in (square, square, square, rows, rows)))
+    _check(_linearised.linearised_lanes(T, _contiguous(states, float), out, bool(moving), sparse), states)
+    return out
+
+
 def slopes(
     T: Mechanism, states: States, *, residual: bool = True, rows: Collection[str] = ("values", "rates", "seconds")
 ) -> Slopes:
@@ -186,34 +197,63 @@ def _check(bad: int, states: States) -> None:
         )
 
 
-def coordinate_slopes(model: Model, T: Mechanism, states: States) -> tuple[FloatArray, FloatArray]:
-    """Rates and second rates of all rows by q (nt, rows, n_v), along `model.integrate`; T is complex."""
-    nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
-    rate_q, second_q = np.empty((nt, rows, n)), np.empty((nt, rows, n))
+def coordinate_slopes(
+    model: Model, T: Mechanism, states: States, elimination: Elimination | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Rates and second rates of all rows by q (nt, rows, n_v), along `model.integrate`; T is complex. With an
+    elimination by entries (nt, entries of constraints): columns that move no row together are stepped together."""
+    nt, rows = len(states.q), int(T.ints[N_ALL])
+    together = _together(model.n_v, elimination)
+    rate_q, second_q = np.empty((nt, rows, len(together))), np.empty((nt, rows, len(together)))
     plain = dict(zip(model.layout.plain_v.tolist(), model.layout.plain_q.tolist(), strict=True))
 
-    def step(here: States, j: int) -> None:
-        if j in plain:
-            here.q[:, plain[j]] += 1j * STEP
+    def step(here: States, group: int) -> None:
+        columns = together[group]
+        if all(j in plain for j in columns):
+            here.q[:, [plain[j] for j in columns]] += 1j * STEP
         else:
-            here.q[:] = model.integrate(here.q, np.tile(1j * STEP * np.eye(n)[j], (nt, 1)))
+            turn = np.zeros((nt, model.n_v), complex)
+            turn[:, columns] = 1j * STEP
+            here.q[:] = model.integrate(here.q, turn)
 
-    _put_by_columns(T, states, n, step, rate_q, second_q)
-    return rate_q, second_q
+    _put_by_columns(T, states, len(together), step, rate_q, second_q)
+    return _by_entries(rate_q, elimination), _by_entries(second_q, elimination)
 
 
-def velocity_slopes(model: Model, T: Mechanism, states: States, rate_q: FloatArray, holonomic: bool) -> FloatArray:
-    """Second rates of all rows by v (nt, rows, n_v); twice the rates by q where all coordinates are plain."""
+def velocity_slopes(
+    model: Model, T: Mechanism, states: States, rate_q: FloatArray, holonomic: bool,
+    elimination: Elimination | None = None,
+) -> FloatArray:  # fmt: skip
+    """Second rates of all rows by v (nt, rows, n_v); twice the rates by q where all coordinates are plain. With an
+    elimination by entries, as `coordinate_slopes`."""
     if holonomic and len(model.layout.plain_v) == model.n_v:
         return 2.0 * rate_q
-    nt, n, rows = len(states.q), model.n_v, int(T.ints[N_ALL])
-    second_v = np.empty((nt, rows, n))
+    nt, rows = len(states.q), int(T.ints[N_ALL])
+    together = _together(model.n_v, elimination)
+    second_v = np.empty((nt, rows, len(together)))
 
-    def step(here: States, j: int) -> None:
-        here.v[:, j] += 1j * STEP
+    def step(here: States, group: int) -> None:
+        here.v[:, together[group]] += 1j * STEP
 
-    _put_by_columns(T, states, n, step, _NOTHING, second_v)
-    return second_v
+    _put_by_columns(T, states, len(together), step, _NOTHING, second_v)
+    return _by_entries(second_v, elimination)
+
+
+def _together(n: int, elimination: Elimination | None) -> list[list[int]]:
+    """Columns that are stepped together."""
+    if elimination is None:
+        return [[j] for j in range(n)]
+    groups = elimination.groups
+    return [np.flatnonzero(groups == c).tolist() for c in range(int(groups.max(initial=0)) + 1)]
+
+
+def _by_entries(found: FloatArray, elimination: Elimination | None) -> FloatArray:
+    """What groups of columns do to rows (nt, rows, groups), as entries of constraints (nt, entries)."""
+    if elimination is None:
+        return found
+    count, tables = elimination.constraint_entries, elimination.tables
+    rows, columns = tables["row_of"][:count], tables["row_columns"][:count]
+    return np.ascontiguousarray(found[:, rows, elimination.groups[columns]])
 
 
 AT_ONCE = 8192  # states that one call of a kernel sees, where there are many directions: calls cost as much as states

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mechgrad.dynamics.elimination import Elimination, chosen_elimination
 from mechgrad.dynamics.index1 import REGULAR
 from mechgrad.dynamics.kernels import states as _kernels
+from mechgrad.dynamics.kernels.sparse import Sparse
+from mechgrad.dynamics.kernels.state_accelerations import TOO_FEW_DIGITS
 from mechgrad.dynamics.laws import UserLaws
 from mechgrad.dynamics.states import as_complex, unforced
 from mechgrad.errors import AssemblyError, InputError
@@ -34,6 +37,8 @@ from mechgrad.typing import Array, ArrayLike, FloatArray, IntArray
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
+SURE, FACTOR_OF_ESTIMATE = 1e8, 10.0  # |(J J^T)^-1| below which no line depends on others; estimates are low
+MANY_ROWS = 40  # a rank of more is looked at in sparse matrices first
 SURROUNDINGS = 4  # configurations from which the scales of rows are taken
 INDEX_1 = np.array([REGULAR, 0.0, 0.0, 0.0])
 
@@ -43,6 +48,24 @@ def _random_turns(n: int) -> FloatArray:
     turns = np.random.default_rng(7).normal(size=(SURROUNDINGS, n))
     turns[0] = 0.0
     return turns
+
+
+def surely_independent(J: FloatArray) -> bool:
+    """Whether the lines of J (m, n) are far from depending on each other, by sparse factors of J J^T with lines of unit
+    length: the smallest eigenvalue of that is at least 1 / |(J J^T)^-1|_1. False says nothing."""
+    from scipy import sparse
+    from scipy.sparse.linalg import LinearOperator, onenormest, splu
+
+    size = np.linalg.norm(J, axis=1)
+    if not np.all(size > 0.0):
+        return False
+    unit = sparse.csr_array(J / size[:, None])
+    try:
+        factors = splu(sparse.csc_matrix(unit @ unit.T))
+    except RuntimeError:  # singular
+        return False
+    inverse = LinearOperator(factors.shape, matvec=factors.solve, rmatvec=lambda x: factors.solve(x, "T"))
+    return bool(FACTOR_OF_ESTIMATE * onenormest(inverse) < SURE)
 
 
 class System:
@@ -120,6 +143,18 @@ class System:
         """The same in complex numbers."""
         return as_complex(self.unforced)
 
+    def elimination(self, matrices: str = "auto") -> Elimination | None:
+        """How unknowns are eliminated in sparse matrices; None where dense ones serve better."""
+        if not self.names:
+            return None
+        known: dict[bytes, Elimination | None] = self.model.shared("eliminations", lambda _: {})
+        return chosen_elimination(self.T, matrices, known)
+
+    def sparse(self, matrices: str = "auto") -> Sparse | None:
+        """`elimination` as kernels read it, with a workspace of its own."""
+        found = self.elimination(matrices)
+        return None if found is None else found.record(self.dtype)
+
     @property
     def n_constraints(self) -> int:
         """Number of constraint rows that act."""
@@ -162,7 +197,10 @@ class System:
         # copies: contiguous and writeable whatever was given, so that one machine code serves
         q, v = (np.array(x, self.dtype, order="C") for x in (q, v))
         T = self.recursive if record is None else record
-        row, reason = _kernels.state_accelerations(T, numbers, q, v, np.array(t, float), a, lam)
+        times, sparse = np.array(t, float), self.sparse() if self.names else None
+        row, reason = _kernels.state_accelerations(T, numbers, q, v, times, a, lam, sparse)
+        if reason == TOO_FEW_DIGITS:
+            row, reason = _kernels.state_accelerations(T, numbers, q, v, times, a, lam)
         self.users.raise_pending()
         return a, lam, row, reason
 
@@ -182,7 +220,7 @@ class System:
         here: Array = np.tile(np.asarray(q, self.dtype), (SURROUNDINGS, 1))
         around: Array = np.ascontiguousarray(model.integrate(here, turns), dtype=self.dtype)
         found = np.empty((SURROUNDINGS, m))
-        _kernels.row_scales(self.T, around, float(t), found)
+        _kernels.row_scales(self.T, around, float(t), found, self.sparse())
         found = np.nan_to_num(found, nan=0.0, posinf=0.0)
         scales = np.asarray(found.max(axis=0))
         return np.where(scales > 0.0, scales, 1.0)
@@ -199,7 +237,7 @@ class System:
 
     def _redundant_rows(self, q: Array, t: float) -> tuple[str, ...]:
         J = self.constraints(q[None].real, t=t).J[0].real
-        if not J.size:
+        if not J.size or (len(J) > MANY_ROWS and surely_independent(J)):
             return ()
         from scipy.linalg import qr
 

@@ -41,6 +41,7 @@ from mechgrad.kinematics.held import MeasureName, checked_state
 from mechgrad.kinematics.state import State, state
 from mechgrad.model.model import Model
 from mechgrad.model.primitives.measure_entries import measure_from, measure_to_dict
+from mechgrad.model.primitives.rows import RowMeasure
 from mechgrad.simulation.recipe import Recipe
 from mechgrad.simulation.recipe_checks import check_recipe
 from mechgrad.simulation.recipe_data import RecipeData
@@ -180,7 +181,11 @@ def _options_to_dict(method: Any, noun: str) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    return [_plain(x) for x in value] if isinstance(value, tuple | list) else value
+    if isinstance(value, tuple | list):
+        return [_plain(x) for x in value]
+    if isinstance(value, str) or not isinstance(value, RowMeasure):  # a protocol is slow to ask for
+        return value
+    return measure_to_dict(value, "an independent coordinate")
 
 
 def _numbers(value: Any, what: str) -> Any:
@@ -282,12 +287,23 @@ def _may_be_none(f: Field[Any]) -> bool:
     return str(f.type).endswith("| None")
 
 
+def _quantities(given: Any, what: str) -> tuple[Any, ...]:
+    """Names of quantities, or measures."""
+    if not isinstance(given, list):
+        raise InputError(f"{what} is {values.short(given)}; it must be a list of names, or of measures.")
+    return tuple(
+        measure_from(x, f"{what}[{k}]") if isinstance(x, Mapping) else values.word(x, f"{what}[{k}]")
+        for k, x in enumerate(given)
+    )
+
+
 _READERS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
     "float": values.number,
     "int": lambda value, what: values.count(value, what, 1),
     "bool": values.truth,
     "str": values.word,
     "Sequence[str]": values.words,
+    "Sequence[str | RowMeasure]": _quantities,
     "Any": values.numbers,
 }
 """Options by what their class says they are."""

@@ -1,6 +1,6 @@
 """What can be held or driven, by name: plain coordinates, world coordinates of points, world components of vectors.
 
-    "hinge"              a coordinate of a hinge or slider (`model.q_names`)
+    "hinge"              a coordinate of a hinge or slider (`model.q_names`), also of a joint that closes a loop
     "P2.x", ("P2", "x")  a world coordinate of a point: of the model, "body.origin" or "body.com"
     "axis1.x"            a world component of a vector of the model, with the length it has there
     "root.wx"            for rates only: any velocity (`model.v_names`)
@@ -21,7 +21,8 @@ from mechgrad.errors import InputError, unknown_name
 from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows, mechanism_of, row_report
 from mechgrad.model.mechanism import N_ALL, N_CONSTRAINTS, N_HOLONOMIC, N_ROWS, R_FUNCTION, Mechanism
 from mechgrad.model.primitives.attached import check_reference, places
-from mechgrad.model.primitives.rows import DOT, LINEAR, POINT, Place, Row, RowMeasure, point, vector
+from mechgrad.model.primitives.quantity_names import cut_coordinates, quantity_row
+from mechgrad.model.primitives.rows import LINEAR, Row, RowMeasure
 from mechgrad.typing import Array, ArrayLike, IntArray
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class MeasureName(str):
         name = super().__new__(cls, measure.label)
         name.measure = measure
         return name
+
+    def __getnewargs__(self) -> tuple[RowMeasure]:  # type: ignore[override]
+        return (self.measure,)
 
 
 @final
@@ -86,16 +90,12 @@ def find_quantity(model: Model, name: Name, *, rate: bool = False) -> Quantity:
             return Quantity(model.q_names[i], i, j)
     if rate and text in model.v_names:
         return Quantity(text, v_at=model.v_names.index(text))
-    marker, _, axis = text.rpartition(".")
-    if axis in ("x", "y", "z") and (place := _place(model, marker)) is not None:
-        e = np.eye(3)["xyz".index(axis)]
-        if place.is_point:
-            return Quantity(text, row=Row(POINT, (place, point("ground", np.zeros(3))), direction=tuple(e)))
-        return Quantity(text, row=Row(DOT, (place, vector("ground", e))))
+    if (found := quantity_row(model, places(model), text)) is not None:
+        return Quantity(text, row=found)
     coordinates = [model.q_names[i] for i in layout.plain_q]
     if text in model.q_names or any(text.split(".")[0] == joint.name for joint in model.cut_joints):
-        check_reference(model, places(model), "coordinate", text, "held")
-    known = [*coordinates, *(model.v_names if rate else ())]
+        check_reference(model, places(model), "quantity", text, "held")
+    known = [*coordinates, *(name for name, _ in cut_coordinates(model)), *(model.v_names if rate else ())]
     known += [f"{m}.{axis}" for m in _markers(model) for axis in "xyz"]
     raise unknown_name("quantity", text, known, f"model {model.name!r}")
 
@@ -108,13 +108,6 @@ def _key(quantity: Quantity) -> Any:
 def _markers(model: Model) -> list[str]:
     names = [p.name for p in model.points] + [u.name for u in model.vectors]
     return names + [f"{body.name}.{part}" for body in model.bodies for part in ("origin", "com")]
-
-
-def _place(model: Model, name: str) -> Place | None:
-    for u in model.vectors:
-        if u.name == name:
-            return vector(u.body, u.direction)
-    return places(model)(name) if name in _markers(model) else None
 
 
 def point_quantities(model: Model) -> list[Quantity]:

@@ -25,6 +25,7 @@ from mechgrad.linearisation.reduction import Columns, Reduced, solve_rows
 from mechgrad.measures.base import Measure, StateSamples
 from mechgrad.mechanics.following import TORN
 from mechgrad.model.forces import Motor
+from mechgrad.model.functions import Constant
 from mechgrad.model.model import Model
 from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.simulation.starts.base import coordinate_names
@@ -72,7 +73,10 @@ def ports(
 def _path(model: Model, name: str) -> str:
     """The path of an input: a coordinate stands for its generalized force, and so does a motor."""
     known = dict(zip(coordinate_names(model)[0], model.v_names, strict=True)) | {x: x for x in model.v_names}
-    known |= {f.name: known[f.coordinate] for f in model.forces if isinstance(f, Motor) and f.name not in known}
+    motors = {f.name: f for f in model.forces if isinstance(f, Motor) and f.name not in known}
+    known |= {name: known[f.coordinate] for name, f in motors.items() if f.coordinate in known}
+    if name in motors and name not in known and isinstance(motors[name].torque, Constant):
+        return f"{name}.torque.value"  # on no coordinate of the tree: as the number that it is
     return f"tau.{known[name]}" if name in known else name
 
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from mechgrad.errors import unknown_name
+from mechgrad.kinematics.mechanism_record import evaluate_rows, mechanism_of
 from mechgrad.measures.base import Curvature, Measure, Partials, StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.mechanics.coordinate_units import velocity_units
-from mechgrad.model.primitives.attached import COORDINATE, Where
+from mechgrad.model.mechanism import N_ALL
+from mechgrad.model.primitives.attached import QUANTITY, Where, places
 from mechgrad.model.primitives.measured_rows import coordinate_row
-from mechgrad.model.primitives.rows import Row
+from mechgrad.model.primitives.quantity_names import known_quantities, quantity_row
+from mechgrad.model.primitives.rows import ANGLE, DOT, Row
 from mechgrad.typing import Array, FloatArray
 
 if TYPE_CHECKING:
@@ -51,9 +54,11 @@ class _Component(Measure):
 @final
 @dataclass(frozen=True)
 class JointCoordinate(_Component):
-    """A plain coordinate of the tree, (nt,) [rad or m]:  g = q; names are those of `model.q_names`.
+    """A coordinate of a joint, (nt,) [rad or m]:  g = q; names are those of `model.q_names`.
 
-    A positive force of a law on it lowers it.
+    Of a joint that closes a loop ("pin", "strut.distance") it is measured between the two bodies; angles are then in
+    (-pi, pi]. World coordinates of points and components of vectors go by their names as well ("P.x", "axis.z"). A
+    positive force of a law on it lowers it.
 
     >>> JointCoordinate("pin")
     JointCoordinate(coordinate='pin')
@@ -62,7 +67,7 @@ class JointCoordinate(_Component):
     (1, 1)
     """
 
-    coordinate: str = field(metadata=COORDINATE)
+    coordinate: str = field(metadata=QUANTITY)
     uses: ClassVar[str] = "q"
     level: ClassVar[str] = "q"
 
@@ -70,19 +75,45 @@ class JointCoordinate(_Component):
         """The row that it is."""
         return coordinate_row(self.coordinate)
 
-    def _index(self, at: StateSamples) -> tuple[int, int]:
-        layout, model = at.model.layout, at.model
-        plain = {model.q_names[i]: (i, j) for i, j in zip(layout.plain_q, layout.plain_v, strict=True)}
-        if self.coordinate not in plain:
-            raise unknown_name("coordinate", self.coordinate, plain, f"model {model.name!r}")
-        i, j = plain[self.coordinate]
-        return int(i), int(j)
+    def columns(self, model: Model) -> tuple[tuple[str, str], ...]:
+        row = quantity_row(model, places(model), self.coordinate)
+        if row is None:
+            return super().columns(model)
+        return (("", {ANGLE: "rad", DOT: ""}.get(row.kind, "m")),)
 
     def column(self, at: StateSamples) -> int:
-        return self._index(at)[1]
+        """Its velocity among `model.v_names`; -1 for what is measured between bodies."""
+        layout = at.model.layout
+        names = [at.model.q_names[i] for i in layout.plain_q]
+        return int(layout.plain_v[names.index(self.coordinate)]) if self.coordinate in names else -1
 
     def values(self, at: StateSamples) -> Array:
-        return np.asarray(at.states.q[:, self._index(at)[0]])
+        layout, j = at.model.layout, self.column(at)
+        if j < 0:
+            return self._measured(at)
+        return np.asarray(at.states.q[:, layout.plain_q[layout.plain_v.tolist().index(j)]])
+
+    def _measured(self, at: StateSamples) -> Array:
+        """Between bodies: the value of the row that goes by this name."""
+        model, q = at.model, at.states.q
+        row = quantity_row(model, places(model), self.coordinate)
+        if row is None:
+            raise unknown_name("coordinate", self.coordinate, known_quantities(model), f"model {model.name!r}")
+        T = mechanism_of(model, independent=[row], dtype=complex if np.iscomplexobj(q) else None)
+        last = int(T.ints[N_ALL])
+        q = np.ascontiguousarray(q, T.atoms_f.dtype)
+        return np.asarray(evaluate_rows(T, q, None, None, np.array(at.states.t), last - 1, last).values[:, 0])
+
+    def depends_on(self, at: StateSamples, parameters: MotionParameters) -> Sequence[int]:
+        return () if self.column(at) >= 0 else Measure.depends_on(self, at, parameters)
+
+    def partials(self, at: StateSamples, parameters: MotionParameters) -> Partials:
+        return super().partials(at, parameters) if self.column(at) >= 0 else Measure.partials(self, at, parameters)
+
+    def curvature(self, at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> Curvature:
+        if self.column(at) >= 0:
+            return Curvature()
+        return Measure.curvature(self, at, parameters, weights)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,12 @@ from mechgrad.dynamics.system import System
 from mechgrad.errors import unknown_name
 from mechgrad.mechanics.coordinate_units import coordinate_units
 from mechgrad.model.primitives.attached import places
+from mechgrad.model.primitives.quantity_names import resolved
 from mechgrad.model.primitives.rows import ANGLE, DOT, LINEAR, SKEW, Row
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
+    from mechgrad.model.forces.base import Force
     from mechgrad.model.model import Model
 
 _TURNING = (DOT, ANGLE, SKEW)
@@ -76,24 +78,24 @@ def efforts_of(system: System, force: str, q: Array, v: Array, a: Array, t: Arra
     names = [element.name for element in model.forces]
     if force not in names:
         raise unknown_name("force", str(force), names, f"model {model.name!r}")
-    where = places(model)
-    found = [[row for law in element.laws(where) for row in law.rows] for element in model.forces]
-    position = names.index(force)
-    mine = found[position]
-    first = system.n_constraints + sum(map(len, found[:position]))
+    position, columns = names.index(force), effort_columns(model, force)
+    first = system.n_constraints + sum(len(_rows_of(element, model)) for element in model.forces[:position])
     y, _ = row_forces(system, q, v, a, np.zeros((len(q), system.n_constraints), system.dtype), t)
-    units = coordinate_units(model)
-    return Efforts(
-        force, type(model.forces[position]).__name__, tuple(row.label for row in mine),
-        tuple(_unit(row, units) for row in mine), np.asarray(y[:, first : first + len(mine)]),
-    )  # fmt: skip
+    rows, units = (tuple(words) for words in zip(*columns, strict=True))
+    found = np.asarray(y[:, first : first + len(columns)])
+    return Efforts(force, type(model.forces[position]).__name__, rows, units, found)
 
 
 def effort_columns(model: Model, force: str) -> tuple[tuple[str, str], ...]:
     """Name and unit of what a force element exerts along each of its rows."""
-    where, units = places(model), coordinate_units(model)
+    units = coordinate_units(model)
     element = next(element for element in model.forces if element.name == force)
-    return tuple((row.label, _unit(row, units)) for law in element.laws(where) for row in law.rows)
+    return tuple((row.label, _unit(row, units)) for row in _rows_of(element, model))
+
+
+def _rows_of(element: Force, model: Model) -> list[Row]:
+    where = places(model)
+    return [resolved(model, where, row) for law in element.laws(where) for row in law.rows]
 
 
 def _unit(row: Row, units: dict[str, str]) -> str:

@@ -367,6 +367,8 @@ def _force(item: T, scene: Scene, markers: Mapping[tuple[str, str], str], what: 
         noun = f.metadata.get("refers")
         if isinstance(value, tuple) and value and all(isinstance(part, RowMeasure) for part in value):
             changes[f.name] = tuple(_force(part, scene, markers, what) for part in value)
+        elif isinstance(value, RowMeasure):
+            changes[f.name] = _force(value, scene, markers, what)
         elif not isinstance(value, str):
             continue  # the model refuses what is no name
         elif noun == "point" and value in scene.points and len(owners := scene.owners(value)) > 1:

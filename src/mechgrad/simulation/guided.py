@@ -14,13 +14,15 @@ from mechgrad.errors import InputError
 from mechgrad.inverse.loads import Load
 from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.inverse.tree_reactions import AXES, JointReactions
-from mechgrad.kinematics.bodies import body_motion
+from mechgrad.kernels.in_numpy import in_numpy
+from mechgrad.kinematics.bodies import BodyMotion, body_motion
 from mechgrad.kinematics.held import find_quantity
+from mechgrad.kinematics.kernels.measures import gradient
 from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows
 from mechgrad.mechanics.reactions import wrenches
 from mechgrad.model.constraints import Driver
 from mechgrad.model.mechanism import N_ALL, R_FUNCTION
-from mechgrad.model.primitives.rows import POINT
+from mechgrad.model.primitives.rows import Place
 from mechgrad.simulation.motion import Motion
 from mechgrad.steps.guided.pieces import GuidedRecord
 from mechgrad.steps.guided.step import march
@@ -174,20 +176,36 @@ class GuidedForces(NamedTuple):
     driving: Array
 
     def loads(self, motion: GuidedMotion) -> list[Load]:
-        """Drives of points and vectors as loads over time; those of coordinates act within their joints."""
+        """Drives of points, vectors and measures as loads over time; those of coordinates act within their joints.
+
+        A multiplier y on a row g(x_1, x_2, ...) pushes its points with -y dg/dx, and turns its vectors u with
+        -y u x dg/du.
+        """
         model, found = motion.model, []
         bodies = body_motion(model, motion.q)
         for name, y in zip(motion.held, self.driving.T, strict=True):
             row = find_quantity(model, name).row
             if row is None:
                 continue
-            place = row.places[0]
-            if row.kind == POINT:
-                found.append(Load(place.body, -y[:, None] * np.asarray(row.direction), point=place.local))
-            else:
-                u, e = bodies.of(place.body).R @ np.asarray(place.local), np.asarray(row.places[1].local)
-                found.append(Load(place.body, torque=-y[:, None] * np.cross(u, e)))
+            x = [_in_world(bodies, place) for place in row.places]
+            placed = [tuple(part.T) for part in x] + [(0.0 * y,) * 3] * (4 - len(x))
+            _, *slopes = in_numpy(gradient)(row.kind, row.radius, row.direction, *placed, (0.0 * y,) * 3, 0.0 * y)
+            for place, u, slope in zip(row.places, x, slopes, strict=False):
+                force = -y[:, None] * np.stack(np.broadcast_arrays(*slope, y)[:3], axis=1)
+                if place.body != "ground" and place.is_point:
+                    found.append(Load(place.body, force, point=place.local))
+                elif place.body != "ground":
+                    found.append(Load(place.body, torque=np.cross(u, force)))
         return found
+
+
+def _in_world(bodies: BodyMotion, place: Place) -> Array:
+    """Where a point or a vector of a body is in the world, (nt, 3)."""
+    local = np.asarray(place.local)
+    if place.body == "ground":
+        return np.broadcast_to(local, bodies.p[:, 0].shape)
+    body = bodies.of(place.body)
+    return np.asarray(body.R @ local + (body.p if place.is_point else 0.0))
 
 
 def guided_forces(motion: GuidedMotion, loads: Sequence[Load] | None = None) -> GuidedForces:

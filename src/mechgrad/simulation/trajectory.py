@@ -136,6 +136,11 @@ class Trajectory(Motion):
         return self.record.iterations
 
     @property
+    def dense_steps(self) -> int:
+        """Steps that dense matrices took, since the factors of sparse ones had lost digits there."""
+        return self.record.dense_steps
+
+    @property
     def events(self) -> FloatArray:
         """Instants at which contacts began or ceased to push, as DOP853 finds them [s]."""
         return self.record.events

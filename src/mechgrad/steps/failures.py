@@ -21,6 +21,7 @@ from mechgrad.kernels.interrupt import raised
 from mechgrad.steps.cuts import FINEST
 from mechgrad.steps.independent.choices import Choosing
 from mechgrad.steps.independent.dead_points import NO_CHOICE, dead_point_hint, is_undetermined_there
+from mechgrad.steps.lock_up import lock_up_hint
 from mechgrad.steps.task import MOST_STEPS
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ REASONS = {
 }
 
 
+LOCKS_UP = (SINGULAR, TOO_SMALL, NOT_CONVERGED, STUCK)  # how marches end at the end of a linkage's reach
+
+
 class MarchEnded(Exception):
     """A march could not go on: `reason` at time `t`, what to do, and the record until then."""
 
@@ -52,7 +56,10 @@ def ended(task: Task, reason: int, t: float, record: Record, hint: str, choosing
     """The error that ends a march, with advice that fits its reason; raises what a user's law did instead, if one
     failed."""
     task.system.users.raise_pending()
-    return MarchEnded(reason, t, record, _advice(task, reason, t, hint, choosing))
+    locked = ""
+    if reason in LOCKS_UP and record.q.ndim == 2 and len(record.t) > 1:
+        locked = lock_up_hint(task.system, record.q, record.t)
+    return MarchEnded(reason, t, record, locked + _advice(task, reason, t, hint, choosing))
 
 
 def _advice(task: Task, reason: int, t: float, hint: str, choosing: Choosing | None) -> str:

@@ -37,6 +37,7 @@ class Record:
     divisions : into how many parts steps were divided, by their number (`steps.cuts`)
     held : (steps, 2) time and length of every step, of implicit ones that controlled their error
     fold : the first instant [s] where constraint rows lost their rank and a step went across, or None
+    dense_steps : how many steps dense matrices took, since sparse factors had lost digits there
     marched : of a motion that a stop condition ended, the march with the whole step in which it did; else None
     """
 
@@ -61,6 +62,7 @@ class Record:
     held: FloatArray | None = None
     fold: float | None = None
     marched: Record | None = None
+    dense_steps: int = 0
 
     @property
     def system(self) -> System:

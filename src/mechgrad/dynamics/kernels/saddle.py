@@ -14,9 +14,11 @@ import math
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.sparse import column_of, first_entry, put_saddle, solve_again
 from mechgrad.kernels.jit import entry, inlined, inner, runtime_int
-from mechgrad.kernels.lu import lu_factor, lu_solve
+from mechgrad.kernels.lu import lu_factor
 from mechgrad.kernels.right_hand_sides import refined_columns, solve_columns, solve_columns_transposed
+from mechgrad.kernels.sparse_lu import sparse_factor
 
 LOW = math.log(1.6)
 # of a defect, that eps leaves after one solution and of the rest after another: more, and rows nearly lost their rank
@@ -30,11 +32,22 @@ ROUNDING = 1e-13
 
 
 @inner
-def saddle_factor(A, up, low, eps, n, m, S, pivots):
-    """Factor the saddle matrix of dense A (n, n) into S; `up` (m, n) stands transposed on the right, `low` below.
+def saddle_factor(sparse, A, up, low, eps, n, m, S, pivots):
+    """Factor the saddle matrix of A (n, n) into S; `up` (m, n) stands transposed on the right, `low` below.
 
-    eps: (m,). Returns False where the matrix is singular.
+    eps: (m,); sparse: where entries are, or None for dense matrices. Returns False where the matrix is singular.
     """
+    if sparse is None:
+        found = dense_saddle_factor(A, up, low, eps, n, m, S, pivots)
+    if sparse is not None:
+        put_saddle(sparse, A, up, low, eps, S)
+        found = sparse_factor(sparse, S)
+    return found
+
+
+@inner
+def dense_saddle_factor(A, up, low, eps, n, m, S, pivots):
+    """`saddle_factor` of dense matrices."""
     size = n + m
     for i in range(n):
         for j in range(n):
@@ -50,7 +63,7 @@ def saddle_factor(A, up, low, eps, n, m, S, pivots):
 
 
 @inner
-def saddle_refine(S, pivots, J, c, x, n, m, passes, enough, work):
+def saddle_refine(sparse, S, pivots, J, c, x, n, m, passes, enough, work):
     """Take the influence of eps from the solution x (n + m) with right-hand side c (m) of the second block.
 
     Stops after `passes` repetitions, or when the defects beside c are no larger than `enough`.
@@ -65,24 +78,26 @@ def saddle_refine(S, pivots, J, c, x, n, m, passes, enough, work):
             work[j] = 0.0
         for k in range(m):
             defect = c[k]
-            for j in range(n):
-                defect -= J[k * n + j] * x[j]
+            for e in range(first_entry(sparse, k, n), first_entry(sparse, k + 1, n)):
+                defect -= J[e] * x[column_of(sparse, e, k, n)]
             work[n + k] = defect
             worst = max(worst, abs(defect))
         if worst <= enough * most:
             break
-        lu_solve(S, pivots, work, size)
+        solve_again(sparse, S, pivots, work, size)
         for i in range(size):
             x[i] += work[i]
 
 
 @inner
-def log_root_det(S, size):
+def log_root_det(sparse, S, size):
     """Half the logarithm of |det S|, from factors: that of s, the product of the singular values of the rows, and a
     constant."""
-    total = 0.0
+    total, step = 0.0, size + 1
+    if sparse is not None:
+        step = 1
     for j in range(size):
-        total += math.log(abs(S[j * size + j]))
+        total += math.log(abs(S[j * step]))
     return 0.5 * total
 
 
@@ -115,7 +130,7 @@ def touches_zero(older, before, here):
 
 
 @inner
-def _left_of_defects(S, pivots, low, eps, n, m, x):
+def _left_of_defects(sparse, S, pivots, low, eps, n, m, x):
     """Of defects low z, in the 1-norm: before, after one solution, and of what that left after another one.
 
     A solution leaves eps (s^2 + eps)^-1 c of a defect c, next to nothing unless s is small. Rows that always depend on
@@ -124,38 +139,38 @@ def _left_of_defects(S, pivots, low, eps, n, m, x):
     before, first, second = 0.0, 0.0, 0.0
     for k in range(m):
         defect = 0.0 * x[0]
-        for j in range(n):
-            defect += low[k * n + j] * math.cos(1.0 + 2.0 * j)
+        for e in range(first_entry(sparse, k, n), first_entry(sparse, k + 1, n)):
+            defect += low[e] * math.cos(1.0 + 2.0 * column_of(sparse, e, k, n))
         before += abs(defect)
         x[n + k] = defect
     for j in range(n):
         x[j] = 0.0
-    lu_solve(S, pivots, x, n + m)
+    solve_again(sparse, S, pivots, x, n + m)
     for k in range(m):
         x[n + k] = -eps[k] * x[n + k]
         first += abs(x[n + k])
     for j in range(n):
         x[j] = 0.0
-    lu_solve(S, pivots, x, n + m)
+    solve_again(sparse, S, pivots, x, n + m)
     for k in range(m):
         second += abs(eps[k] * x[n + k])
     return before, first, second
 
 
 @inner
-def nearly_lost(S, pivots, low, eps, once, again, n, m, x):
+def nearly_lost(sparse, S, pivots, low, eps, once, again, n, m, x):
     """Whether eps matters in some direction that rows (the second block, `low`) move in: s^2 is not far above it.
 
     Both solutions leave the shares `once` and `again` or more.
     """
-    before, first, second = _left_of_defects(S, pivots, low, eps, n, m, x)
+    before, first, second = _left_of_defects(sparse, S, pivots, low, eps, n, m, x)
     return first > once * before and second > again * first
 
 
 @inner
-def weakest(S, pivots, low, eps, n, m, x):
+def weakest(sparse, S, pivots, low, eps, n, m, x):
     """eps / (s^2 + eps) of the direction that rows (the second block, `low`) hold least."""
-    _, first, second = _left_of_defects(S, pivots, low, eps, n, m, x)
+    _, first, second = _left_of_defects(sparse, S, pivots, low, eps, n, m, x)
     share = second / first if first > 0.0 else 0.0
     again = 0
     while share > WEAK and again < 3:
@@ -166,7 +181,7 @@ def weakest(S, pivots, low, eps, n, m, x):
             x[n + k] = -eps[k] * x[n + k]
         for j in range(n):
             x[j] = 0.0
-        lu_solve(S, pivots, x, n + m)
+        solve_again(sparse, S, pivots, x, n + m)
         for k in range(m):
             second += abs(eps[k] * x[n + k])
         share = second / first if first > 0.0 else 0.0
@@ -184,7 +199,7 @@ def solve_saddles(M, Gamma, eps, compliant, X, transposed):
     x, c, work = np.empty((size, count)), np.empty((m, count)), np.empty((size, count))
     passes = 0 if compliant else PASSES
     for i in range(X.shape[0]):
-        if not saddle_factor(M[i], Gamma[i], Gamma[i], eps, n, m, P, pivots):
+        if not saddle_factor(None, M[i], Gamma[i], Gamma[i], eps, n, m, P, pivots):
             return i
         x[:] = X[i].T
         if transposed:

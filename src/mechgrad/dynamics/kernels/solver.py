@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.sparse import Sparse
 from mechgrad.kernels.records import allocate
+from mechgrad.kernels.sparse_lu import slot_count
 from mechgrad.model.mechanism import Mechanism, has_pairs
 
 
@@ -61,19 +63,24 @@ class Solver(NamedTuple):
     work: np.ndarray  # scratch of a solution, or a configuration
     eps_newton: np.ndarray  # (m,) second block of a Newton matrix or projection, and that of the factors in S
     eps_watch: np.ndarray
+    sparse: Sparse | None  # where entries of matrices are, or None: then they are dense
 
 
 def make_solver(
-    mechanism: Mechanism, eps: float = 0.0, omega: float = 0.0, xi: float = 0.0, *, compliant: bool = False
-) -> Solver:
+    mechanism: Mechanism, eps: float = 0.0, omega: float = 0.0, xi: float = 0.0, *, compliant: bool = False,
+    sparse: Sparse | None = None,
+) -> Solver:  # fmt: skip
     """Workspace for a mechanism."""
     n, m, dtype = mechanism.n_v if has_pairs(mechanism) else 0, mechanism.n_constraints, mechanism.atoms_f.dtype
     size = n + m
+    square, rows, factors = n * n, m * n, size * size
+    if sparse is not None:
+        square, rows, factors = sparse.entry_rows.size, sparse.up_slots.size, slot_count(sparse)
     sizes = {
-        "A": n * n, "K": n * n, "C": n * n, "M": n * n, "J": m * n, "S": size * size, "P": size * size, "r": n,
-        "x": size, "c": m, "work": max(size, mechanism.n_q), "eps_newton": m, "eps_watch": m,
+        "A": square, "K": square, "C": square, "M": square, "J": rows, "S": factors, "P": factors, "r": n, "x": size,
+        "c": m, "work": max(size, mechanism.n_q), "eps_newton": m, "eps_watch": m,
     }  # fmt: skip
     return allocate(
         Solver, sizes, dtype, eps=np.full(m, eps, dtype), omega=float(omega), xi=float(xi), compliant=bool(compliant),
-        pivots_S=np.zeros(size, np.int64), pivots_P=np.zeros(size, np.int64),
+        pivots_S=np.zeros(size, np.int64), pivots_P=np.zeros(size, np.int64), sparse=sparse,
     )  # fmt: skip

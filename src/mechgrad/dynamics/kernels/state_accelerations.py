@@ -11,6 +11,7 @@ elimination, O(n).
 from __future__ import annotations
 
 from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor, saddle_refine
+from mechgrad.dynamics.kernels.sparse import lost_digits, solve_factored
 from mechgrad.dynamics.kernels.system import (
     forces,
     mass,
@@ -26,12 +27,12 @@ from mechgrad.inverse.kernels.free_motion import free_motion
 from mechgrad.inverse.kernels.wrenches import WRENCH, apply_loads
 from mechgrad.kernels.jit import inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less, load, store, width
-from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.vec3 import clear
 from mechgrad.kinematics.kernels.marker_motions import marker_motion_block
 
 # reasons to end
 DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY, NOT_CONVERGED, DEAD_POINT, STUCK, CHANGE_POINT, INTERRUPTED = range(10)
+TOO_FEW_DIGITS = 10  # of sparse factors: dense ones with pivoting take their place
 REFINEMENTS = 4
 DIVERGED = 1e12  # size of an increment from which no iteration comes back
 
@@ -70,7 +71,7 @@ def tree_accelerations(mechanism, work, q, v, t, a, scalar):
 def saddle_accelerations(mechanism, work, solver, q, v, t, a, lam, scalar):
     """a and lam of a mechanism with constraints; solver: a `Solver` record (`dynamics.kernels.solver`). Returns a
     reason to end, or DONE."""
-    n, m = mechanism.n_v, mechanism.n_constraints
+    n, m, sparse = mechanism.n_v, mechanism.n_constraints, solver.sparse
     check = place(mechanism, work, q, v, work.zero, t, mechanism.n_rows, scalar)
     if any_not_less(check, 1.0):
         return BAD_NUMBER
@@ -78,9 +79,9 @@ def saddle_accelerations(mechanism, work, solver, q, v, t, a, lam, scalar):
     for k in range(m):
         work.y[k] = 0.0
     residual(mechanism, work, q, v, work.zero, solver.r, scalar)
-    mass(mechanism, work, q, v, work.zero, solver.M, scalar)
-    row_jacobian(mechanism, work, runtime_int(0), m, scalar)
-    if not saddle_factor(solver.M, work.J, work.J, solver.eps, n, m, solver.P, solver.pivots_P):
+    mass(mechanism, work, sparse, q, v, work.zero, solver.M, scalar)
+    row_jacobian(mechanism, work, sparse, runtime_int(0), m, scalar)
+    if not saddle_factor(sparse, solver.M, work.J, work.J, solver.eps, n, m, solver.P, solver.pivots_P):
         return SINGULAR
     for j in range(n):
         solver.x[j] = -solver.r[j]
@@ -90,11 +91,12 @@ def saddle_accelerations(mechanism, work, solver, q, v, t, a, lam, scalar):
             c -= solver.omega * solver.omega * work.values[k]
         solver.c[k] = c
         solver.x[n + k] = c
-    lu_solve(solver.P, solver.pivots_P, solver.x, n + m)
+    x, c, P, pivots = solver.x, solver.c, solver.P, solver.pivots_P
+    solve_factored(sparse, P, pivots, x, n + m)
     if not solver.compliant:
-        saddle_refine(solver.P, solver.pivots_P, work.J, solver.c, solver.x, n, m, REFINEMENTS, ROUNDING, solver.work)
+        saddle_refine(sparse, P, pivots, work.J, c, x, n, m, REFINEMENTS, ROUNDING, solver.work)
     for j in range(n):
         a[j] = solver.x[j]
     for k in range(m):
         lam[k] = solver.x[n + k]
-    return DONE
+    return TOO_FEW_DIGITS if lost_digits(sparse) else DONE

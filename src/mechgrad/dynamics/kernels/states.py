@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mechgrad.dynamics.kernels.solver import make_solver
+from mechgrad.dynamics.kernels.sparse import column_of, diagonal_entry, first_entry
 from mechgrad.dynamics.kernels.state_accelerations import DONE, saddle_accelerations, tree_accelerations
 from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, mass, place, push_rows, row_jacobian
 from mechgrad.inverse.kernels.wrenches import FORCE, MOMENT, WRENCH
@@ -31,14 +32,14 @@ def _state_accelerations(mechanism, work, solver, trees, loops, Q, V, t, A, L):
 
 
 @wrapper
-def state_accelerations(mechanism, f, Q, V, t, A, L):
+def state_accelerations(mechanism, f, Q, V, t, A, L, sparse=None):
     """Rows of q, v and instants t to rows of a and lam; f: (eps, Omega, xi, compliant).
 
     Returns (row, reason) of the first state without a solution, or (-1, DONE).
     """
-    solver = make_solver(mechanism, *f[:3], compliant=f[3] != 0.0)
+    solver = make_solver(mechanism, *f[:3], compliant=f[3] != 0.0, sparse=sparse)
     kind = (None, 1) if mechanism.n_constraints else (1, None)
-    return _state_accelerations(mechanism, make_work(mechanism), solver, *kind, Q, V, t, A, L)
+    return _state_accelerations(mechanism, make_work(mechanism, sparse=sparse), solver, *kind, Q, V, t, A, L)
 
 
 @kernel
@@ -46,25 +47,26 @@ def _row_scales(mechanism, work, solver, Q, t, scales):
     mechanism, work, solver = refer(mechanism), refer(work), refer(solver)
     scalar = mechanism.atoms_f[0, 0] * 0.0
     begin(mechanism, work, scalar)
-    n, m = mechanism.n_v, mechanism.n_constraints
+    n, m, sparse = mechanism.n_v, mechanism.n_constraints, solver.sparse
     for i in range(Q.shape[0]):
         place(mechanism, work, Q[i], work.zero, work.zero, scalar + t, m, scalar)
-        mass(mechanism, work, Q[i], work.zero, work.zero, solver.M, scalar)
-        row_jacobian(mechanism, work, runtime_int(0), m, scalar)
+        mass(mechanism, work, sparse, Q[i], work.zero, work.zero, solver.M, scalar)
+        row_jacobian(mechanism, work, sparse, runtime_int(0), m, scalar)
         for k in range(m):
             total = 0.0
-            for j in range(n):
-                inertia = abs(solver.M[j * n + j])
+            for e in range(first_entry(sparse, k, n), first_entry(sparse, k + 1, n)):
+                inertia = abs(solver.M[diagonal_entry(sparse, mechanism.columns_i, column_of(sparse, e, k, n))])
                 if inertia > 0.0:
-                    total += abs(work.J[k * n + j]) ** 2 / inertia
+                    total += abs(work.J[e]) ** 2 / inertia
             scales[i, k] = total
 
 
 @wrapper
-def row_scales(mechanism, Q, t, scales):
+def row_scales(mechanism, Q, t, scales, sparse=None):
     """Inverse masses that act in constraint rows, in rows of q, into rows of `scales`: the sum of Gamma_kj^2 / M_jj,
     about the diagonal of Gamma M^-1 Gamma^T."""
-    _row_scales(mechanism, make_work(mechanism), make_solver(mechanism), Q, t, scales)
+    work, solver = make_work(mechanism, sparse=sparse), make_solver(mechanism, sparse=sparse)
+    _row_scales(mechanism, work, solver, Q, t, scales)
 
 
 @kernel
@@ -111,7 +113,7 @@ def _linearised_states(mechanism, work, Q, V, A, L, t, r, K, C, M):
         forces(mechanism, work, scalar + t[i], scalar)
         for k in range(mechanism.n_constraints):
             y[k] = L[i, k]
-        linearise(mechanism, work, r[i], K[i], C[i], M[i], scalar)
+        linearise(mechanism, work, None, r[i], K[i], C[i], M[i], scalar)
     return -1
 
 

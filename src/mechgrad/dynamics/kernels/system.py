@@ -17,7 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.dense_matrices import dense_mass, unpack
+from mechgrad.dynamics.kernels.law_partials import add_law_partials, damped, law_acts
 from mechgrad.dynamics.kernels.laws import apply_laws, law_int
+from mechgrad.dynamics.kernels.sparse import Sparse, add_sparse_law_partials, put_mass, unpack_entries
 from mechgrad.inverse.kernels.accumulation import (
     ABOUT_COM,
     accumulated_mass,
@@ -43,10 +46,9 @@ from mechgrad.inverse.kernels.wrenches import (
     collect_world_loads,
     gather_loads,
 )
-from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.interrupt import listener
 from mechgrad.kernels.jit import inner, runtime_int, spliced
-from mechgrad.kernels.lanes import any_not_less, load, store
+from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.records import allocate
 from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
 from mechgrad.kinematics.kernels.header import row_int
@@ -65,6 +67,11 @@ from mechgrad.kinematics.kernels.row_states import (
     row_columns,
     row_rate_columns,
 )
+from mechgrad.kinematics.kernels.sparse_rows import (
+    sparse_row_columns,
+    sparse_row_curvature,
+    sparse_row_rate_columns,
+)
 from mechgrad.kinematics.kernels.tables import Motion, RowStates
 from mechgrad.model.mechanism import (
     AT_COORDS,
@@ -76,8 +83,6 @@ from mechgrad.model.mechanism import (
     LAW_WIDTH,
     N_ALL,
     N_ATOMS,
-    N_CONSTRAINTS,
-    N_LAWS,
     N_ROWS,
     N_V,
     R_COUNT,
@@ -87,9 +92,6 @@ from mechgrad.model.mechanism import (
     has_pairs,
 )
 from mechgrad.model.primitives.rows import LINEAR
-from mechgrad.model.tree import C_PARENT
-
-NO_DAMPING = 1e-300  # sum of all partials by rates, below which laws have none
 
 
 class Work(NamedTuple):
@@ -139,7 +141,7 @@ def _work_sizes(
     loads: int,
     pattern: int,
     chains: int,
-    matrices: bool,
+    entries: int,
     lanes: int,
 ) -> dict[str, int]:
     """How many numbers each field of a `Work` has; remembered, since sweeps over motions make many."""
@@ -161,8 +163,8 @@ def _work_sizes(
         "y": rows,
         "y_g": rows * most,
         "y_gd": rows * most,
-        "J": rows * n_v * matrices,
-        "J_rate": rows * n_v * matrices,
+        "J": entries,
+        "J_rate": entries,
         "chains": chains,
         "r": n_v,
         "packed_q": pattern,
@@ -174,14 +176,16 @@ def _work_sizes(
     return {name: size * lanes for name, size in slots.items()} | of_one_law
 
 
-def make_work(mechanism: Mechanism, lanes: int = 1) -> Work:
-    """Scratch for a mechanism, in SIMD lanes or not; a kernel begins it (`begin`)."""
+def make_work(mechanism: Mechanism, lanes: int = 1, sparse: Sparse | None = None) -> Work:
+    """Scratch for a mechanism, in SIMD lanes or not; a kernel begins it (`begin`). sparse: where entries of rows are,
+    or None for dense matrices."""
     header, n_v = mechanism.ints[:HEADER].tolist(), mechanism.columns_i.shape[0]
     markers, loads, pattern = mechanism.markers_i.shape[0], mechanism.loads_i.shape[0], mechanism.pattern_rows.size
     matrices = has_pairs(mechanism)
     chains = int(mechanism.chain_start[n_v - 1]) + n_v if n_v and matrices else 0
+    entries = header[N_ALL] * n_v * matrices if sparse is None else sparse.row_columns.size
     sizes = _work_sizes(
-        header[N_ATOMS], n_v, header[N_ALL], header[LAW_WIDTH], markers, loads, pattern, chains, matrices, lanes
+        header[N_ATOMS], n_v, header[N_ALL], header[LAW_WIDTH], markers, loads, pattern, chains, entries, lanes
     )
     return allocate(
         Work, sizes, mechanism.atoms_f.dtype, listener=listener(), countdown=np.zeros(2, np.int64)
@@ -225,19 +229,27 @@ def place_free(mechanism, work, q, v, a, t, scalar):
     return check
 
 
-@spliced
-def row_jacobian(mechanism, work, first, last, scalar):
-    """Gamma of the rows first .. last - 1 of the placed state, into work.J."""
-    row_columns(mechanism.ints, mechanism.numbers, work.twists, work.attachments, first, last, work.J, scalar)
+@inner
+def row_jacobian(mechanism, work, sparse, first, last, scalar):
+    """Gamma of the rows first .. last - 1 of the placed state, into work.J: dense where `sparse` is None, or entries
+    (`dynamics.kernels.sparse`)."""
+    ints, numbers, twists, attachments = mechanism.ints, mechanism.numbers, work.twists, work.attachments
+    if sparse is None:
+        row_columns(ints, numbers, twists, attachments, first, last, work.J, scalar)
+    if sparse is not None:
+        sparse_row_columns(ints, numbers, twists, attachments, sparse, first, last, work.J, scalar)
 
 
-@spliced
-def row_rate_jacobian(mechanism, work, first, last, scalar):
+@inner
+def row_rate_jacobian(mechanism, work, sparse, first, last, scalar):
     """Its twin for the rates, into work.J_rate."""
-    row_rate_columns(
-        mechanism.ints, mechanism.numbers, work.motion, work.frames, work.twists, work.attachments, first, last,
-        work.J_rate, scalar,
-    )  # fmt: skip
+    if sparse is None:
+        row_rate_columns(
+            mechanism.ints, mechanism.numbers, work.motion, work.frames, work.twists, work.attachments, first, last,
+            work.J_rate, scalar,
+        )  # fmt: skip
+    if sparse is not None:
+        sparse_row_rate_columns(mechanism, work, sparse, first, last, work.J_rate, scalar)
 
 
 @inner
@@ -303,8 +315,8 @@ def residual_about_com(mechanism, work, q, v, a, r, scalar):
 
 
 @inner
-def mass(mechanism, work, q, v, a, M, scalar):
-    """Dense M of the placed state."""
+def mass(mechanism, work, sparse, q, v, a, M, scalar):
+    """M of the placed state: dense where `sparse` is None, or entries."""
     atoms_i, atoms_f, columns_i = mechanism.atoms_i, mechanism.atoms_f, mechanism.columns_i
     chain_start, frames, twists, inertia, chains = (
         mechanism.chain_start, work.frames, work.twists, work.inertia, work.chains,
@@ -315,24 +327,10 @@ def mass(mechanism, work, q, v, a, M, scalar):
         accumulated_mass(atoms_i, atoms_f, columns_i, chain_start, frames, twists, about, inertia, chains, scalar)
     else:
         mass_by_chains(atoms_i, atoms_f, columns_i, chain_start, frames, twists, inertia, chains, scalar)
-    dense_mass(columns_i, chain_start, chains, M, scalar)
-
-
-@inner
-def dense_mass(columns_i, chain_start, chains, M, scalar):
-    """M stored by chains, as a dense matrix."""
-    n_v = columns_i.shape[0]
-    zero = scalar * 0.0
-    for i in range(n_v * n_v):
-        store(M, i, zero)
-    for j in range(n_v):
-        slot, c = chain_start[j], j
-        while c >= 0:
-            value = load(chains, slot, scalar)
-            store(M, j * n_v + c, value)
-            store(M, c * n_v + j, value)
-            c = columns_i[c, C_PARENT]
-            slot += 1
+    if sparse is None:
+        dense_mass(columns_i, chain_start, chains, M, scalar)
+    if sparse is not None:
+        put_mass(sparse, chains, M, scalar)
 
 
 @inner
@@ -354,9 +352,10 @@ def rows_as_loads(ints, attachments, y, world, scalar):
 
 
 @inner
-def linearise(mechanism, work, r, K, C, M, scalar):
+def linearise(mechanism, work, sparse, r, K, C, M, scalar):
     """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in work.y; about one
-    point, never about centres of mass, since none of them depends on where they are taken."""
+    point, never about centres of mass, since none of them depends on where they are taken. Dense where `sparse` is
+    None, or entries."""
     ints, atoms_i, atoms_f, columns_i = mechanism.ints, mechanism.atoms_i, mechanism.atoms_f, mechanism.columns_i
     frames, twists, wrenches, inertia = work.frames, work.twists, work.wrenches, work.inertia
     column_rates(atoms_i, columns_i, frames, twists, work.column_rates, scalar)
@@ -370,67 +369,28 @@ def linearise(mechanism, work, r, K, C, M, scalar):
         collect_world_loads(mechanism.loads_i, work.loads, frames, work.world, mechanism.n_atoms, scalar)
         rows_as_loads(ints, work.attachments, work.y, work.world, scalar)
         inward_world_loads(atoms_i, columns_i, mechanism.pairs, twists, work.world, work.duals, work.packed_q, scalar)
-    unpack(
-        mechanism.pattern_rows, mechanism.pattern_cols, work.packed_q, work.packed_v, work.packed_a, K, C, M,
-        mechanism.n_v, scalar,
-    )  # fmt: skip
-    if mechanism.n_rows:
-        add_row_curvature(ints, mechanism.numbers, work.motion, twists, work.attachments, work.y, K, scalar)
-        law_columns(mechanism, work, scalar)
-        add_law_partials(ints, work.J, work.J_rate, work.y_g, work.y_gd, K, C, scalar)
+    rows, cols = mechanism.pattern_rows, mechanism.pattern_cols
+    if sparse is None:
+        unpack(rows, cols, work.packed_q, work.packed_v, work.packed_a, K, C, M, mechanism.n_v, scalar)
+        if mechanism.n_rows:
+            add_row_curvature(ints, mechanism.numbers, work.motion, twists, work.attachments, work.y, K, scalar)
+            law_columns(mechanism, work, sparse, scalar)
+            add_law_partials(ints, work.J, work.J_rate, work.y_g, work.y_gd, K, C, scalar)
+    if sparse is not None:
+        entries = sparse.entry_rows.size
+        unpack_entries(work.packed_q, work.packed_v, work.packed_a, K, C, M, rows.size, entries, scalar)
+        sparse_row_curvature(mechanism, work, sparse, K, scalar)
+        law_columns(mechanism, work, sparse, scalar)
+        add_sparse_law_partials(ints, sparse, work.J, work.J_rate, work.y_g, work.y_gd, K, C, scalar)
 
 
 @inner
-def unpack(rows, cols, packed_q, packed_v, packed_a, K, C, M, n_v, scalar):
-    """Packed derivatives as dense matrices."""
-    zero = scalar * 0.0
-    for i in range(n_v * n_v):
-        store(K, i, zero)
-        store(C, i, zero)
-        store(M, i, zero)
-    for e in range(rows.size):
-        at = rows[e] * n_v + cols[e]
-        store(K, at, load(packed_q, e, scalar))
-        store(C, at, load(packed_v, e, scalar))
-        store(M, at, load(packed_a, e, scalar))
-
-
-@inner
-def law_columns(mechanism, work, scalar):
-    """Gamma of the rows of laws and its twin for the rates."""
-    first, last = mechanism.n_constraints, mechanism.n_rows
-    if last > first:
-        row_jacobian(mechanism, work, first, last, scalar)
-        if damped(mechanism.ints, work.y_gd, scalar):
-            row_rate_jacobian(mechanism, work, first, last, scalar)
-
-
-@inner
-def damped(ints, y_gd, scalar):
-    """Whether any law depends on the rate of a row."""
-    total = scalar * 0.0
-    for k in range(ints[N_CONSTRAINTS] * ints[LAW_WIDTH], ints[N_ROWS] * ints[LAW_WIDTH]):
-        total = total + magnitude(load(y_gd, k, scalar))
-    return any_not_less(total, NO_DAMPING)
-
-
-@inner
-def add_law_partials(ints, J, J_rate, y_g, y_gd, K, C, scalar):
-    """K += Gamma^T (F_g Gamma + F_g' Gamma_rate), C += Gamma^T F_g' Gamma over all laws."""
-    n_v, most = ints[N_V], ints[LAW_WIDTH]
-    for k in range(ints[N_LAWS]):
-        start, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
-        for i in range(start, start + rows):
-            for c in range(n_v):
-                by_q, by_v = scalar * 0.0, scalar * 0.0
-                for j in range(rows):
-                    g = load(J, (start + j) * n_v + c, scalar)
-                    damping = load(y_gd, i * most + j, scalar)
-                    by_q = by_q + load(y_g, i * most + j, scalar) * g
-                    by_q = by_q + damping * load(J_rate, (start + j) * n_v + c, scalar)
-                    by_v = by_v + damping * g
-                for row in range(n_v):
-                    weight = load(J, i * n_v + row, scalar)
-                    at = row * n_v + c
-                    store(K, at, load(K, at, scalar) + weight * by_q)
-                    store(C, at, load(C, at, scalar) + weight * by_v)
+def law_columns(mechanism, work, sparse, scalar):
+    """Gamma of the rows of laws that act, and its twin for the rates."""
+    ints, y_g, y_gd = mechanism.ints, work.y_g, work.y_gd
+    for k in range(mechanism.n_laws):
+        if law_acts(ints, y_g, y_gd, k, scalar):
+            first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
+            row_jacobian(mechanism, work, sparse, first, first + rows, scalar)
+            if damped(ints, y_gd, first, first + rows, scalar):
+                row_rate_jacobian(mechanism, work, sparse, first, first + rows, scalar)

@@ -18,9 +18,9 @@ where a contact point wanders.
 
 from __future__ import annotations
 
-from mechgrad.kernels.elementary import reciprocal
+from mechgrad.kernels.elementary import magnitude, reciprocal
 from mechgrad.kernels.jit import inlined, inner, runtime_int
-from mechgrad.kernels.lanes import load, store
+from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.vec3 import add, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.header import (
     MARKER_ATOM,
@@ -68,6 +68,7 @@ from mechgrad.model.primitives.rows import ANGLE, DISTANCE, LINEAR, POINT, SLIP
 F_X, F_XD, F_G, F_GD = 0, 3, 6, 9
 ATTACHMENT = 12
 ATTACHMENTS = 48
+NOTHING = 1e-300  # size of a multiplier below which there is none
 
 
 @inlined
@@ -276,12 +277,12 @@ def _wandering_rates(ints, numbers, motion, frames, twists, attachments, k, J, s
     c, e = get3(attachments, o + F_X, scalar), get3(attachments, o + F_G, scalar)
     slide = add(sub(get3(frames, oa + V, scalar), get3(frames, ob + V, scalar)), cross(spin, c))
     for j in range(n_v):
-        dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, scalar)
+        dc, de = contact_displacement(ints, numbers, k, j, motion, twists, scalar)
         store(J, k * n_v + j, load(J, k * n_v + j, scalar) + (dot(de, slide) + dot(e, cross(spin, dc))))
 
 
 @inlined
-def _contact_displacement(ints, numbers, k, j, motion, twists, scalar):
+def contact_displacement(ints, numbers, k, j, motion, twists, scalar):
     """Changes of contact point and direction of a velocity-level row with column j."""
     a, b, c = marker_at(ints, k, 0), marker_at(ints, k, 1), marker_at(ints, k, 2)
     return contact_variation(
@@ -336,7 +337,7 @@ def _contact_curvature(ints, numbers, motion, twists, attachments, k, factor, H,
         scale(factor, get3(attachments, k * ATTACHMENTS + F_G, scalar)),
     )
     for j in range(velocity_count(ints)):
-        dc, de = _contact_displacement(ints, numbers, k, j, motion, twists, scalar)
+        dc, de = contact_displacement(ints, numbers, k, j, motion, twists, scalar)
         de = scale(factor, de)
         for f in range(2):
             sign = 1.0 - 2.0 * f
@@ -373,7 +374,7 @@ def add_row_curvature(ints, numbers, motion, twists, attachments, y, H, scalar):
     """Add to H (n_v, n_v) what the changing gradients of all rows, times their multipliers y, do to Gamma^T y."""
     for k in range(acting_count(ints)):
         kind, factor = row_int(ints, k, R_KIND), load(y, k, scalar)
-        if kind in (LINEAR, POINT):  # their gradients do not change
+        if kind in (LINEAR, POINT) or not any_not_less(magnitude(factor), NOTHING):  # no change, or nothing acts
             continue
         if kind == DISTANCE:
             _distance_curvature(ints, motion, twists, attachments, k, factor, H, scalar)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import Any, ClassVar, final
 
 from mechgrad.errors import ValueRangeError
 from mechgrad.model.constraints.base import Constraint
 from mechgrad.model.functions import Polynomial, constant_part
-from mechgrad.model.primitives.attached import COORDINATE, Where
+from mechgrad.model.primitives.attached import QUANTITY, Where
 from mechgrad.model.primitives.fields import function as function_field
-from mechgrad.model.primitives.measure_entries import measure_from
-from mechgrad.model.primitives.measured_rows import coordinate_row
-from mechgrad.model.primitives.rows import Row, RowMeasure
+from mechgrad.model.primitives.measured_rows import measured_row
+from mechgrad.model.primitives.rows import Row
 from mechgrad.typing import Number
 
 
@@ -30,8 +28,9 @@ class Driver(Constraint):
     Attributes
     ----------
     coordinate : str or measure
-        Coordinate of a hinge or slider (`model.q_names`), or mg.measures.Distance, Angle, Height, Offset: a hydraulic
-        cylinder is a driven distance. An angle follows its function modulo full turns.
+        Coordinate of a hinge or slider (`model.q_names`), also of a joint that closes a loop; a world component of a
+        point or a vector, "P.x"; or mg.measures.Distance, Angle, Height, Offset: a hydraulic cylinder is a driven
+        distance. An angle, and that of a cut hinge, follows its function modulo full turns.
     function : float or Function
         In the unit of the coordinate, of time [s]; a number holds the coordinate there. Paths `name.function.value`,
         `name.function.values.0`, ...
@@ -49,14 +48,12 @@ class Driver(Constraint):
 
     type_name: ClassVar[str] = "driver"
 
-    coordinate: Any = field(metadata=COORDINATE)
+    coordinate: Any = field(metadata=QUANTITY)
     function: Any = field(default=None, metadata=function_field("constraint", ""))
     speed: InitVar[Number | None] = None
     start: InitVar[Number | None] = None
 
     def __post_init__(self, speed: Number | None, start: Number | None) -> None:
-        if isinstance(self.coordinate, Mapping):
-            object.__setattr__(self, "coordinate", measure_from(self.coordinate, f"constraint {self.name!r}"))
         if self.function is None and speed is None:
             raise ValueRangeError(
                 f"constraint {self.name!r}: nothing says how {self.coordinate!r} moves. Give a function of time, a "
@@ -73,6 +70,4 @@ class Driver(Constraint):
 
     def rows(self, where: Where) -> tuple[Row, ...]:
         constant, function = constant_part(self.function)
-        if isinstance(self.coordinate, RowMeasure):
-            return (self.coordinate.row(where)._replace(constant=constant, function=function, label="drive"),)
-        return (coordinate_row(self.coordinate, constant=constant, function=function, label="drive"),)
+        return (measured_row(where, self.coordinate, constant=constant, function=function, label="drive"),)

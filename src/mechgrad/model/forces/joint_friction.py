@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
-from mechgrad.model.primitives.attached import COORDINATE, Where, check_not_negative, check_positive
+from mechgrad.model.primitives.attached import QUANTITY, Where, check_not_negative, check_positive
 from mechgrad.model.primitives.fields import scalar
-from mechgrad.model.primitives.measured_rows import coordinate_row
-from mechgrad.model.primitives.rows import FRICTION, Law
+from mechgrad.model.primitives.measured_rows import measured_row
+from mechgrad.model.primitives.rows import FRICTION, Law, RowMeasure
 from mechgrad.typing import Number
 
 
@@ -25,8 +25,9 @@ class JointFriction(Force):
 
     Attributes
     ----------
-    coordinate : str
-        Coordinate of a hinge or slider (`model.q_names`).
+    coordinate : str or measure
+        Coordinate of a hinge or slider (`model.q_names`), also of a joint that closes a loop; a world component of a
+        point or a vector, "P.x"; or a measure that is one row: mg.measures.Distance, Angle, Height, Offset.
     coulomb : float
         [N m], of a slider [N]; not negative. Path `name.coulomb`.
     viscous : float
@@ -40,7 +41,7 @@ class JointFriction(Force):
 
     type_name: ClassVar[str] = "joint_friction"
 
-    coordinate: str = field(metadata=COORDINATE)
+    coordinate: str | RowMeasure = field(metadata=QUANTITY)
     coulomb: Number = field(default=0.0, metadata=scalar("force", "N m"))
     viscous: Number = field(default=0.0, metadata=scalar("force", "N m s/rad"))
     speed: Number = field(default=0.01, metadata=scalar("force", "rad/s"))
@@ -51,5 +52,5 @@ class JointFriction(Force):
         check_positive(self, "speed")
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        row = coordinate_row(self.coordinate)
+        row = measured_row(where, self.coordinate)
         return (Law(FRICTION, (row,), (self.coulomb, self.viscous, self.speed)),)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
-from mechgrad.model.primitives.attached import COORDINATE, Where, check_not_negative
+from mechgrad.model.primitives.attached import QUANTITY, Where, check_not_negative
 from mechgrad.model.primitives.fields import scalar
-from mechgrad.model.primitives.measured_rows import coordinate_row
-from mechgrad.model.primitives.rows import SPRING, Law
+from mechgrad.model.primitives.measured_rows import measured_row
+from mechgrad.model.primitives.rows import SPRING, Law, RowMeasure
 from mechgrad.typing import Number
 
 
@@ -20,13 +20,15 @@ class JointSpring(Force):
 
         Q = -stiffness (q - free_position) - damping q'
 
-    Q is a force [N] on a slider, a torque [N m] on a hinge. Smooth (C-infinity). A negative stiffness is allowed.
-    Between two points anywhere: `SpringDamper`; in all directions: `Bushing`.
+    Q is a force [N] on a slider, a torque [N m] on a hinge. Smooth (C-infinity); on an angle between bodies
+    q - free_position is in (-pi, pi], with a jump half a turn away. A negative stiffness is allowed. Between two points
+    anywhere: `SpringDamper`; in all directions: `Bushing`.
 
     Attributes
     ----------
-    coordinate : str
-        Coordinate of a slider or hinge (`model.q_names`).
+    coordinate : str or measure
+        Coordinate of a hinge or slider (`model.q_names`), also of a joint that closes a loop; a world component of a
+        point or a vector, "P.x"; or a measure that is one row: mg.measures.Distance, Angle, Height, Offset.
     stiffness : float
         Of a slider [N/m], of a hinge [N m/rad]. Path `name.stiffness`.
     damping : float
@@ -40,7 +42,7 @@ class JointSpring(Force):
 
     type_name: ClassVar[str] = "joint_spring"
 
-    coordinate: str = field(metadata=COORDINATE)
+    coordinate: str | RowMeasure = field(metadata=QUANTITY)
     stiffness: Number = field(default=0.0, metadata=scalar("force", "N/m or N m/rad"))
     damping: Number = field(default=0.0, metadata=scalar("force", "N s/m or N m s/rad"))
     free_position: Number = field(default=0.0, metadata=scalar("force", "m or rad"))
@@ -50,5 +52,5 @@ class JointSpring(Force):
         check_not_negative(self, "damping")
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        row = coordinate_row(self.coordinate)
-        return (Law(SPRING, (row,), (self.stiffness, self.damping, self.free_position)),)
+        row = measured_row(where, self.coordinate, constant=self.free_position)
+        return (Law(SPRING, (row,), (self.stiffness, self.damping, 0.0)),)

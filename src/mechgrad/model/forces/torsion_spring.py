@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
-from mechgrad.model.primitives.attached import COORDINATE, Where, check_not_negative
+from mechgrad.model.primitives.attached import QUANTITY, Where, check_not_negative
 from mechgrad.model.primitives.fields import scalar
-from mechgrad.model.primitives.measured_rows import coordinate_row
-from mechgrad.model.primitives.rows import SPRING, Law
+from mechgrad.model.primitives.measured_rows import measured_row
+from mechgrad.model.primitives.rows import SPRING, Law, RowMeasure
 from mechgrad.typing import Number
 
 
@@ -20,12 +20,14 @@ class TorsionSpring(Force):
 
         tau = -stiffness (q - free_angle) - damping q'
 
-    Smooth (C-infinity). A negative stiffness is allowed. `JointSpring` is the same with names that suit sliders too.
+    Smooth (C-infinity); on an angle between bodies q - free_angle is in (-pi, pi], with a jump half a turn away. A
+    negative stiffness is allowed. `JointSpring` is the same with names that suit sliders too.
 
     Attributes
     ----------
-    coordinate : str
-        Coordinate of a hinge or slider (`model.q_names`).
+    coordinate : str or measure
+        Coordinate of a hinge or slider (`model.q_names`), also of a joint that closes a loop; a world component of a
+        point or a vector, "P.x"; or a measure that is one row: mg.measures.Distance, Angle, Height, Offset.
     stiffness : float
         [N m/rad]; of a slider [N/m]. Path `name.stiffness`.
     damping : float
@@ -39,7 +41,7 @@ class TorsionSpring(Force):
 
     type_name: ClassVar[str] = "torsion_spring"
 
-    coordinate: str = field(metadata=COORDINATE)
+    coordinate: str | RowMeasure = field(metadata=QUANTITY)
     stiffness: Number = field(default=0.0, metadata=scalar("force", "N m/rad"))
     damping: Number = field(default=0.0, metadata=scalar("force", "N m s/rad"))
     free_angle: Number = field(default=0.0, metadata=scalar("force", "rad"))
@@ -49,5 +51,5 @@ class TorsionSpring(Force):
         check_not_negative(self, "damping")
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        row = coordinate_row(self.coordinate)
-        return (Law(SPRING, (row,), (self.stiffness, self.damping, self.free_angle)),)
+        row = measured_row(where, self.coordinate, constant=self.free_angle)
+        return (Law(SPRING, (row,), (self.stiffness, self.damping, 0.0)),)

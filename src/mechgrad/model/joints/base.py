@@ -125,6 +125,14 @@ class Joint(ABC):
             "loop. Keep it in the tree: name other joints in cut=[...], or remove it."
         )
 
+    def coordinate_rows(self) -> tuple[Row, ...]:
+        """The coordinates as measures of the two bodies, in the order of `q_labels`: what stands for them in a joint
+        that is cut. Empty for welds, and for balls, whose Euler parameters are no measures.
+
+        Each is the coordinate wherever the closure holds; angles come in (-pi, pi].
+        """
+        return ()
+
     @property
     def q_units(self) -> tuple[str, ...]:
         """Units of the coordinates."""

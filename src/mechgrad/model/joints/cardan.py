@@ -20,7 +20,7 @@ from mechgrad.model.joints.base import (
     child_pose,
     no_offset,
 )
-from mechgrad.model.joints.seat import Seat, between_axes
+from mechgrad.model.joints.seat import Seat, angles_between, between_axes
 from mechgrad.model.primitives.fields import brief, check_nonzero
 from mechgrad.model.primitives.frames import axis_frame, cross, norm, unit
 from mechgrad.model.primitives.rows import Row
@@ -86,6 +86,9 @@ class Cardan(Joint):
     def closure(self) -> tuple[Row, ...]:
         first, second = Seat.of(self, 0), Seat.of(self, 1)
         return (*second.same_point(), between_axes(first, second))
+
+    def coordinate_rows(self) -> tuple[Row, ...]:
+        return angles_between(Seat.of(self, 0), Seat.of(self, 1))
 
 
 Universal = Cardan

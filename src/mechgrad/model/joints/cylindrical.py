@@ -76,3 +76,6 @@ class Cylindrical(Joint):
     def closure(self) -> tuple[Row, ...]:
         seat = Seat.of(self)
         return (*seat.same_axis(), *seat.on_axis())
+
+    def coordinate_rows(self) -> tuple[Row, ...]:
+        return (Seat.of(self, 0).distance(), Seat.of(self).angle())

@@ -93,5 +93,9 @@ class DenavitHartenberg(Joint):
             return (*seat.same_point(), *seat.same_axis())
         return (*seat.same_axis(), seat.same_angle(), *seat.on_axis())
 
+    def coordinate_rows(self) -> tuple[Row, ...]:
+        seat = Seat.of(self)
+        return (seat.angle() if self.kind == "revolute" else seat.distance(),)
+
     def _flip(self) -> Array:
         return np.array([1.0, self.sign, self.sign])

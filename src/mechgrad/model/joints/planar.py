@@ -95,3 +95,6 @@ class Planar(Joint):
     def closure(self) -> tuple[Row, ...]:
         seat = Seat.of(self)  # of the hinge: its axis is the plane's normal
         return (*seat.same_axis(), seat.in_plane())
+
+    def coordinate_rows(self) -> tuple[Row, ...]:
+        return (Seat.of(self, 0).distance(), Seat.of(self, 1).distance(), Seat.of(self).angle())

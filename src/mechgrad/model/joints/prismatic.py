@@ -65,3 +65,6 @@ class Prismatic(Joint):
     def closure(self) -> tuple[Row, ...]:
         seat = Seat.of(self)
         return (*seat.same_axis(), seat.same_angle(), *seat.on_axis())
+
+    def coordinate_rows(self) -> tuple[Row, ...]:
+        return (Seat.of(self).distance(),)

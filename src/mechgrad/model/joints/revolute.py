@@ -65,3 +65,6 @@ class Revolute(Joint):
     def closure(self) -> tuple[Row, ...]:
         seat = Seat.of(self)
         return (*seat.same_point(), *seat.same_axis())
+
+    def coordinate_rows(self) -> tuple[Row, ...]:
+        return (Seat.of(self).angle(),)

@@ -9,6 +9,11 @@ z', point o'). In the joint's neutral pose the two coincide; a closure keeps som
     on axis       x . (o' - o) = 0,  y . (...) = 0  2 PLANE rows
     in plane      z . (o' - o) = 0                  1 PLANE row
 
+What it leaves free has a measure each, the coordinates that the joint would have in a tree:
+
+    distance      z . (o' - o)                      along the axis of a slide
+    angle         from x to x' about z              of a hinge
+
 A DOT row vanishes for opposite axes too: of the two ways to put a closed mechanism together, the start decides.
 """
 
@@ -19,7 +24,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.model.joints.base import Joint, Pose, chained, inverted
-from mechgrad.model.primitives.rows import DOT, PLANE, POINT, Place, Row, point, vector
+from mechgrad.model.primitives.frames import unit
+from mechgrad.model.primitives.rows import ANGLE, DOT, PLANE, POINT, Place, Row, point, vector
 
 
 class Seat(NamedTuple):
@@ -91,6 +97,14 @@ class Seat(NamedTuple):
             for k in range(2)
         )
 
+    def distance(self) -> Row:
+        """z . (o' - o): how far a slide has moved"""
+        return self.in_plane()._replace(label="distance")
+
+    def angle(self) -> Row:
+        """From x to x' about z: how far a hinge has turned"""
+        return Row(ANGLE, (self.parent_axis(0), self.child_axis(0), self.parent_axis(2)), label="angle")
+
     def in_plane(self) -> Row:
         """z . (o' - o) = 0"""
         return Row(PLANE, (self.parent_axis(2), self.child_point, self.parent_point), label="plane")
@@ -100,3 +114,20 @@ def between_axes(first: Seat, second: Seat) -> Row:
     """The axis of the parent and the one that goes with the child keep their angle: z1 . z2' = constant."""
     cosine = first.on_parent[0][:, 2] @ second.on_parent[0][:, 2]
     return Row(DOT, (first.parent_axis(2), second.child_axis(2)), constant=cosine, label="axes")
+
+
+def angles_between(first: Seat, second: Seat) -> tuple[Row, Row]:
+    """The angles of two hinges in a row, from the axis z1 of the parent and the axis z2' of the child alone:
+
+        q1 from p to z2' about z1        p: z2 at q = 0, fixed in the parent, its part across z1
+        q2 from z1 to p' about z2'       p': z1 at q = 0, fixed in the child, its part across z2'
+
+    The second hinge leaves z2' where the first one turned it, and the first one leaves z1, which is what the second one
+    turns back in the child's axes. Since p is perpendicular to z1, any angle between the axes will do.
+    """
+    z1, z2 = first.on_parent[0][:, 2], second.on_parent[0][:, 2]
+    p = vector(first.parent, unit(z2 - (z1 @ z2) * z1))
+    z1, z2 = first.on_child[0][:, 2], second.on_child[0][:, 2]
+    back = vector(first.child, unit(z1 - (z1 @ z2) * z2))
+    one = Row(ANGLE, (p, second.child_axis(2), first.parent_axis(2)), label="angle1")
+    return one, Row(ANGLE, (first.parent_axis(2), back, second.child_axis(2)), label="angle2")

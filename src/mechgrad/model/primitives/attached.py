@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -13,8 +13,11 @@ from mechgrad.errors import ShapeError, ValueRangeError, unknown_name
 from mechgrad.model.functions import freeze_functions
 from mechgrad.model.primitives.fields import brief, check_name, check_nonzero, freeze_numbers, same, short_repr, where
 from mechgrad.model.primitives.frames import axis_frame, unit
-from mechgrad.model.primitives.named_parts import NamedParts
+from mechgrad.model.primitives.measure_entries import measure_from
+from mechgrad.model.primitives.named_parts import CutJoint, NamedParts
+from mechgrad.model.primitives.quantity_names import known_quantities, quantity_row
 from mechgrad.model.primitives.rows import Place, RowMeasure, point, vector
+from mechgrad.model.surfaces.given_surfaces import freeze_surfaces
 from mechgrad.typing import Number
 
 Where = Callable[[str], Place]
@@ -24,6 +27,7 @@ Where = Callable[[str], Place]
 POINT = {"refers": "point"}
 VECTOR = {"refers": "vector"}
 COORDINATE = {"refers": "coordinate"}
+QUANTITY = {"refers": "quantity"}  # a coordinate of any joint, a component of a point or a vector, or a measure
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -37,8 +41,12 @@ class Attached(ABC):
 
     def __post_init__(self) -> None:
         check_name(self, self.name)
+        for f in fields(self):
+            if f.metadata.get("refers") == "quantity" and isinstance(entry := getattr(self, f.name), Mapping):
+                object.__setattr__(self, f.name, measure_from(entry, where(self)))
         freeze_numbers(self)
         freeze_functions(self)
+        freeze_surfaces(self)
         self.check()
 
     def check(self) -> None:
@@ -53,7 +61,7 @@ class Attached(ABC):
             if "refers" not in f.metadata or (value is None and f.default is None):
                 continue
             for name in value if isinstance(value, tuple) else (value,):
-                if isinstance(name, RowMeasure):
+                if isinstance(name, RowMeasure) and f.metadata["refers"] == "quantity":
                     name.check_model(model, f"{where(self)}: {f.name}")
                     continue
                 check_reference(model, place_of, f.metadata["refers"], name, f"{where(self)}: {f.name}")
@@ -106,9 +114,14 @@ def _place(model: NamedParts, name: str) -> Place:
 
 
 def check_reference(model: NamedParts, place_of: Where, noun: str, name: Any, what: str) -> None:
-    """Raise unless a name is that of a point, a vector or a plain coordinate of the model."""
+    """Raise unless a name is that of a point, a vector, a plain coordinate or a quantity of the model."""
     if not isinstance(name, str):
-        raise ShapeError(f"{what} = {name!r} must be the name of a {noun}.")
+        more = ", or a measure that is one row, such as mg.measures.Distance" if noun == "quantity" else ""
+        raise ShapeError(f"{what} = {name!r} must be the name of a {noun}{more}.")
+    if noun == "quantity":
+        if quantity_row(model, place_of, name) is None:
+            _check_coordinate(model, name, what, known_quantities(model))
+        return
     if noun == "coordinate":
         _check_coordinate(model, name, what)
         return
@@ -126,23 +139,33 @@ def check_reference(model: NamedParts, place_of: Where, noun: str, name: Any, wh
     place_of(name)
 
 
-def _check_coordinate(model: NamedParts, name: str, what: str) -> None:
+def _check_coordinate(model: NamedParts, name: str, what: str, known: Sequence[str] = ()) -> None:
     layout = model.layout
     plain = [model.q_names[i] for i in layout.plain_q]
     if name in plain:
         return
+    others = ", ".join([*plain, *(x for x in known if x not in plain)][:20]) or "none"
     if name in model.q_names:
         raise ValueRangeError(
             f"{what} = {name!r} is an Euler parameter, which is no coordinate of its own: the four of a ball change "
-            f"together. Use points and vectors instead, or one of: {', '.join(plain) or 'none'}."
+            f"together. Use points and vectors instead, or one of: {others}."
         )
     for joint in model.cut_joints:
         if name == joint.name or name in (f"{joint.name}.{label}" for label in joint.q_labels):
+            reason = "is cut to open a loop and has no coordinates" if not known else _unmeasured(joint)
             raise ValueRangeError(
-                f"{what} = {name!r}: joint {joint.name!r} is cut to open a loop and has no coordinates. Cut another "
-                f"joint of the loop (cut=[...]), or use one of: {', '.join(plain) or 'none'}."
+                f"{what} = {name!r}: joint {joint.name!r} {reason}. Cut another joint of the loop (cut=[...]), or use "
+                f"one of: {others}."
             )
-    raise unknown_name("coordinate", name, plain, what)
+    raise unknown_name("coordinate", name, known or plain, what)
+
+
+def _unmeasured(joint: CutJoint) -> str:
+    """Why a name of a cut joint is no quantity."""
+    names = [f"{joint.name}.{label}" for label, _ in zip(joint.q_labels, joint.coordinate_rows(), strict=False)]
+    if names:
+        return f"has more than one coordinate: {', '.join(names)}"
+    return "is cut to open a loop, and it has no coordinate that could be measured between its bodies"
 
 
 def check_same_body(model: NamedParts, obj: object, names: Iterable[str]) -> None:

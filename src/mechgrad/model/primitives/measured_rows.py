@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from mechgrad.model.primitives.attached import Where
-from mechgrad.model.primitives.rows import ANGLE, DISTANCE, LINEAR, PLANE, Row
+from mechgrad.model.primitives.rows import ANGLE, DISTANCE, LINEAR, PLANE, Row, RowMeasure
 
 
 def distance_row(where: Where, point_a: str, point_b: str, **more: Any) -> Row:
@@ -29,5 +29,14 @@ def angle_row(where: Where, vector_a: str, vector_b: str, axis: str, **more: Any
 
 
 def coordinate_row(coordinate: str, **more: Any) -> Row:
-    """A coordinate of a hinge or a slide [rad or m]."""
+    """A coordinate of a hinge or a slide [rad or m], or any quantity that has a name (`quantity_names`)."""
     return Row(LINEAR, coordinates=((coordinate, 1.0),), **{"label": "coordinate", **more})
+
+
+def measured_row(where: Where, quantity: str | RowMeasure, **more: Any) -> Row:
+    """A quantity by name, or a measure that is one row, less `constant` and `function`."""
+    if isinstance(quantity, str):
+        return coordinate_row(quantity, **more)
+    row: Row = quantity.row(where)
+    constant = row.constant + more.pop("constant", 0.0)
+    return row._replace(constant=constant, **{"label": "coordinate", **more})

@@ -46,10 +46,12 @@ class NamedVector(Named, Protocol):
 
 
 class CutJoint(Named, Protocol):
-    """A joint that closes a loop, and the labels of the coordinates that it would have."""
+    """A joint that closes a loop, the labels of the coordinates that it would have, and the rows (`rows.Row`) that
+    measure them."""
 
     @property
     def q_labels(self) -> tuple[str, ...]: ...
+    def coordinate_rows(self) -> tuple[Any, ...]: ...
 
 
 class Coordinates(Protocol):

@@ -11,9 +11,10 @@ from scipy.linalg import null_space
 from mechgrad.dynamics.formulations import Formulation
 from mechgrad.dynamics.system import RANK, System
 from mechgrad.errors import InputError, MechgradError, unknown_name
-from mechgrad.kinematics.held import find_quantity
+from mechgrad.kinematics.held import Name, find_quantity
 from mechgrad.kinematics.mechanism_record import evaluate_rows
 from mechgrad.model.mechanism import N_ALL
+from mechgrad.model.primitives.quantity_names import known_quantities
 from mechgrad.model.primitives.rows import LINEAR, Row
 from mechgrad.steps.independent.choices import Choices
 from mechgrad.typing import Array, FloatArray, IntArray
@@ -135,8 +136,8 @@ def _unit(W: Array) -> Array:
     return np.asarray(W / np.where(size > 0.0, size, 1.0)[:, None])
 
 
-def named_rows(model: Model, names: Sequence[str]) -> list[Row]:
-    """The rows of independent coordinates by name: of joints, of points ("P.x"), of vectors ("axis1.x").
+def named_rows(model: Model, names: Sequence[Name]) -> list[Row]:
+    """The rows of independent coordinates by name: of joints, of points ("P.x"), of vectors ("axis1.x"), or measures.
 
     Names mean what they mean when something is held or driven (`kinematics.held`).
     """
@@ -145,10 +146,9 @@ def named_rows(model: Model, names: Sequence[str]) -> list[Row]:
         try:
             found = find_quantity(model, name)
         except MechgradError as error:
-            known = [model.q_names[i] for i in model.layout.plain_q]
-            known += [f"{marker}.x" for marker in (*(p.name for p in model.points), *(u.name for u in model.vectors))]
-            raise unknown_name("independent coordinate", name, known, f"model {model.name!r}") from error
-        rows.append((found.row or _coordinate(found.name))._replace(label=name))
+            known = known_quantities(model)
+            raise unknown_name("independent coordinate", str(name), known, f"model {model.name!r}") from error
+        rows.append((found.row or _coordinate(found.name))._replace(label=found.name))
     return rows
 
 

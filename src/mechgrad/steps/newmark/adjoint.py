@@ -37,13 +37,23 @@ class NewmarkAdjoint(Adjoint):
             pulls.append(part)
         n, m = steps.n, steps.m
         weights, rank = [np.zeros((count, N, k)) for k in (n, m, n, m, n, m)], np.empty(N)
-        bad = adjoint_steps(
-            steps.T.atoms_i, steps.settings, piece.numbers, piece.blocks, StateColumns(*pulls), State(*self.y),
-            StepTerms(*weights), rank,
-        )  # fmt: skip
+        before = [x.copy() for x in self.y] if piece.elimination is not None else self.y
+        bad = self._stepped(piece, pulls, weights, rank)
+        if bad >= 0 and piece.elimination is not None:  # sparse factors lost digits there, if they are not singular
+            self.y = before
+            bad = self._stepped(steps.dense(piece), pulls, weights, rank)
         steps.check(bad, piece.stages)
         self.ranks.insert(0, (piece.stages.newton.t, rank))
         return self._weights(piece.stages, weights)
+
+    def _stepped(self, piece: Piece, pulls: list[FloatArray], weights: list[FloatArray], rank: FloatArray) -> int:
+        """All steps of a piece, backwards; the first without a solution, or -1."""
+        steps = self.steps
+        found: int = adjoint_steps(
+            steps.T.atoms_i, steps.settings, piece.numbers, piece.blocks, StateColumns(*pulls), State(*self.y),
+            StepTerms(*weights), rank, piece.sparse(),
+        )  # fmt: skip
+        return found
 
     def _weights(self, stages: Stages, weights: list[FloatArray]) -> list[Weights]:
         """What parameters act with: in Newton's equations, in the projections, and in the state after them."""

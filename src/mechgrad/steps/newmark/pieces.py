@@ -12,11 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.elimination import Elimination
 from mechgrad.dynamics.kernels.saddle import PASSES, REGULAR, no_ranks
+from mechgrad.dynamics.kernels.sparse import Sparse
 from mechgrad.dynamics.states import (
+    Linearised,
     States,
     coordinate_slopes,
     linearised,
+    linearised_entries,
     put_force_slopes,
     put_slopes,
     slopes,
@@ -24,14 +28,14 @@ from mechgrad.dynamics.states import (
 )
 from mechgrad.errors import InputError
 from mechgrad.kernels.right_hand_sides import padded
+from mechgrad.model.mechanism import Mechanism
 from mechgrad.steps.base import ParameterColumns, Steps
 from mechgrad.steps.chunk_pool import ChunkPool
 from mechgrad.steps.cuts import March, Segment, divided, next_divided, place
 from mechgrad.steps.failures import taken_again
-from mechgrad.steps.newmark.kernels import march as _marches
 from mechgrad.steps.newmark.kernels.blocks import StepBlocks, StepNumbers
 from mechgrad.steps.newmark.kernels.impulses import impulses
-from mechgrad.steps.newmark.kernels.march_states import Samples
+from mechgrad.steps.newmark.marched import elimination_of, marched
 from mechgrad.steps.newmark.scheme import coefficients, row_weights, scheme_update
 from mechgrad.steps.rank import check_rank
 from mechgrad.steps.record import Record
@@ -156,6 +160,7 @@ class Piece(NamedTuple):
     """Steps, linearised.
 
     numbers : what follows from the lengths of steps;   terms : what parameters do, in a direct sweep
+    elimination : where entries of the blocks are, if they are not dense
     """
 
     taken: Taken
@@ -163,6 +168,11 @@ class Piece(NamedTuple):
     blocks: StepBlocks
     stages: Stages
     terms: list[FloatArray]
+    elimination: Elimination | None
+
+    def sparse(self) -> Sparse | None:
+        """Where entries of the blocks are, with a workspace of its own; None for dense blocks."""
+        return None if self.elimination is None else self.elimination.record(float)
 
 
 class NewmarkSteps(ImplicitSteps):
@@ -181,18 +191,24 @@ class NewmarkSteps(ImplicitSteps):
         self.regular = (REGULAR, PASSES) if redundant else (0.0, 0)
         self.holonomic = self.system.n_holonomic == self.m
         self.rated = bool(np.any(self.w1) or np.any(self.w2))
+        self.elimination = elimination_of(record.task, self.settings)
         self.pool = ChunkPool(threads)
 
     def steps_at_once(self, columns: int) -> int:
         n, m = self.n, self.m
-        size = 8 * (6 * n * n + 8 * m * n + 10 * n)
+        square, rows = n * n, m * n
+        if self.elimination is not None:
+            square, rows = self.elimination.tables["entry_rows"].size, self.elimination.constraint_entries
+        size = 8 * (6 * square + 8 * rows + 10 * n)
         share = -(-self.record.steps // (2 * self.pool.size)) if self.pool.size > 1 else MOST_STEPS
         fits = CHUNK_BYTES // (max(size, 1) * self.pool.size)  # every thread has a piece of its own
         return int(np.clip(fits, 8, np.clip(share, FEWEST_STEPS, MOST_STEPS)))
 
     def march_from(self, output: int) -> March:
+        sparse = None if self.elimination is None else self.elimination.record(float)
+
         def march(ranks: Array, h: float, t: float, every: int, arrays: list[Array]) -> Any:
-            return _marches.march(self.T, self.settings, ranks, h, t, every, Samples(*arrays))
+            return marched(self.T, self.settings, sparse, ranks, h, t, every, arrays)[0]
 
         return march
 
@@ -215,59 +231,88 @@ class NewmarkSteps(ImplicitSteps):
     def linearised(self, piece: Span, parameters: ParameterColumns | None = None) -> Piece:
         taken = self.taken(piece)
         numbers = self.numbers(taken.h)
-        blocks, stages = self._blocks(taken, numbers)
+        blocks, stages = self._blocks(taken, numbers, self.elimination)
         terms = [] if parameters is None else self._parameter_terms(parameters, stages, len(blocks.d))
-        return Piece(taken, numbers, blocks, stages, terms)
+        return Piece(taken, numbers, blocks, stages, terms, self.elimination)
 
-    def _blocks(self, taken: Taken, numbers: StepNumbers) -> tuple[StepBlocks, Stages]:
+    def dense(self, piece: Piece) -> Piece:
+        """The same with dense matrices, for factors with pivoting."""
+        blocks, stages = self._blocks(piece.taken, piece.numbers, None)
+        return piece._replace(blocks=blocks, stages=stages, elimination=None)
+
+    def _linearised(self, T: Mechanism, states: States, moving: bool, by: Elimination | None) -> Linearised:
+        """Partials in states, of constraint rows alone."""
+        if by is None:
+            found = linearised(T, states, moving)
+            return found._replace(J=found.J[:, : self.m], J_rate=found.J_rate[:, : self.m])
+        found = linearised_entries(T, states, by, moving)
+        count = by.constraint_entries
+        return found._replace(J=found.J[:, :count], J_rate=found.J_rate[:, :count])
+
+    def _per_row(self, w: FloatArray, by: Elimination | None) -> FloatArray:
+        """Weights of rows, for matrices of rows or for their entries."""
+        return w[:, None] if by is None else w[by.tables["row_of"][: by.constraint_entries]]
+
+    def _blocks(self, taken: Taken, numbers: StepNumbers, by: Elimination | None) -> tuple[StepBlocks, Stages]:
         p, m = self.settings, self.m
         q, v, a, lam, t = taken.states
         d, v_star, a_star = scheme_update(p, taken.h[:, None], v[:-1], a[:-1], taken.memory[:-1], taken.solved[1:])
         newton = States(q[1:], v_star, a_star, lam[1:], t[1:])
         N = len(d)
-        found = linearised(self.T, newton, self.rated)
-        gamma = np.ascontiguousarray(found.J[:, :m])
-        c_q, c_v = self._constraint_partials(newton, gamma, found.J_rate[:, :m])
+        found = self._linearised(self.T, newton, self.rated, by)
+        gamma = np.ascontiguousarray(found.J)
+        c_q, c_v = self._constraint_partials(newton, gamma, found.J_rate, by)
         projected = taken.projected[1:] & (p.projection != 0.0)
-        stages, projections = Stages(newton, None, None, None), self._no_projections(N)
+        stages, projections = Stages(newton, None, None, None), self._no_projections(found.M, gamma)
         if m and projected.any():
-            stages, projections = self._projections(newton, States(*(x[1:] for x in taken.states)), found.M, gamma)
+            after = States(*(x[1:] for x in taken.states))
+            some = self._projections(newton, after, found.M, gamma, by)
+            if some is None:
+                return self._blocks(taken, numbers, None)
+            stages, projections = some
         matrices = {"K": found.K, "C": found.C, "M": found.M, "Gamma": gamma, "c_q": c_q, "c_v": c_v, **projections}
         flat = {name: np.ascontiguousarray(x.reshape(N, -1)) for name, x in matrices.items()}
         total = self.w0 + np.outer(numbers.cv, self.w1) + np.outer(numbers.ca, self.w2)
         return StepBlocks(d=np.ascontiguousarray(d), total=total, w2=self.w2, projected=projected, **flat), stages
 
-    def _constraint_partials(self, at: States, gamma: FloatArray, rate_q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _constraint_partials(
+        self, at: States, gamma: FloatArray, rate_q: FloatArray, by: Elimination | None
+    ) -> tuple[FloatArray, FloatArray]:
         """Of w0 value + w1 rate + w2 second, by q and by v."""
-        c_q, c_v = self.w0[:, None] * gamma, np.zeros_like(gamma)
+        w0, w1, w2 = (self._per_row(w, by) for w in (self.w0, self.w1, self.w2))
+        c_q, c_v = w0 * gamma, np.zeros_like(gamma)
         if self.rated and self.m:
-            c_q, c_v = c_q + self.w1[:, None] * rate_q, self.w1[:, None] * gamma
+            c_q, c_v = c_q + w1 * rate_q, w1 * gamma
             if self.settings.weight_2:
-                _, second_q = coordinate_slopes(self.model, self.unforced_complex, at)
-                second_v = velocity_slopes(self.model, self.unforced_complex, at, rate_q, self.holonomic)
-                c_q, c_v = c_q + self.w2[:, None] * second_q, c_v + self.w2[:, None] * second_v
+                _, second_q = coordinate_slopes(self.model, self.unforced_complex, at, by)
+                second_v = velocity_slopes(self.model, self.unforced_complex, at, rate_q, self.holonomic, by)
+                c_q, c_v = c_q + w2 * second_q, c_v + w2 * second_v
         return c_q, c_v
 
-    def _no_projections(self, N: int) -> dict[str, FloatArray]:
-        none, rows = np.zeros((N, self.n, self.n)), np.zeros((N, self.m, self.n))
+    def _no_projections(self, square: FloatArray, gamma: FloatArray) -> dict[str, FloatArray]:
+        none, rows = np.zeros_like(square), np.zeros_like(gamma)
         return {"K2": none, "rate_q": rows, "K3": none, "second_q": rows, "second_v": rows}
 
     def _projections(
-        self, newton: States, after: States, M: FloatArray, gamma: FloatArray
-    ) -> tuple[Stages, dict[str, FloatArray]]:
-        """Where projections are linearised, and their matrices: K of both, rates and second rates by q, these by v."""
+        self, newton: States, after: States, M: FloatArray, gamma: FloatArray, by: Elimination | None
+    ) -> tuple[Stages, dict[str, FloatArray]] | None:
+        """Where projections are linearised, and their matrices: K of both, rates and second rates by q, these by v.
+        None where sparse factors lose digits."""
         N, zero, none = len(after.t), np.zeros_like(newton.v), np.zeros((len(after.t), self.m))
         w, y = after.v - newton.v, after.a - newton.a
         sigma, kappa = none, none.copy()
-        impulses(M.reshape(N, -1), gamma.reshape(N, -1), w, y, *self.regular, sigma, kappa)
+        sparse = None if by is None else by.record(float)
+        bad = impulses(M.reshape(N, -1), gamma.reshape(N, -1), w, y, *self.regular, sigma, kappa, sparse)
+        if bad >= 0 and by is not None:
+            return None
         still = States(after.q, zero, w, sigma, after.t)
-        rates, second_q = coordinate_slopes(self.model, self.unforced_complex, after)
-        second_v = velocity_slopes(self.model, self.unforced_complex, after, rates, self.holonomic)
-        K2, K3 = linearised(self.unforced, still, False).K, np.zeros_like(M)
+        rates, second_q = coordinate_slopes(self.model, self.unforced_complex, after, by)
+        second_v = velocity_slopes(self.model, self.unforced_complex, after, rates, self.holonomic, by)
+        K2, K3 = self._linearised(self.unforced, still, False, by).K, np.zeros_like(M)
         accelerations = None
         if self.settings.project_accelerations:
             accelerations = States(after.q, zero, y, kappa, after.t)
-            K3 = linearised(self.unforced, accelerations, False).K
+            K3 = self._linearised(self.unforced, accelerations, False, by).K
         found = {"K2": K2, "rate_q": rates, "K3": K3, "second_q": second_q, "second_v": second_v}
         return Stages(newton, still, accelerations, after), found
 

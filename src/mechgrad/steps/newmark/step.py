@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mechgrad.dynamics.kernels.saddle import no_ranks
-from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE
+from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE, TOO_FEW_DIGITS
 from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
 from mechgrad.model.mechanism import Mechanism
@@ -19,6 +19,7 @@ from mechgrad.steps.newmark.kernels import controlled as _controlled
 from mechgrad.steps.newmark.kernels import march as _kernels
 from mechgrad.steps.newmark.kernels.march_states import Samples
 from mechgrad.steps.newmark.kernels.step_length import Limits, Wanted
+from mechgrad.steps.newmark.marched import elimination_of, marched
 from mechgrad.steps.record import Record, recorded
 from mechgrad.steps.stopped import Nodes, stopped_between
 from mechgrad.steps.stops import crossing
@@ -47,6 +48,8 @@ class Run:
         settings = task.formulation.settings(task.scheme.numbers, n + m, redundant)
         assert settings is not None
         self.settings = settings._replace(scales=system.row_scales(task.q[0], task.t0))
+        found = elimination_of(task, self.settings)
+        self.sparse, self.dense_steps = None if found is None else found.record(system.dtype), 0
         dtype = task.q.dtype
         self.arrays: list[Array] = [np.empty((outputs, task.q.shape[1]), dtype)]
         self.arrays += [np.empty((outputs, k), dtype) for k in (n, n, n, m, n)]
@@ -77,7 +80,9 @@ class Run:
         self, choosing: Choosing | None, ranks: Array, h: float, t: float, every: int, arrays: list[Array]
     ) -> Any:
         """The compiled march from row 0 of the arrays on: (rows written, reason, time)."""
-        return _kernels.march(self.mechanism, self.settings, ranks, h, t, every, Samples(*arrays))
+        found, dense = marched(self.mechanism, self.settings, self.sparse, ranks, h, t, every, arrays)
+        self.dense_steps += dense
+        return found
 
     @property
     def mechanism(self) -> Mechanism:
@@ -86,7 +91,13 @@ class Run:
 
     def march_held(self, steps: FloatArray) -> Any:
         """All steps of another march, time and length of each (k, 2): (rows written, reason, time)."""
-        return _kernels.march_held(self.mechanism, self.settings, self.ranks, steps, Samples(*self.arrays))
+        T, settings, sparse = self.mechanism, self.settings, self.sparse
+        ranks = self.ranks.copy()
+        found = _kernels.march_held(T, settings, self.ranks, steps, Samples(*self.arrays), sparse)
+        if found[1] == TOO_FEW_DIGITS:
+            self.ranks[:], self.dense_steps = ranks, self.dense_steps + len(steps)
+            found = _kernels.march_held(T, settings, self.ranks, steps, Samples(*self.arrays))
+        return found
 
     def march_controlled(self, workspace: Any, limits: Limits, wanted: Wanted) -> tuple[int, int]:
         """The compiled march with error control, from where it stands: (instants done, reason)."""
@@ -155,6 +166,7 @@ class Run:
             self.task, t[:count], Q, V, a=A, multipliers=L, norms=norms[:, :3], iterations=iterations, steps=steps,
             rejected=rejected, ended=why, settings=self.settings, memory=X, solved=S, projected=norms[:, 3] != 0.0,
             choices=None if self.choosing is None else self.choosing.taken(), divisions=self.divisions,
+            dense_steps=self.dense_steps,
         )  # fmt: skip
 
     def stopped(self, t: Array, k: int, every: int, h: float) -> Record:

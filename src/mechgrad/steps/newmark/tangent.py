@@ -41,14 +41,24 @@ class NewmarkTangent(Tangent):
     def through(self, piece: Piece) -> None:
         steps, N = self.steps, len(piece.blocks.d)
         after, rank = [np.empty((N, k, padded(self.count))) for k in self.widths], np.empty(N)
-        bad = tangent_steps(
-            steps.T.atoms_i, steps.settings, piece.numbers, piece.blocks, StepTerms(*piece.terms), State(*self.now),
-            StateColumns(*after), rank,
-        )  # fmt: skip
+        before = [x.copy() for x in self.now] if piece.elimination is not None else self.now
+        bad = self._stepped(piece, after, rank)
+        if bad >= 0 and piece.elimination is not None:  # sparse factors lost digits there, if they are not singular
+            self.now = before
+            bad = self._stepped(steps.dense(piece), after, rank)
         steps.check(bad, piece.stages)
         self.ranks.append((piece.stages.newton.t, rank))
         for whole, part in zip(self.out, after, strict=True):
             whole[piece.taken.outputs] = part[piece.taken.reported, :, : self.count]
+
+    def _stepped(self, piece: Piece, after: list[FloatArray], rank: FloatArray) -> int:
+        """All steps of a piece; the first without a solution, or -1."""
+        steps = self.steps
+        found: int = tangent_steps(
+            steps.T.atoms_i, steps.settings, piece.numbers, piece.blocks, StepTerms(*piece.terms), State(*self.now),
+            StateColumns(*after), rank, piece.sparse(),
+        )  # fmt: skip
+        return found
 
     def finished(self) -> StateSlopes:
         self.steps.check_rank(self.ranks)

@@ -123,7 +123,7 @@ def _march_controlled(mechanism, work, solver, choice, settings, states, ranks, 
         if error > 1.0:
             reject(now, shorter(h, error, 0.0))
             continue
-        next_rank(ranks, 2.0 * log_root_det(solver.P, mechanism.n_v))
+        next_rank(ranks, 2.0 * log_root_det(None, solver.P, mechanism.n_v))
         if touches_zero(ranks[0], ranks[1], ranks[2]):
             reason = CHANGE_POINT
             break

@@ -120,7 +120,7 @@ def _march_independent(mechanism, work, solver, choice, settings, states, ranks,
                 note_last(choice, before.q)
                 return out, reason, end
             if not counts[HOLDS]:
-                next_rank(ranks, 2.0 * log_root_det(solver.P, mechanism.n_v))
+                next_rank(ranks, 2.0 * log_root_det(None, solver.P, mechanism.n_v))
                 if touches_zero(ranks[0], ranks[1], ranks[2]):
                     return out, CHANGE_POINT, t
             choice.sizes[NOW] = size

@@ -24,6 +24,10 @@ from mechgrad.dynamics.kernels.tangent_step import displace
 from mechgrad.kernels.jit import inlined, inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.lu import lu_factor, lu_solve, lu_solve_transposed
+from mechgrad.kinematics.kernels.header import row_int
+from mechgrad.kinematics.kernels.measures import whole_turns
+from mechgrad.model.mechanism import R_KIND
+from mechgrad.model.primitives.rows import ANGLE
 from mechgrad.steps.independent.kernels.choices import (
     BETTER,
     GROWTH,
@@ -68,11 +72,11 @@ def place_chosen(mechanism, work, choice, q, v, a, t, scalar):
 def factor_W(mechanism, work, solver, choice, scalar):
     """Factors of W = [Gamma; B] in the placed state, into solver.P; all rows of Gamma and those of B into work.J."""
     n, pick, J, P = mechanism.n_v, choice.pick, work.J, solver.P
-    row_jacobian(mechanism, work, runtime_int(0), mechanism.n_constraints, scalar)
+    row_jacobian(mechanism, work, None, runtime_int(0), mechanism.n_constraints, scalar)
     for k in range(n):
         row = pick[k]
         if k >= choice.counts[RANK]:
-            row_jacobian(mechanism, work, row, row + 1, scalar)
+            row_jacobian(mechanism, work, None, row, row + 1, scalar)
         for j in range(n):
             P[k * n + j] = J[row * n + j]
     return lu_factor(P, solver.pivots_P, n)
@@ -103,6 +107,8 @@ def independent(mechanism, work, solver, choice, q, v, t, z, rate, tolerance, sc
             x[k] = -work.values[pick[k]]
         for k in range(rank, n):
             x[k] = z[k - rank] - work.values[pick[k]]
+            if row_int(mechanism.ints, pick[k], R_KIND) == ANGLE:
+                x[k] -= whole_turns(x[k])  # angles are told to a full turn, z goes on
         lu_solve(solver.P, solver.pivots_P, x, n)
         size = 0.0
         for j in range(n):
@@ -331,7 +337,7 @@ def _reduced_matrix(mechanism, work, solver, choice, settings, state, h, scalar)
     free = n - rank
     scale, cv, ca = step_factors(settings, h)
     if settings.exact:
-        linearise(mechanism, work, solver.r, solver.K, C, solver.M, scalar)
+        linearise(mechanism, work, None, solver.r, solver.K, C, solver.M, scalar)
         for i in range(n * n):
             A[i] = scale * (solver.K[i] + cv * C[i] + ca * solver.M[i])
     else:

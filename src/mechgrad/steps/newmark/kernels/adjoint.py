@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from mechgrad.dynamics.kernels.sparse import column_of, first_entry
+from mechgrad.dynamics.kernels.sparse_columns import add_rows_transposed, add_square_transposed, solve_refined
 from mechgrad.dynamics.kernels.turning import carry, spread
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
 from mechgrad.kernels.records import refer
-from mechgrad.kernels.right_hand_sides import add_transposed, refined_columns
 from mechgrad.steps.newmark.kernels.blocks import both_factors, copy_columns, make_scratch
 
 
@@ -32,14 +33,14 @@ def _keep(x, n, m, first, second, i):
 
 
 @inner
-def _add_weighted_transposed(Gamma, w2, m, n, X, first, out):
-    """out -= (w2 Gamma)^T X[first:]."""
+def _add_weighted_transposed(sparse, Gamma, w2, m, n, X, out):
+    """out -= (w2 Gamma)^T X[n:]."""
     for r in range(m):
-        for j in range(n):
-            f = w2[r] * Gamma[r * n + j]
+        for e in range(first_entry(sparse, r, n), first_entry(sparse, r + 1, n)):
+            f, j = w2[r] * Gamma[e], column_of(sparse, e, r, n)
             if f != 0.0:
                 for k in range(X.shape[1]):
-                    out[j, k] -= f * X[first + r, k]
+                    out[j, k] -= f * X[n + r, k]
 
 
 @inlined
@@ -60,14 +61,14 @@ def _project_accelerations_back(numbers, blocks, i, scratch, weights):
     """The transpose of `_project_acceleration_changes`."""
     n, m, x, passes = blocks.d.shape[1], blocks.w2.size, scratch.x, numbers.passes_projection
     _move(scratch.a, x, m)
-    refined_columns(
-        scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, scratch.c, scratch.work
+    solve_refined(
+        scratch.sparse, scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, scratch
     )
     _keep(x, n, m, weights.acceleration_impulse, weights.second, i)
-    add_transposed(blocks.M[i], n, n, x, 0, scratch.a, 1.0)
-    add_transposed(blocks.K3[i], n, n, x, 0, scratch.q, -1.0)
-    add_transposed(blocks.second_q[i], m, n, x, n, scratch.q, -1.0)
-    add_transposed(blocks.second_v[i], m, n, x, n, scratch.v, -1.0)
+    add_square_transposed(scratch.sparse, blocks.M[i], n, x, scratch.a, 1.0)
+    add_square_transposed(scratch.sparse, blocks.K3[i], n, x, scratch.q, -1.0)
+    add_rows_transposed(scratch.sparse, blocks.second_q[i], m, n, x, scratch.q, -1.0)
+    add_rows_transposed(scratch.sparse, blocks.second_v[i], m, n, x, scratch.v, -1.0)
 
 
 @spliced
@@ -75,13 +76,13 @@ def _project_velocities_back(numbers, blocks, i, scratch, weights):
     """The transpose of `_project_velocity_changes`."""
     n, m, x, passes = blocks.d.shape[1], blocks.w2.size, scratch.x, numbers.passes_projection
     _move(scratch.v, x, m)
-    refined_columns(
-        scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, scratch.c, scratch.work
+    solve_refined(
+        scratch.sparse, scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, runtime_int(1), passes, scratch
     )
     _keep(x, n, m, weights.velocity_impulse, weights.rate, i)
-    add_transposed(blocks.M[i], n, n, x, 0, scratch.v, 1.0)
-    add_transposed(blocks.K2[i], n, n, x, 0, scratch.q, -1.0)
-    add_transposed(blocks.rate_q[i], m, n, x, n, scratch.q, -1.0)
+    add_square_transposed(scratch.sparse, blocks.M[i], n, x, scratch.v, 1.0)
+    add_square_transposed(scratch.sparse, blocks.K2[i], n, x, scratch.q, -1.0)
+    add_rows_transposed(scratch.sparse, blocks.rate_q[i], m, n, x, scratch.q, -1.0)
 
 
 @spliced
@@ -99,9 +100,9 @@ def _newton_back(atoms_i, numbers, blocks, i, scratch, by_lam, weights):
     for r in range(m):
         for k in range(x.shape[1]):
             x[n + r, k] = by_lam[i, r, k] / scale
-    refined_columns(
-        scratch.S, scratch.pivots_S, blocks.Gamma[i], x, n, m, runtime_int(1), numbers.passes, scratch.c, scratch.work
-    )  # fmt: skip
+    solve_refined(
+        scratch.sparse, scratch.S, scratch.pivots_S, blocks.Gamma[i], x, n, m, runtime_int(1), numbers.passes, scratch
+    )
     for j in range(n):
         for k in range(x.shape[1]):
             x[j, k] *= scale
@@ -109,12 +110,12 @@ def _newton_back(atoms_i, numbers, blocks, i, scratch, by_lam, weights):
         for k in range(x.shape[1]):
             x[n + r, k] /= total[r]
     _keep(x, n, m, weights.residual, weights.constraint, i)
-    add_transposed(blocks.K[i], n, n, x, 0, q, -1.0)
-    add_transposed(blocks.c_q[i], m, n, x, n, q, -1.0)
-    add_transposed(blocks.C[i], n, n, x, 0, v, -1.0)
-    add_transposed(blocks.c_v[i], m, n, x, n, v, -1.0)
-    add_transposed(blocks.M[i], n, n, x, 0, a, -1.0)
-    _add_weighted_transposed(blocks.Gamma[i], blocks.w2, m, n, x, n, a)
+    add_square_transposed(scratch.sparse, blocks.K[i], n, x, q, -1.0)
+    add_rows_transposed(scratch.sparse, blocks.c_q[i], m, n, x, q, -1.0)
+    add_square_transposed(scratch.sparse, blocks.C[i], n, x, v, -1.0)
+    add_rows_transposed(scratch.sparse, blocks.c_v[i], m, n, x, v, -1.0)
+    add_square_transposed(scratch.sparse, blocks.M[i], n, x, a, -1.0)
+    _add_weighted_transposed(scratch.sparse, blocks.Gamma[i], blocks.w2, m, n, x, a)
 
 
 @spliced
@@ -152,13 +153,13 @@ def _adjoint_steps(atoms_i, settings, numbers, blocks, scratch, pulls, adjoint, 
 
 
 @wrapper
-def adjoint_steps(atoms_i, settings, numbers, blocks, pulls, adjoint, weights, rank):
+def adjoint_steps(atoms_i, settings, numbers, blocks, pulls, adjoint, weights, rank, sparse=None):
     """The transpose of `tangent_steps`, from the last step to the first.
 
     pulls: gradients by the state after each step (N, n or m, no), no best `padded`; adjoint: a `State` of (n, no)
     arrays, adjoints of state and memory, in place, those after the last step on entry. Out, for as many objectives as
-    they have room for: weights of `StepTerms`, (objectives, N, .); rank as there. Returns the first step with a
-    singular matrix, or -1.
+    they have room for: weights of `StepTerms`, (objectives, N, .); rank and sparse as there. Returns the first step
+    with a singular matrix, or -1.
     """
-    scratch = make_scratch(blocks, adjoint.q.shape[1])
+    scratch = make_scratch(blocks, adjoint.q.shape[1], sparse)
     return _adjoint_steps(atoms_i, settings, numbers, blocks, scratch, pulls, adjoint, weights, rank)

@@ -7,13 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.kernels.saddle import log_root_det, saddle_factor
-from mechgrad.dynamics.kernels.turning import spread_matrix
+from mechgrad.dynamics.kernels.sparse import Sparse, first_entry
+from mechgrad.dynamics.kernels.sparse_columns import good_factors, spread_rows, spread_square
 from mechgrad.kernels.jit import inlined, inner, spliced
 from mechgrad.kernels.records import allocate
+from mechgrad.kernels.sparse_lu import slot_count
 
 
 class StepBlocks(NamedTuple):
-    """Linearised equations of N steps; matrices row by row, one line per step."""
+    """Linearised equations of N steps; matrices row by row, or by entries (`dynamics.kernels.sparse`), one line per
+    step."""
 
     d: np.ndarray  # (N, n) the tangent step from the state before
     K: np.ndarray  # r_q, r_v, r_a where Newton's equations hold
@@ -84,17 +87,23 @@ class Scratch(NamedTuple):
     eps: np.ndarray
     pivots_S: np.ndarray
     pivots_P: np.ndarray
+    given: np.ndarray  # (n + m, columns) for solutions by entries
+    rest: np.ndarray
+    ones: np.ndarray
+    sparse: Sparse | None
 
 
-def make_scratch(blocks, count):
+def make_scratch(blocks, count, sparse=None):
     n, m = blocks.d.shape[1], blocks.w2.size
     size = n + m
+    factors, refined = (size * size, (0, count)) if sparse is None else (slot_count(sparse), (size, count))
     sizes = {
-        "A": n * n, "low": m * n, "S": size * size, "P": size * size, "x": (size, count), "c": (m, count),
-        "work": (size, count), "q": (n, count), "v": (n, count), "a": (n, count), "d": (n, count), "eps": m,
+        "A": blocks.K.shape[1], "low": blocks.Gamma.shape[1], "S": factors, "P": factors, "x": (size, count),
+        "c": (m, count), "work": (size, count), "q": (n, count), "v": (n, count), "a": (n, count), "d": (n, count),
+        "eps": m, "given": refined, "rest": refined, "ones": size,
     }  # fmt: skip
     pivots = {name: np.zeros(size, np.int64) for name in ("pivots_S", "pivots_P")}
-    return allocate(Scratch, sizes, float, **pivots)
+    return allocate(Scratch, sizes, float, sparse=sparse, **pivots)
 
 
 @inlined
@@ -114,19 +123,19 @@ def _newton_factors(atoms_i, numbers, blocks, i, scratch):
     scale, cv, ca = numbers.scale[i], numbers.cv[i], numbers.ca[i]
     for k in range(m):
         scratch.eps[k] = eps / total[k]
-    for j in range(n * n):
+    sparse = scratch.sparse
+    for j in range(A.size):
         A[j] = scale * K[j]
-    spread_matrix(atoms_i, d, A, n, n)
-    for j in range(n * n):
+    spread_square(sparse, atoms_i, d, A, n)
+    for j in range(A.size):
         A[j] += scale * (cv * C[j] + ca * M[j])
-    for j in range(m * n):
+    for j in range(low.size):
         low[j] = c_q[j]
-    spread_matrix(atoms_i, d, low, m, n)
+    spread_rows(sparse, atoms_i, d, low, m, n)
     for k in range(m):
-        for j in range(n):
-            at = k * n + j
+        for at in range(first_entry(sparse, k, n), first_entry(sparse, k + 1, n)):
             low[at] = (low[at] + cv * c_v[at] + ca * w2[k] * Gamma[at]) / total[k]
-    return saddle_factor(A, Gamma, low, scratch.eps, n, m, scratch.S, scratch.pivots_S)
+    return saddle_factor(sparse, A, Gamma, low, scratch.eps, n, m, scratch.S, scratch.pivots_S)
 
 
 @spliced
@@ -136,8 +145,13 @@ def both_factors(atoms_i, numbers, blocks, i, scratch, rank):
     n, m = blocks.d.shape[1], blocks.w2.size
     if not _newton_factors(atoms_i, numbers, blocks, i, scratch):
         return False
-    rank[i] = log_root_det(scratch.S, n + m)
+    if not good_factors(scratch.sparse, scratch.S, scratch.pivots_S, scratch.ones):
+        return False
+    rank[i] = log_root_det(scratch.sparse, scratch.S, n + m)
     if m == 0 or not blocks.projected[i]:
         return True
     M, Gamma = blocks.M[i], blocks.Gamma[i]
-    return saddle_factor(M, Gamma, Gamma, numbers.eps_projection, n, m, scratch.P, scratch.pivots_P)
+    P, pivots, sparse = scratch.P, scratch.pivots_P, scratch.sparse
+    if not saddle_factor(sparse, M, Gamma, Gamma, numbers.eps_projection, n, m, P, pivots):
+        return False
+    return good_factors(sparse, P, pivots, scratch.ones)

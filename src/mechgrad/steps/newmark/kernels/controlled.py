@@ -6,11 +6,11 @@ import math
 
 from mechgrad.dynamics.kernels.saddle import log_root_det, next_rank, saddle_factor, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
+from mechgrad.dynamics.kernels.sparse import put_product, solve_factored
 from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE, NOT_CONVERGED, SINGULAR
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.interrupt import begin_listening
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
-from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.records import refer
 from mechgrad.steps.newmark.kernels.fixed_point import fixed_point_step
 from mechgrad.steps.newmark.kernels.march import rank_nearly_lost
@@ -50,15 +50,11 @@ def _keep_tangential(solver, e, m):
 
     Near a configuration where rows lose their rank accelerations across them are rounding divided by little; that is
     no error of the motion."""
-    n, x, M = e.size, solver.x, solver.M
-    for j in range(n):
-        total = 0.0 * e[0]
-        for i in range(n):
-            total += M[j * n + i] * e[i]
-        x[j] = total
+    n, x = e.size, solver.x
+    put_product(solver.sparse, solver.M, e, x)
     for k in range(m):
         x[n + k] = 0.0
-    lu_solve(solver.S, solver.pivots_S, x, n + m)
+    solve_factored(solver.sparse, solver.S, solver.pivots_S, x, n + m)
     for j in range(n):
         e[j] = x[j]
 
@@ -69,7 +65,7 @@ def _tangential_errors(work, solver, settings, states):
     n, m = states.error_q.size, states.lam.size
     for k in range(m):
         solver.eps_newton[k] = NEARLY_NOTHING * settings.scales[k]
-    if not saddle_factor(solver.M, work.J, work.J, solver.eps_newton, n, m, solver.S, solver.pivots_S):
+    if not saddle_factor(solver.sparse, solver.M, work.J, work.J, solver.eps_newton, n, m, solver.S, solver.pivots_S):
         return False
     _keep_tangential(solver, states.error_q, m)
     _keep_tangential(solver, states.error_v, m)
@@ -115,7 +111,7 @@ def _noticed(mechanism, work, solver, settings, ranks):
     """Whether rows lose their rank at the end of a step, if that matters."""
     if not settings.watch or not mechanism.n_constraints:
         return False
-    next_rank(ranks, log_root_det(solver.S, mechanism.n_v + mechanism.n_constraints))
+    next_rank(ranks, log_root_det(solver.sparse, solver.S, mechanism.n_v + mechanism.n_constraints))
     return touches_zero(ranks[0], ranks[1], ranks[2]) or rank_nearly_lost(mechanism, work, solver, settings)
 
 

@@ -6,11 +6,13 @@ import math
 
 from mechgrad.dynamics.kernels.saddle import SHARE_ONCE, log_root_det, nearly_lost, next_rank, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
-from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE, INTERRUPTED
+from mechgrad.dynamics.kernels.sparse import column_of, first_entry, lost_digits
+from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE, INTERRUPTED, TOO_FEW_DIGITS
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.interrupt import begin_listening, interrupted
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
 from mechgrad.kernels.records import refer
+from mechgrad.kinematics.kernels.header import column_atom
 from mechgrad.model.joints.base import BALL, REVOLUTE
 from mechgrad.model.tree import KIND, V_AT
 from mechgrad.steps.newmark.kernels.fixed_point import fixed_point_step
@@ -31,14 +33,16 @@ def share_once(settings):
 
 
 @inner
-def _turn_of_violations(mechanism, work):
+def _turn_of_violations(mechanism, work, sparse):
     """By how far joints would have to turn to close what constraints leave open [rad]."""
     n, most, lever, atoms_i = mechanism.n_v, 0.0, 0.0, mechanism.atoms_i
     for k in range(mechanism.n_holonomic):
         most = max(most, abs(work.values[k]))
-        for i in range(mechanism.n_atoms):
-            if atoms_i[i, KIND] == REVOLUTE or atoms_i[i, KIND] == BALL:
-                lever = max(lever, abs(work.J[k * n + atoms_i[i, V_AT]]))
+        for e in range(first_entry(sparse, k, n), first_entry(sparse, k + 1, n)):
+            j = column_of(sparse, e, k, n)
+            i = column_atom(mechanism.ints, j)
+            if (atoms_i[i, KIND] == REVOLUTE or atoms_i[i, KIND] == BALL) and j == atoms_i[i, V_AT]:
+                lever = max(lever, abs(work.J[e]))
     return most / lever if most < lever else 0.0
 
 
@@ -49,7 +53,7 @@ def share_again(mechanism, work, solver, settings):
     At a fold a link is an angle y from its line, s ~ y, and constraints that are open by a turn y^2 / 2 let it pass
     beside: what is that near counts too.
     """
-    share, near = 0.0, max(NEAR, BESIDE * _turn_of_violations(mechanism, work))
+    share, near = 0.0, max(NEAR, BESIDE * _turn_of_violations(mechanism, work, solver.sparse))
     for k in range(settings.scales.size):
         share = max(share, abs(solver.eps_watch[k]) / settings.scales[k])
     return share / (near + share)
@@ -60,7 +64,8 @@ def rank_nearly_lost(mechanism, work, solver, settings):
     """Whether rows hardly hold some direction in the state after a step."""
     once, again = share_once(settings), share_again(mechanism, work, solver, settings)
     n, m = mechanism.n_v, mechanism.n_constraints
-    return nearly_lost(solver.S, solver.pivots_S, solver.J, solver.eps_watch, once, again, n, m, solver.x)
+    J, eps = solver.J, solver.eps_watch
+    return nearly_lost(solver.sparse, solver.S, solver.pivots_S, J, eps, once, again, n, m, solver.x)
 
 
 @spliced
@@ -69,7 +74,7 @@ def _meets_fold(mechanism, work, solver, settings, ranks, even):
     even: whether steps have one length."""
     if not settings.watch or not mechanism.n_constraints:
         return False
-    next_rank(ranks, log_root_det(solver.S, mechanism.n_v + mechanism.n_constraints))
+    next_rank(ranks, log_root_det(solver.sparse, solver.S, mechanism.n_v + mechanism.n_constraints))
     # a step that ends on the fold itself, where the motion may stay, is known by its fall
     if (even and ranks[0] - ranks[1] > SHARP) or touches_zero(ranks[0], ranks[1], ranks[2]):
         return True
@@ -103,6 +108,8 @@ def _march(mechanism, work, solver, settings, states, ranks, pace, newton, fixed
                 reason, passes, factored = implicit_step(
                     mechanism, work, solver, settings, states, before, after, h, end, factored, scalar
                 )
+            if lost_digits(solver.sparse):
+                return out, TOO_FEW_DIGITS, now
             if reason != DONE:
                 return out, reason, end
             if newton is not None and _meets_fold(mechanism, work, solver, settings, ranks, even):
@@ -114,19 +121,21 @@ def _march(mechanism, work, solver, settings, states, ranks, pace, newton, fixed
     return samples.q.shape[0], DONE, end
 
 
-def _marched(mechanism, settings, ranks, pace, way, samples):
-    work, solver, states = make_work(mechanism), make_solver(mechanism), make_workspace(mechanism, samples)
+def _marched(mechanism, settings, ranks, pace, way, samples, sparse=None):
+    work, solver = make_work(mechanism, sparse=sparse), make_solver(mechanism, sparse=sparse)
+    states = make_workspace(mechanism, samples)
     return _march(mechanism, work, solver, settings, states, ranks, pace, *way, samples)
 
 
 @wrapper
-def march(mechanism, settings, ranks, h, t0, every, samples):
+def march(mechanism, settings, ranks, h, t0, every, samples, sparse=None):
     """Steps h from line 0 of a `Samples`; every `every`-th state goes to the next line.
 
     ranks: log s at the last three steps (`touches_zero`), goes on from call to call; `no_ranks` to begin with. t0: time
-    of line 0. Returns (lines written, reason, time).
+    of line 0. sparse: where entries of matrices are (`dynamics.elimination`), or None: they are dense. Returns (lines
+    written, reason, time).
     """
-    return _marched(mechanism, settings, ranks, Pace(float(h), float(t0), every, NOT_HELD), (1, None), samples)
+    return _marched(mechanism, settings, ranks, Pace(float(h), float(t0), every, NOT_HELD), (1, None), samples, sparse)
 
 
 @wrapper
@@ -136,10 +145,10 @@ def march_fixed_point(mechanism, settings, ranks, h, t0, every, samples):
 
 
 @wrapper
-def march_held(mechanism, settings, ranks, held, samples):
+def march_held(mechanism, settings, ranks, held, samples, sparse=None):
     """`march` by the steps of another one, time and length of each (k, 2); the state after each goes to the next
     line."""
-    return _marched(mechanism, settings, ranks, Pace(0.0, float(held[0, 0]), 1, held), (1, None), samples)
+    return _marched(mechanism, settings, ranks, Pace(0.0, float(held[0, 0]), 1, held), (1, None), samples, sparse)
 
 
 @wrapper

@@ -28,6 +28,7 @@ import math
 
 from mechgrad.dynamics.kernels.laws import law_int
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
+from mechgrad.dynamics.kernels.sparse import column_of, first_entry, solve_factored
 from mechgrad.dynamics.kernels.state_accelerations import BAD_NUMBER, DIVERGED, DONE, NOT_CONVERGED, SINGULAR
 from mechgrad.dynamics.kernels.system import (
     forces,
@@ -42,9 +43,12 @@ from mechgrad.dynamics.kernels.system import (
 from mechgrad.dynamics.kernels.tangent_step import displace
 from mechgrad.kernels.jit import inlined, inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less
-from mechgrad.kernels.lu import lu_solve
+from mechgrad.kinematics.kernels.header import constraint_count, moves, row_int, row_terms, term_column
+from mechgrad.kinematics.kernels.measures import attachments_of_kind
+from mechgrad.kinematics.kernels.row_states import attached_atom
 from mechgrad.model.joints.base import BALL, PRISMATIC, REVOLUTE
-from mechgrad.model.mechanism import L_FIRST, L_ROWS
+from mechgrad.model.mechanism import L_FIRST, L_ROWS, R_KIND
+from mechgrad.model.primitives.rows import LINEAR
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.steps.newmark.kernels.march_states import LEFT, LOOSE, PROJECTED, RATES, SECONDS, VALUES
 from mechgrad.steps.newmark.kernels.scheme import step_factors, update, weights
@@ -107,6 +111,38 @@ def largest_turn(atoms_i, d):
     return most
 
 
+@inlined
+def _enters_rows(ints, j):
+    """Whether a constraint row depends on column j; what none depends on, such as a wheel on its hinge, may turn."""
+    for k in range(constraint_count(ints)):
+        kind = row_int(ints, k, R_KIND)
+        if kind == LINEAR:
+            first, last = row_terms(ints, k)
+            for c in range(first, last):
+                if term_column(ints, c) == j:
+                    return True
+        else:
+            for f in range(attachments_of_kind(kind)):
+                if moves(ints, attached_atom(ints, k, f), j):
+                    return True
+    return False
+
+
+@inlined
+def _largest_turn_of_rows(mechanism, d):
+    """`largest_turn` among the coordinates that constraint rows depend on."""
+    most, atoms_i, ints = 0.0, mechanism.atoms_i, mechanism.ints
+    for i in range(atoms_i.shape[0]):
+        kind, j, turn = atoms_i[i, KIND], atoms_i[i, V_AT], 0.0
+        if kind == REVOLUTE:
+            turn = abs(d[j])
+        elif kind == BALL:
+            turn = max(abs(d[j]), abs(d[j + 1]), abs(d[j + 2]))
+        if turn > most and _enters_rows(ints, j):
+            most = turn
+    return most
+
+
 # ---- Newton's iteration
 
 
@@ -132,29 +168,30 @@ def newton_matrix(mechanism, work, solver, settings, state, h, loose, scalar):
     n, m = mechanism.n_v, mechanism.n_constraints
     scale, cv, ca = step_factors(settings, h)
     A, K, C, M, J, J_rate, low = solver.A, solver.K, solver.C, solver.M, work.J, work.J_rate, solver.J
+    sparse = solver.sparse
     if settings.exact:
-        linearise(mechanism, work, solver.r, K, C, M, scalar)
+        linearise(mechanism, work, solver.sparse, solver.r, K, C, M, scalar)
         if mechanism.about_com:
             residual_about_com(mechanism, work, state.q, state.v, state.a, solver.r, scalar)
-        for i in range(n * n):
+        for i in range(A.size):
             A[i] = scale * (K[i] + cv * C[i] + ca * M[i])
-    else:
+    else:  # always dense (`steps.newmark.step`)
         approximate_matrix(mechanism, work, solver, settings, state, h, scalar)
-    row_jacobian(mechanism, work, runtime_int(0), m, scalar)
+    row_jacobian(mechanism, work, sparse, runtime_int(0), m, scalar)
     rated = settings.weight_1 != 0.0 or settings.weight_2 != 0.0 or mechanism.n_holonomic < m
     if rated and settings.exact:
-        row_rate_jacobian(mechanism, work, runtime_int(0), m, scalar)
+        row_rate_jacobian(mechanism, work, sparse, runtime_int(0), m, scalar)
     for k in range(m):
         w0, w1, w2 = weights(settings, mechanism.n_holonomic, k)
         total = w0 + w1 * cv + w2 * ca
         eps = 1.0 / (settings.alpha * scale * total) if settings.compliant else loose * settings.scales[k]
         solver.eps_newton[k] = solver.eps_watch[k] = eps
-        for j in range(n):
-            entry = J[k * n + j]
+        for e in range(first_entry(sparse, k, n), first_entry(sparse, k + 1, n)):
+            entry = J[e]
             if rated and settings.exact:
-                entry = entry + (w1 + 2.0 * w2 * cv) / total * J_rate[k * n + j]
-            low[k * n + j] = entry
-    return saddle_factor(A, J, low, solver.eps_newton, n, m, solver.S, solver.pivots_S)
+                entry = entry + (w1 + 2.0 * w2 * cv) / total * J_rate[e]
+            low[e] = entry
+    return saddle_factor(sparse, A, J, low, solver.eps_newton, n, m, solver.S, solver.pivots_S)
 
 
 @inner
@@ -163,11 +200,11 @@ def approximate_matrix(mechanism, work, solver, settings, state, h, scalar):
     n, most, ints, A, K, M = mechanism.n_v, mechanism.law_width, mechanism.ints, solver.A, solver.K, solver.M
     scale, cv, ca = step_factors(settings, h)
     residual(mechanism, work, state.q, state.v, state.a, solver.r, scalar)
-    mass(mechanism, work, state.q, state.v, state.a, M, scalar)
+    mass(mechanism, work, None, state.q, state.v, state.a, M, scalar)
     for i in range(n * n):
         K[i] = 0.0
-    row_jacobian(mechanism, work, mechanism.n_constraints, mechanism.n_rows, scalar)
-    row_rate_jacobian(mechanism, work, mechanism.n_constraints, mechanism.n_rows, scalar)
+    row_jacobian(mechanism, work, None, mechanism.n_constraints, mechanism.n_rows, scalar)
+    row_rate_jacobian(mechanism, work, None, mechanism.n_constraints, mechanism.n_rows, scalar)
     J, J_rate, y_g, y_gd = work.J, work.J_rate, work.y_g, work.y_gd
     for k in range(mechanism.n_laws):
         first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
@@ -229,7 +266,7 @@ def _increment(solver, settings, scale, x, lam):
     """Solve, and add the increments to memory and multipliers. Returns the norm of that of the coordinates, and the
     largest defect that eps leaves in a constraint."""
     n, m, du, eps, c = x.size, lam.size, solver.x, solver.eps_newton, solver.c
-    lu_solve(solver.S, solver.pivots_S, du, n + m)
+    solve_factored(solver.sparse, solver.S, solver.pivots_S, du, n + m)
     size, left = 0.0, 0.0
     for j in range(n):
         size += abs(du[j]) ** 2
@@ -276,7 +313,7 @@ def implicit_step(mechanism, work, solver, settings, states, before, after, h, t
     # not told from zero, and are left to the motion. Formulations that end there must see it coming.
     loose = 1.0 / settings.alpha
     if not settings.watch:
-        loose = max(loose, (TURNS * largest_turn(mechanism.atoms_i, d)) ** 2)
+        loose = max(loose, (TURNS * _largest_turn_of_rows(mechanism, d)) ** 2)
     size_before, converged, fresh, iterations, passes = math.inf, False, False, 0, 0
     while not converged:
         if iterations >= settings.max_iterations:
@@ -334,12 +371,12 @@ def project(mechanism, work, solver, settings, state, norms, t, has_mass, loose,
     largest = max(norms[RATES], norms[SECONDS] if settings.project_accelerations else 0.0)
     if settings.projection == 0.0 or largest <= settings.project_above:
         return DONE
-    row_jacobian(mechanism, work, runtime_int(0), m, scalar)
+    row_jacobian(mechanism, work, solver.sparse, runtime_int(0), m, scalar)
     if not has_mass:
-        mass(mechanism, work, q, v, a, solver.M, scalar)
+        mass(mechanism, work, solver.sparse, q, v, a, solver.M, scalar)
     for k in range(m):
         solver.eps_newton[k] = settings.scales[k] * (loose if settings.passes > 0 else 1.0 / settings.projection)
-    if not saddle_factor(solver.M, J, J, solver.eps_newton, n, m, solver.P, solver.pivots_P):
+    if not saddle_factor(solver.sparse, solver.M, J, J, solver.eps_newton, n, m, solver.P, solver.pivots_P):
         return SINGULAR
     defect = norms[RATES]
     norms[LEFT] = _left(_nearest(work, solver, settings, work.rates, v), defect, settings.enough)
@@ -361,19 +398,19 @@ def _left(after, before, enough):
 @inner
 def _nearest(work, solver, settings, defects, u):
     """u := the nearest u without defects; returns the norm of what is left of them."""
-    n, m, x, c, J = u.size, solver.c.size, solver.x, solver.c, work.J
+    n, m, x, c, J, sparse = u.size, solver.c.size, solver.x, solver.c, work.J, solver.sparse
     for j in range(n):
         x[j] = 0.0
     for k in range(m):
         c[k] = -defects[k]
         x[n + k] = -defects[k]
-    lu_solve(solver.P, solver.pivots_P, x, n + m)
-    saddle_refine(solver.P, solver.pivots_P, J, c, x, n, m, settings.passes, settings.enough, solver.work)
+    solve_factored(sparse, solver.P, solver.pivots_P, x, n + m)
+    saddle_refine(sparse, solver.P, solver.pivots_P, J, c, x, n, m, settings.passes, settings.enough, solver.work)
     left = 0.0
     for k in range(m):
         rest = -c[k]
-        for j in range(n):
-            rest += J[k * n + j] * x[j]
+        for e in range(first_entry(sparse, k, n), first_entry(sparse, k + 1, n)):
+            rest += J[e] * x[column_of(sparse, e, k, n)]
         left += abs(rest) ** 2
     for j in range(n):
         u[j] += x[j]

@@ -19,10 +19,11 @@ transposed, pass by pass.
 
 from __future__ import annotations
 
+from mechgrad.dynamics.kernels.sparse import column_of, first_entry
+from mechgrad.dynamics.kernels.sparse_columns import add_rows, add_square, solve_refined
 from mechgrad.dynamics.kernels.turning import carry, spread
 from mechgrad.kernels.jit import inlined, inner, kernel, spliced, wrapper
 from mechgrad.kernels.records import refer
-from mechgrad.kernels.right_hand_sides import add_product, refined_columns
 from mechgrad.steps.newmark.kernels.blocks import both_factors, copy_columns, make_scratch
 
 
@@ -46,14 +47,14 @@ def _put_minus(upper, lower, x):
 
 
 @inner
-def _add_weighted(Gamma, w2, m, n, X, out, first, factor):
-    """out[first:] += factor w2 Gamma X."""
+def _add_weighted(sparse, Gamma, w2, m, n, X, out, factor):
+    """out[n:] += factor w2 Gamma X."""
     for r in range(m):
-        for j in range(n):
-            a = factor * w2[r] * Gamma[r * n + j]
+        for e in range(first_entry(sparse, r, n), first_entry(sparse, r + 1, n)):
+            a, j = factor * w2[r] * Gamma[e], column_of(sparse, e, r, n)
             if a != 0.0:
                 for k in range(X.shape[1]):
-                    out[first + r, k] += a * X[j, k]
+                    out[n + r, k] += a * X[j, k]
 
 
 @spliced
@@ -82,19 +83,19 @@ def _newton_changes(atoms_i, numbers, blocks, i, scratch, terms, lam):
     for j in range(n):
         for k in range(x.shape[1]):
             x[j, k] = -scale * r_p[i, j, k]
-    add_product(blocks.K[i], n, n, q, x, 0, -scale)
-    add_product(blocks.C[i], n, n, v, x, 0, -scale)
-    add_product(blocks.M[i], n, n, a, x, 0, -scale)
+    add_square(scratch.sparse, blocks.K[i], n, q, x, -scale)
+    add_square(scratch.sparse, blocks.C[i], n, v, x, -scale)
+    add_square(scratch.sparse, blocks.M[i], n, a, x, -scale)
     for r in range(m):
         for k in range(x.shape[1]):
             x[n + r, k] = -c_p[i, r, k]
-    add_product(blocks.c_q[i], m, n, q, x, n, -1.0)
-    add_product(blocks.c_v[i], m, n, v, x, n, -1.0)
-    _add_weighted(blocks.Gamma[i], blocks.w2, m, n, a, x, n, -1.0)
+    add_rows(scratch.sparse, blocks.c_q[i], m, n, q, x, -1.0)
+    add_rows(scratch.sparse, blocks.c_v[i], m, n, v, x, -1.0)
+    _add_weighted(scratch.sparse, blocks.Gamma[i], blocks.w2, m, n, a, x, -1.0)
     for r in range(m):
         for k in range(x.shape[1]):
             x[n + r, k] /= total[r]
-    refined_columns(scratch.S, scratch.pivots_S, scratch.low, x, n, m, None, numbers.passes, scratch.c, scratch.work)
+    solve_refined(scratch.sparse, scratch.S, scratch.pivots_S, scratch.low, x, n, m, None, numbers.passes, scratch)
     for r in range(m):
         for k in range(x.shape[1]):
             lam[i, r, k] = x[n + r, k] / scale
@@ -112,10 +113,10 @@ def _project_velocity_changes(numbers, blocks, i, scratch, terms):
     """Stage 2: changes of velocities by the projection."""
     n, m, x, passes = blocks.d.shape[1], blocks.w2.size, scratch.x, numbers.passes_projection
     _put_minus(terms.velocity_impulse[i], terms.rate[i], x)
-    add_product(blocks.M[i], n, n, scratch.v, x, 0, 1.0)
-    add_product(blocks.K2[i], n, n, scratch.q, x, 0, -1.0)
-    add_product(blocks.rate_q[i], m, n, scratch.q, x, n, -1.0)
-    refined_columns(scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, None, passes, scratch.c, scratch.work)
+    add_square(scratch.sparse, blocks.M[i], n, scratch.v, x, 1.0)
+    add_square(scratch.sparse, blocks.K2[i], n, scratch.q, x, -1.0)
+    add_rows(scratch.sparse, blocks.rate_q[i], m, n, scratch.q, x, -1.0)
+    solve_refined(scratch.sparse, scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, None, passes, scratch)
     copy_columns(x, scratch.v)
 
 
@@ -124,11 +125,11 @@ def _project_acceleration_changes(numbers, blocks, i, scratch, terms):
     """Stage 3: changes of accelerations by the projection."""
     n, m, x, passes = blocks.d.shape[1], blocks.w2.size, scratch.x, numbers.passes_projection
     _put_minus(terms.acceleration_impulse[i], terms.second[i], x)
-    add_product(blocks.M[i], n, n, scratch.a, x, 0, 1.0)
-    add_product(blocks.K3[i], n, n, scratch.q, x, 0, -1.0)
-    add_product(blocks.second_q[i], m, n, scratch.q, x, n, -1.0)
-    add_product(blocks.second_v[i], m, n, scratch.v, x, n, -1.0)
-    refined_columns(scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, None, passes, scratch.c, scratch.work)
+    add_square(scratch.sparse, blocks.M[i], n, scratch.a, x, 1.0)
+    add_square(scratch.sparse, blocks.K3[i], n, scratch.q, x, -1.0)
+    add_rows(scratch.sparse, blocks.second_q[i], m, n, scratch.q, x, -1.0)
+    add_rows(scratch.sparse, blocks.second_v[i], m, n, scratch.v, x, -1.0)
+    solve_refined(scratch.sparse, scratch.P, scratch.pivots_P, blocks.Gamma[i], x, n, m, None, passes, scratch)
     copy_columns(x, scratch.a)
 
 
@@ -163,12 +164,13 @@ def _tangent_steps(atoms_i, settings, numbers, blocks, scratch, terms, change, a
 
 
 @wrapper
-def tangent_steps(atoms_i, settings, numbers, blocks, terms, change, after, rank):
+def tangent_steps(atoms_i, settings, numbers, blocks, terms, change, after, rank, sparse=None):
     """Changes of state and memory (a `State` of (n, np) arrays) through N steps, in place; those of the states after
     each step into `after`.
 
     terms: (N, n or m, np), np best `padded`. rank: (N,), how far constraints are from losing theirs (`steps.rank`).
-    Returns the first step with a singular matrix, or -1.
+    sparse: where entries of the blocks are, or None for dense ones. Returns the first step with a singular matrix,
+    or -1.
     """
-    scratch = make_scratch(blocks, change.q.shape[1])
+    scratch = make_scratch(blocks, change.q.shape[1], sparse)
     return _tangent_steps(atoms_i, settings, numbers, blocks, scratch, terms, change, after, rank)

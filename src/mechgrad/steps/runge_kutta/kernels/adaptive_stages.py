@@ -134,13 +134,15 @@ def _after_stage(mechanism, work, solver, stages, task, memory, now, loops, proj
         if now.collocating:
             node_done(mechanism, work, solver, stages, task, now, memory.ranks, scalar)
         elif now.stage >= END and now.out < task.t_out.size and task.t_out[now.out] < now.t + now.step:
-            found = log_root_det(solver.P, n_v + m)
+            found = log_root_det(solver.sparse, solver.P, n_v + m)
             now.low, now.high = min(now.low, found), max(now.high, found)
     if dependent is not None:
         note_facing(stages)
     if loops is not None and projected is None and dependent is None and now.stage == END:
-        now.log_s = log_root_det(solver.P, n_v + m)
-        now.lost = nearly_lost(solver.P, solver.pivots_P, work.J, solver.eps, SHARE_ONCE, SHARE_AGAIN, n_v, m, solver.x)
+        now.log_s = log_root_det(solver.sparse, solver.P, n_v + m)
+        now.lost = nearly_lost(
+            solver.sparse, solver.P, solver.pivots_P, work.J, solver.eps, SHARE_ONCE, SHARE_AGAIN, n_v, m, solver.x
+        )
     if switching is not None and now.stage <= END:
         margin, same = watch(
             mechanism.ints, mechanism.numbers, work.values, work.rates, now.stage, memory.marks

@@ -55,7 +55,7 @@ LOST = 0.3  # the lowest s^2 of a fold beside that of the nodes around
 @inner
 def fold_ahead(solver, J, n_v, m, t, past):
     """When rows will have lost their rank if it goes on falling as in the steps before, or never (inf)."""
-    share = weakest(solver.P, solver.pivots_P, J, solver.eps, n_v, m, solver.x)
+    share = weakest(solver.sparse, solver.P, solver.pivots_P, J, solver.eps, n_v, m, solver.x)
     here = math.sqrt(max(1.0 / share - 1.0, 0.0)) if share > 0.0 else math.inf
     falls = (past[LEFT] - here) / (t - past[SINCE])
     middle = 0.5 * (t + past[SINCE])
@@ -138,12 +138,12 @@ def node_done(mechanism, work, solver, stages, task, now, past, scalar):
     )  # fmt: skip
     n = mechanism.n_q + n_v
     saddle_refine(
-        solver.P, solver.pivots_P, J, solver.c, solver.x, n_v, m, REFINEMENTS, ROUNDING, solver.work
-    )  # fmt: skip
+        solver.sparse, solver.P, solver.pivots_P, J, solver.c, solver.x, n_v, m, REFINEMENTS, ROUNDING, solver.work
+    )
     for j in range(n_v):
         stages.a[j] = solver.x[j]
     joined(mechanism, stages, slot, scalar)
-    share = weakest(solver.P, solver.pivots_P, J, solver.eps, n_v, m, solver.x)
+    share = weakest(solver.sparse, solver.P, solver.pivots_P, J, solver.eps, n_v, m, solver.x)
     past[AT_NODES + slot - 1] = 1.0 / share - 1.0 if share > 0.0 else math.inf
     for j in range(n):
         change = now.step * abs(load(K, slot * n + j, scalar) - load(before, j, scalar))

@@ -95,9 +95,9 @@ def thrown(before, y, n_q):
 @inner
 def rank_is_lost(work, solver, n, m, ranks):
     """Whether rows lose their rank where a step starts, by the factors that its first accelerations left."""
-    next_rank(ranks, log_root_det(solver.P, n + m))
+    next_rank(ranks, log_root_det(solver.sparse, solver.P, n + m))
     return touches_zero(ranks[0], ranks[1], ranks[2]) or nearly_lost(
-        solver.P, solver.pivots_P, work.J, solver.eps, SHARE_ONCE, SHARE_AGAIN, n, m, solver.x
+        solver.sparse, solver.P, solver.pivots_P, work.J, solver.eps, SHARE_ONCE, SHARE_AGAIN, n, m, solver.x
     )
 
 
@@ -143,7 +143,7 @@ def _note_choice(solver, choice, ranks):
     chosen."""
     if not choice.counts[HOLDS]:
         choice.sizes[NOW] = spread(solver, choice)
-        next_rank(ranks, 2.0 * log_root_det(solver.P, choice.pick.size))
+        next_rank(ranks, 2.0 * log_root_det(None, solver.P, choice.pick.size))
         if touches_zero(ranks[0], ranks[1], ranks[2]):
             return True
     choice.counts[STEP] += 1
