@@ -11,7 +11,6 @@ from rich.console import Console
 from mechgrad.cli.console import MISUSED, fail
 from mechgrad.cli.shown import SHOWN_HELP, find_shown, measures_of
 from mechgrad.errors import InputError, MechgradError
-from mechgrad.simulation.motion import Motion
 
 __all__ = ["report"]
 
@@ -36,7 +35,7 @@ def report(
     try:
         measures = measures_of(measure)
         found = find_shown(shown, duration)
-        if not isinstance(found, Motion):
+        if not hasattr(found, "report"):
             raise InputError(
                 "a report is about a motion: of a model, add --duration 2; what save_motion wrote has `mechgrad plot`."
             )
