@@ -8,6 +8,7 @@
 
 What is it?         Model of Body, joints (Revolute, Prismatic, ..), Point, Vector; load_model, save_model, dh_model
                     constraints.*  what holds it       forces.*  what acts on it      functions.*  of time
+                    surfaces.*     what it rolls on
                     drawing.*      from points         gallery.* to start from        Load, DesignVariable
 Where is it?        state, assemble, equilibrium -> State; mobility; kinematics.*  poses, velocities, Jacobians
 What acts?          inverse_dynamics, forward_dynamics, mass_matrix, joint_reactions, and .._derivatives; terms.*
@@ -46,6 +47,7 @@ if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, sin
     from mechgrad import results as results
     from mechgrad import schemes as schemes
     from mechgrad import shapes as shapes
+    from mechgrad import surfaces as surfaces
     from mechgrad import terms as terms
     from mechgrad.dynamics.equilibrium import NoEquilibriumError as NoEquilibriumError
     from mechgrad.dynamics.equilibrium import equilibrium as equilibrium
@@ -128,7 +130,8 @@ _NAMES = [
 
 _NAMESPACES = (
     "constraints", "design", "drawing", "errors", "forces", "formulations", "functions", "gallery", "kinematics",
-    "measures", "motion", "objectives", "plots", "recipes", "results", "schemes", "shapes", "terms",
+    "measures", "motion", "objectives", "plots", "recipes", "results", "schemes", "shapes",
+    "surfaces", "terms",
 )  # fmt: skip
 
 # Where names are imported from, when they are asked for: the same as for type checkers above.

@@ -7,9 +7,11 @@ True
 
 from mechgrad.model import (
     Bushing,
+    EllipseTyre,
     Force,
     JointFriction,
     JointSpring,
+    MagicFormulaTyre,
     Motor,
     SphereContact,
     SpringCurve,
@@ -23,9 +25,11 @@ from mechgrad.renamed import renamed
 
 __all__ = [
     "Bushing",
+    "EllipseTyre",
     "Force",
     "JointFriction",
     "JointSpring",
+    "MagicFormulaTyre",
     "Motor",
     "SphereContact",
     "SpringCurve",

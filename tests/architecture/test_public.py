@@ -188,9 +188,11 @@ ROOMS = {
     ],
     "mechgrad.forces": [
         "Bushing",
+        "EllipseTyre",
         "Force",
         "JointFriction",
         "JointSpring",
+        "MagicFormulaTyre",
         "Motor",
         "SphereContact",
         "SpringCurve",
@@ -286,6 +288,7 @@ ROOMS = {
         "SavedMotion",
     ],
     "mechgrad.schemes": ["DOP853", "HHT", "RK4", "GeneralizedAlpha", "Newmark", "RungeKutta", "Trapezoidal"],
+    "mechgrad.surfaces": ["Bump", "HeightMap", "MovingPlane", "Plane", "Step", "Surface"],
     "mechgrad.shapes": ["Box", "Capsule", "Cylinder", "Mesh", "Ring", "Sphere"],
     "mechgrad.terms": [
         "ConstraintTerms",
@@ -335,6 +338,7 @@ def test_the_front_door_is_small_and_says_where_the_rest_is() -> None:
         "measures",
         "formulations",
         "schemes",
+        "surfaces",
         "motion",
         "drawing",
         "gallery",

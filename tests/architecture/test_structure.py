@@ -206,6 +206,7 @@ OWN = ("self", "cls")
 NAMED_TUPLES = {"_replace", "_fields", "_asdict"}  # public in spite of their names: `collections.namedtuple`
 FOREIGN = {  # of other libraries, which offer nothing else
     ("kernels/lanes.py", "_getvalue"),  # Numba's builder of structures
+    ("kernels/sloped.py", "_getvalue"),
     ("kernels/compiler.py", "_pass_builder"),  # Numba's pipelines and libraries of code, `kernels.compiler` says why
     ("kernels/compiler.py", "_reload_init"),
     ("kernels/compiler.py", "_final_module"),

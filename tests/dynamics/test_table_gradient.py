@@ -32,6 +32,8 @@ from mechgrad.model.mechanism import (
     AT_PIECES,
     AT_ROW_NUMBERS,
     AT_ROWS,
+    AT_SURFACE_NUMBERS,
+    AT_SURFACES,
     AT_TAU,
     L_KIND,
     LAW,
@@ -49,6 +51,9 @@ from mechgrad.model.mechanism import (
     R_RADIUS,
     ROW,
     ROW_NUMBERS,
+    S_FIRST,
+    S_KIND,
+    SURFACE,
     Mechanism,
 )
 from mechgrad.model.primitives import rows as R
@@ -320,7 +325,10 @@ def test_factors_and_generalized_forces():
     assert check_numbers(range(ints[AT_TAU], ints[AT_TAU] + everything().system.model.n_v)).min() > 1e-3
 
 
-USED = {R.SPRING: 3, R.CURVE: 1, R.MOTOR: 0, R.FRICTION: 3, R.CONTACT: 5, R.TYRE: 8, R.USER: 0}
+USED = {
+    R.SPRING: 3, R.CURVE: 1, R.MOTOR: 0, R.FRICTION: 3, R.CONTACT: 9, R.TYRE: 12, R.USER: 0, R.GROUND_SPHERE: 10,
+    R.GROUND_WHEEL: 10, R.GROUND_TYRE: 13, R.GROUND_TANH: 13, R.GROUND_MAGIC: 22,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", USED)
@@ -332,12 +340,28 @@ def test_numbers_of_laws(kind):
         ints[AT_LAW_NUMBERS],
         LAW_NUMBERS,
         kind,
-        range(8),
+        range(LAW_NUMBERS),
     )
-    size = check_numbers(lines).reshape(-1, 8)
+    size = check_numbers(lines).reshape(-1, LAW_NUMBERS)
     assert len(size)
-    assert (size[:, : USED[kind]] > 1e-6).all()
+    assert (size[:, : USED[kind]].max(axis=0) > 1e-6).all()
     assert not size[:, USED[kind] :].any()
+
+
+def test_numbers_of_surfaces():
+    """A bump, a step, and maps: their grids too, and the heights that something touched."""
+    T = everything().system.T
+    first, last = int(T.ints[AT_SURFACE_NUMBERS]), int(T.ints[AT_PIECES])
+    size = check_numbers(range(first, last))
+    lines = T.ints[int(T.ints[AT_SURFACES]) :][: SURFACE * 5].reshape(-1, SURFACE)
+    kinds = lines[:, S_KIND].tolist()
+    assert sorted(kinds) == [R.PLANE_SURFACE, R.STEP, R.BUMP, R.HEIGHT_MAP, R.HEIGHT_MAP]
+    for kind, start in zip(kinds, lines[:, S_FIRST].tolist(), strict=True):
+        assert size[start] == 0.0  # the greatest height only says where to look
+        if kind != R.PLANE_SURFACE:
+            assert size[start + 1 : start + (5 if kind == R.HEIGHT_MAP else 4)].min() > 1e-3
+        if kind == R.HEIGHT_MAP:
+            assert np.count_nonzero(size[start + 5 : start + 5 + 7 * 6] > 1e-3) >= 16
 
 
 def test_pieces_of_functions():

@@ -107,11 +107,11 @@ def law_forces(law, poses, twists, q=None, qd=None, t=0.0):
     push = max(stiffness * (-g) ** exponent * (1 - damping * gd), 0.0) if g < 0 else 0.0
     slips = np.array(rates[1:3])
     if law.kind == R.CONTACT:
-        mu, speed = law.numbers[3:]
+        mu, speed = law.numbers[3:5]
         return [-push, *(mu * push * slips / np.sqrt(slips @ slips + speed**2))]
     assert law.kind == R.TYRE
     assert kinds == [R.CIRCLE, R.ROLL_ALONG, R.ROLL_ACROSS, R.ADVANCE]
-    mu_x, mu_y, kappa, alpha, speed = law.numbers[3:]
+    mu_x, mu_y, kappa, alpha, speed = law.numbers[3:8]
     fast = np.sqrt(rates[3] ** 2 + speed**2)
     return [-push, mu_x * push * np.tanh(slips[0] / kappa / fast), mu_y * push * np.tanh(slips[1] / alpha / fast), 0.0]
 
@@ -147,6 +147,12 @@ VECTORS = [
     mg.Vector("axle", "wheel", (0.1, 2.0, 0.2)),
 ]
 SPLINE = mg.functions.Spline((0, 0.4, 1, 1.7, 2), (0.1, 0.5, -0.2, 0.3, 0.4), ends="clamped")
+HILLS = mg.surfaces.HeightMap(
+    np.linspace(-12, 12, 5),
+    np.linspace(-12, 12, 4),
+    np.random.default_rng(3).uniform(-0.5, 0.5, 20).round(3),
+    (0.3, 1.0, 0.2),
+)
 CONSTRAINTS = [
     mg.constraints.DotProduct("dot", "cart axis", "arm axis", 0.3),
     mg.constraints.Parallel("parallel", "cart axis", "arm axis"),
@@ -203,6 +209,117 @@ FORCES = [
     mg.forces.SphereContact("sphere contact", "on ball", 0.1, "spot", "up", 1e4, 0.2, 1.5, 0.3, 0.02),
     mg.forces.WheelContact("wheel contact", "hub", "axle", 0.3, "spot", "up", 1e4, 0.2, 1.2, 0.3, 0.02),
     mg.forces.Tyre("tyre", "hub", "axle", 0.35, "spot", "up", 2e5, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.2),
+    mg.forces.SphereContact(
+        "viscous sphere", "on ball", 0.1, "spot", "up", 1e4, 0.2, 1.5, 0.3, 0.02, 70.0, 50.0, 2.0, 0.5
+    ),
+    mg.forces.Tyre(
+        "viscous tyre",
+        "hub",
+        "axle",
+        0.35,
+        "spot",
+        "up",
+        2e4,
+        0.1,
+        1.1,
+        1.0,
+        0.9,
+        0.12,
+        0.14,
+        0.2,
+        90.0,
+        60.0,
+        3.0,
+        0.4,
+    ),
+    mg.forces.SphereContact(
+        "sphere on bump",
+        "on ball",
+        0.4,
+        "spot",
+        "up",
+        1e4,
+        0.2,
+        1.5,
+        0.3,
+        0.02,
+        70.0,
+        50.0,
+        2.0,
+        0.5,
+        mg.surfaces.Bump(centre=0.1, height=0.9, length=9.0, heading=(1.0, 0.3, 0.1)),
+    ),
+    mg.forces.WheelContact(
+        "rim on map", "hub", "axle", 0.9, "spot", "up", 1e4, 0.2, 1.2, 0.3, 0.02, 70.0, 50.0, 2.0, 0.5, ground=HILLS
+    ),
+    mg.forces.Tyre(
+        "tyre on shaker",
+        "hub",
+        "axle",
+        0.9,
+        "on cart",
+        "cart axis",
+        2e4,
+        0.1,
+        1.1,
+        1.0,
+        0.9,
+        0.12,
+        0.14,
+        0.2,
+        ground=mg.surfaces.MovingPlane(mg.functions.Harmonic(0.1, 0.7, 0.2, 0.3)),
+    ),
+    mg.forces.EllipseTyre(
+        "ellipse tyre",
+        "hub",
+        "axle",
+        0.9,
+        "spot",
+        "up",
+        2e4,
+        90.0,
+        60.0,
+        0.5,
+        0.6,
+        1.1,
+        0.9,
+        0.3,
+        1.2,
+        0.1,
+        2.0,
+        0.4,
+        mg.surfaces.Step(start=-2.0, height=0.4, width=5.0, heading=(0.9, 0.2, -0.3)),
+    ),
+    mg.forces.MagicFormulaTyre(
+        "magic tyre",
+        "hub",
+        "axle",
+        0.9,
+        "on arm",
+        "arm axis",
+        2e4,
+        4e3,
+        90.0,
+        60.0,
+        1.1,
+        0.9,
+        3.0,
+        2.5,
+        1.6,
+        1.3,
+        -0.4,
+        -0.8,
+        0.7,
+        0.05,
+        0.1,
+        0.2,
+        0.3,
+        1.2,
+        0.1,
+        2.0,
+        0.4,
+        ground=HILLS,
+    ),
 ]
 
 

@@ -12,8 +12,8 @@ from mechgrad.model.primitives import rows as R
 from mechgrad.model.tree import compile_tree
 
 H = 1e-30
-INTEGERS = ("markers_i", "rows_i", "coords_i", "laws_i", "functions_i")
-NUMBERS = ("markers_f", "rows_f", "coords_f", "laws_f", "pieces_f")
+INTEGERS = ("markers_i", "rows_i", "coords_i", "laws_i", "functions_i", "surfaces_i")
+NUMBERS = ("markers_f", "rows_f", "coords_f", "laws_f", "pieces_f", "surfaces_f")
 MODEL = everything()
 
 
@@ -37,8 +37,9 @@ def test_arrays_are_what_kernels_take():
         assert array.dtype == (np.int64 if name in INTEGERS else np.float64)
     widths = {name: getattr(TABLES, name).shape[1] for name in (*INTEGERS, *NUMBERS)}
     assert widths == {
-        "markers_i": 2, "rows_i": 8, "coords_i": 2, "laws_i": 6, "functions_i": 2,
-        "markers_f": 3, "rows_f": 5, "coords_f": 1, "laws_f": 8, "pieces_f": 6,
+        "markers_i": 2, "rows_i": 8, "coords_i": 2, "laws_i": 7, "functions_i": 2, "surfaces_i": 4,
+        "markers_f": 3, "rows_f": 5, "coords_f": 1, "laws_f": 24, "pieces_f": 6,
+        "surfaces_f": 1,
     }  # fmt: skip
 
 
@@ -127,9 +128,14 @@ def test_markers_are_shared_by_name_not_by_numbers():
 def test_laws_hold_numbers_functions_and_users():
     kinds = TABLES.laws_i[:, 0].tolist()
     assert kinds == [R.SPRING, R.CURVE, R.CURVE, R.SPRING, R.SPRING, *[R.SPRING] * 6, R.MOTOR, R.MOTOR, R.FRICTION,
-                     R.CONTACT, R.CONTACT, R.TYRE, R.USER]  # fmt: skip
-    assert TABLES.laws_f[0].tolist() == [100.0, 3.0, 0.4, 0, 0, 0, 0, 0]
-    assert TABLES.laws_f[-2].tolist() == [2e5, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.2]
+                     R.CONTACT, R.CONTACT, R.TYRE, R.CONTACT, R.TYRE, R.GROUND_SPHERE, R.GROUND_WHEEL, R.GROUND_TANH,
+                     R.GROUND_TYRE, R.GROUND_MAGIC, R.USER]  # fmt: skip
+    assert TABLES.laws_f[0].tolist() == [100.0, 3.0, 0.4] + 21 * [0]
+    tyre = TABLES.laws_f[kinds.index(R.TYRE)]
+    assert tyre.tolist() == [2e5, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.2, 0, 0, 1e-3, 0.01] + 12 * [0]
+    assert [k for k, surface in enumerate(TABLES.laws_i[:, 6]) if surface >= 0] == [
+        k for k, kind in enumerate(kinds) if kind in R.GROUND
+    ]
     start, pieces = TABLES.functions_i[TABLES.laws_i[1, 3]]
     assert_allclose(TABLES.pieces_f[start : start + pieces], SPLINE.pieces())
     ends = TABLES.functions_i.sum(axis=1)
@@ -152,7 +158,7 @@ def test_free_rows_stand_behind_all_others():
 
 def test_a_model_without_elements_has_empty_tables():
     tables = compiled(mg.Model("p", [mg.Body("bob")], [mg.Revolute("pin", "ground", "bob")]))
-    assert [getattr(tables, name).shape[0] for name in (*INTEGERS, *NUMBERS)] == [0] * 10
+    assert [getattr(tables, name).shape[0] for name in (*INTEGERS, *NUMBERS)] == [0] * 12
     assert (tables.n_holonomic, tables.n_constraints, tables.dtype) == (0, 0, float)
 
 

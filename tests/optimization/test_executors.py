@@ -19,6 +19,7 @@ from mechgrad.io.expressions import Expression
 from mechgrad.optimization.design import executors, parcels
 from mechgrad.optimization.design.evaluation import Question, WorkError
 from mechgrad.optimization.design.parcels import packed
+from mechgrad.optimization.design.stretches import stretch
 
 LIMIT = mg.design.Limit(mg.AtEnd(mg.measures.JointVelocity("pin")), upper=1.5, name="slow")
 
@@ -46,7 +47,7 @@ def check_same(best, other):
     for a, b in zip(best.history, other.history, strict=True):
         np.testing.assert_array_equal(a.values, b.values)
         assert a.failure == b.failure
-        if a.gradient is not None:
+        if a.gradient is not None and b.gradient is not None:  # processes send it unasked
             np.testing.assert_array_equal(a.gradient, b.gradient)
 
 
@@ -119,7 +120,7 @@ def test_work_that_a_cluster_gives_up_gets_a_process_of_its_own(serial, spare):
 def test_a_design_that_ends_its_process_is_a_bad_point(monkeypatch):
     class Deadly(Inline):
         def submit(self, fn, /, *args, **kwargs):
-            if args[1]["start.velocity.pin"] > 2.0:
+            if fn is stretch or args[1]["start.velocity.pin"] > 2.0:
                 future: Future = Future()
                 future.set_exception(BrokenExecutor("ended"))
                 return future
@@ -181,7 +182,7 @@ def test_lambdas_are_sent_by_cloudpickle():
 
 
 def test_what_cannot_be_read_there_is_told():
-    reply = parcels.answered(parcels.Parcel("no such", b"cnowhere\nnothing\n."), {}, False)
+    reply = parcels.answered(parcels.Parcel("no such", b"cnowhere\nnothing\n."), {})
     assert reply.kind == "unreadable"
     with pytest.raises(WorkError, match=r"a worker cannot read its work \(ModuleNotFoundError.*nowhere"):
         parcels.unpacked(reply)

@@ -30,6 +30,8 @@ from mechgrad.model.mechanism import (
     AT_PIECES,
     AT_ROW_NUMBERS,
     AT_ROWS,
+    AT_SURFACE_NUMBERS,
+    AT_SURFACES,
     AT_TAU,
     HEADER,
     L_FIRST,
@@ -238,13 +240,16 @@ def renumbered(
 ) -> Mechanism | None:
     """The record T of a model with the numbers of another one, tau and loads; None where they differ by more."""
     tree, elements, known = tree_of(model), elements_of(model), elements_of(of)
-    tables = ("markers_i", "rows_i", "coords_i", "laws_i", "functions_i")
+    tables = ("markers_i", "rows_i", "coords_i", "laws_i", "functions_i", "surfaces_i")
     if elements is not known and not all(
         np.array_equal(getattr(elements, name), getattr(known, name)) for name in tables
     ):
         return None
     every = np.concatenate([rows, np.arange(elements.n_constraints, len(elements.rows_i))])
-    real = (elements.rows_f[every], elements.coords_f, elements.laws_f, elements.pieces_f, tau)
+    real = (
+        elements.rows_f[every], elements.coords_f, elements.laws_f, elements.surfaces_f,
+        elements.pieces_f, tau,
+    )  # fmt: skip
     tables_f = {
         "atoms_f": about_origin(tree.atoms_f) if reference == "origin" else tree.atoms_f,
         "markers_f": elements.markers_f,
@@ -274,6 +279,7 @@ def _packed(
         AT_COORDS: elements.coords_i,
         AT_LAWS: laws_i,
         AT_FUNCTIONS: elements.functions_i,
+        AT_SURFACES: elements.surfaces_i,
         AT_MARKERS: np.column_stack([elements.markers_i, last]),
         AT_COLUMNS: tree.columns_i[:, [C_PARENT, C_ATOM]],
         AT_MOVES: _moves(model, tree) if pairs and len(rows) else np.zeros(0, bool),
@@ -282,6 +288,7 @@ def _packed(
         AT_ROW_NUMBERS: elements.rows_f[rows],
         AT_FACTORS: elements.coords_f,
         AT_LAW_NUMBERS: elements.laws_f,
+        AT_SURFACE_NUMBERS: elements.surfaces_f,
         AT_PIECES: elements.pieces_f,
         AT_TAU: np.zeros(tree.n_v) if tau is None else tau,
     }
@@ -327,20 +334,23 @@ class RowValues:
 
 
 def evaluate_rows(
-    T: Mechanism, q: Array, v: Array | None, a: Array | None, t: FloatArray, first: int, last: int
-) -> RowValues:
-    """Rows first .. last - 1 of a record at samples (nt, n)."""
+    T: Mechanism, q: Array, v: Array | None, a: Array | None, t: FloatArray, first: int, last: int,
+    jacobians: bool = True,
+) -> RowValues:  # fmt: skip
+    """Rows first .. last - 1 of a record at samples (nt, n); without their Jacobians, O(n) each, if these are not asked
+    for (J has no columns then)."""
     nt, n_v, rows, dtype = len(q), int(T.ints[N_V]), int(T.ints[N_ALL]), T.atoms_f.dtype
     # copies: contiguous and writeable whatever was given, so that one machine code serves
     q, v, a = (np.array(np.zeros((nt, n_v)) if x is None else x, dtype, order="C") for x in (q, v, a))
     values, rates, seconds = (np.zeros((nt, rows), dtype) for _ in range(3))
-    J, J_rate = (np.zeros((nt, rows * n_v), dtype) for _ in range(2))
+    columns = n_v if jacobians else 0
+    J, J_rate = (np.zeros((nt, rows * columns), dtype) for _ in range(2))
     kernel = _kernels.constraint_rows_complex if dtype.kind == "c" else _kernels.constraint_rows_one
     bad = kernel(T, (q, v, a), np.array(t, float), first, last, (values, rates, seconds, J, J_rate))
     if bad >= 0:
         raise InputError(f"sample {bad} holds a number that is not finite, or four Euler parameters that are all zero.")
     part = slice(first, last)
-    shape = (nt, rows, n_v)
+    shape = (nt, rows, columns)
     return RowValues(
         values[:, part], rates[:, part], seconds[:, part], J.reshape(shape)[:, part], J_rate.reshape(shape)[:, part]
     )

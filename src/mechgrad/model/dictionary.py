@@ -19,6 +19,7 @@ from mechgrad.model.primitives.fields import is_default, where
 from mechgrad.model.primitives.measure_entries import measure_to_dict
 from mechgrad.model.primitives.rows import RowMeasure
 from mechgrad.model.shapes import Shape
+from mechgrad.model.surfaces import Surface
 from mechgrad.model.variables import DesignVariable
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def _item_to_dict(item: Any) -> dict[str, Any]:
 def _plain(value: Any, what: str) -> Any:
     if isinstance(value, Function):
         return _plain(value.value, what) if isinstance(value, Constant) else _item_to_dict(value)
+    if isinstance(value, Surface):
+        return _item_to_dict(value)
     if isinstance(value, RowMeasure):
         return measure_to_dict(value, what)
     if callable(value):

@@ -6,8 +6,10 @@ Tables, one line per marker, row, coordinate of a row, law, function and piece o
     rows_i       kind, markers 0 to 3, first and number in coords, function     rows_f     constant, direction, radius
                  (of PROFILE: kind, markers, its function of the way along and 0, function of time)
     coords_i     index in q, index in v                                         coords_f   factor
-    laws_i       kind, first row, number of rows, functions 0 and 1, user       laws_f     eight numbers, zero if unused
+    laws_i       kind, first row, number of rows, functions 0 and 1, user,      laws_f     numbers, zero if unused
+                 surface
     functions_i  first piece, number of pieces                                  pieces_f   start, c0, c1, c2, c3, kind
+    surfaces_i   kind, first number, lines and columns of a map                 surfaces_f all their numbers
 
 -1 stands for none. Rows come in three parts: holonomic constraints (closures of cut joints first), constraints at
 velocity level, and the rows of laws. The layout depends on names and kinds only, never on numbers: a complex step
@@ -24,9 +26,10 @@ import numpy as np
 
 from mechgrad.model.forces.user_force import UserForce
 from mechgrad.model.limits import LARGEST, too_large
+from mechgrad.model.mechanism import LAW_NUMBERS
 from mechgrad.model.primitives.attached import Where, places
 from mechgrad.model.primitives.quantity_names import named_row
-from mechgrad.model.primitives.rows import FIRST_RATE_KIND, LINEAR, Law, Place, Row
+from mechgrad.model.primitives.rows import FIRST_RATE_KIND, LINEAR, Law, Place, Row, SurfaceTable
 from mechgrad.model.tree import Tree
 from mechgrad.typing import Array, IntArray
 
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from mechgrad.model.model_parts import ModelParts
 
 MARKER_POINT, MARKER_DIRECTION = 0, 1
-MOST_MARKERS, MOST_NUMBERS, MOST_FUNCTIONS = 4, 8, 2
+MOST_MARKERS, MOST_NUMBERS, MOST_FUNCTIONS = 4, LAW_NUMBERS, 2
 NONE = -1
 
 
@@ -65,6 +68,8 @@ class Elements:
     laws_f: Array
     functions_i: IntArray
     pieces_f: Array
+    surfaces_i: IntArray
+    surfaces_f: Array
     n_holonomic: int
     n_constraints: int
     n_rows: int
@@ -184,6 +189,8 @@ class _Tables:
     laws_f: list[Sequence[Any]] = field(default_factory=list)
     functions_i: list[Sequence[int]] = field(default_factory=list)
     pieces: list[Array] = field(default_factory=list)
+    surfaces_i: list[Sequence[int]] = field(default_factory=list)
+    surfaces_f: list[Array] = field(default_factory=list)
     n_pieces: int = 0
     row_names: list[str] = field(default_factory=list)
     user: list[UserForce] = field(default_factory=list)
@@ -215,7 +222,8 @@ class _Tables:
             self.add_row(owner, row)
         functions = [self._function(owner, f) for f in law.functions]
         functions += [NONE] * (MOST_FUNCTIONS - len(functions))
-        self.laws_i.append((law.kind, first, len(law.rows), *functions, NONE if user is None else len(self.user)))
+        number = NONE if user is None else len(self.user)
+        self.laws_i.append((law.kind, first, len(law.rows), *functions, number, self._surface(law.surface)))
         self.laws_f.append((*law.numbers, *(0.0,) * (MOST_NUMBERS - len(law.numbers))))
         if user is not None:
             self.user.append(user)
@@ -227,6 +235,7 @@ class _Tables:
             "coords_f": _matrix(self.coords_f, 1),
             "laws_f": _matrix(self.laws_f, MOST_NUMBERS),
             "pieces_f": np.concatenate(self.pieces) if self.pieces else np.zeros((0, 6)),
+            "surfaces_f": _matrix(self.surfaces_f and np.concatenate(self.surfaces_f), 1),
         }
         if not np.abs(numbers["markers_f"]).max(initial=0.0) <= LARGEST:
             raise too_large(self.model, *self.model.points)
@@ -238,8 +247,9 @@ class _Tables:
             markers_i=_integers(self.markers_i, 2),
             rows_i=_integers(self.rows_i, 4 + MOST_MARKERS),
             coords_i=_integers(self.coords_i, 2),
-            laws_i=_integers(self.laws_i, 4 + MOST_FUNCTIONS),
+            laws_i=_integers(self.laws_i, 5 + MOST_FUNCTIONS),
             functions_i=_integers(self.functions_i, 2),
+            surfaces_i=_integers(self.surfaces_i, 4),
             n_holonomic=n_holonomic,
             n_constraints=n_constraints,
             n_rows=n_rows,
@@ -262,6 +272,14 @@ class _Tables:
             self.markers_i.append((self.tree.n_atoms if atom < 0 else atom, kind))
             self.markers_f.append(axes @ np.asarray(place.local) + (origin if place.is_point else 0.0))
         return self.markers[id(place)]
+
+    def _surface(self, surface: SurfaceTable | None) -> int:
+        if surface is None:
+            return NONE
+        first = sum(len(numbers) for numbers in self.surfaces_f)
+        self.surfaces_i.append((surface.kind, first, surface.lines, surface.columns))
+        self.surfaces_f.append(np.asarray(surface.numbers))
+        return len(self.surfaces_i) - 1
 
     def _function(self, owner: str, function: Function | None) -> int:
         if function is None:

@@ -67,8 +67,9 @@ def has_pairs(T: Mechanism) -> bool:
     # and of tables in `numbers`: constant, direction and radius of rows, factors, laws, pieces of functions, tau
     AT_ROW_NUMBERS, AT_FACTORS, AT_LAW_NUMBERS, AT_PIECES, AT_TAU,
     REFERENCE,  # 1: residual and mass matrix about centres of mass instead of one point
-) = range(23)  # fmt: skip
-HEADER = 23
+    AT_SURFACES, AT_SURFACE_NUMBERS,  # tables of surfaces: integers, numbers
+) = range(25)  # fmt: skip
+HEADER = 25
 SIZES = {
     "n_q": N_Q, "n_v": N_V, "n_atoms": N_ATOMS, "n_markers": N_MARKERS, "n_holonomic": N_HOLONOMIC,
     "n_constraints": N_CONSTRAINTS, "n_rows": N_ROWS, "n_all": N_ALL, "n_laws": N_LAWS, "law_width": LAW_WIDTH,
@@ -76,10 +77,11 @@ SIZES = {
 }  # fmt: skip
 
 # one line of each table
-ROW, ROW_NUMBERS, LAW, LAW_NUMBERS, PIECE, MARKER_LINE, COLUMN_LINE = 8, 5, 6, 8, 6, 3, 2
+ROW, ROW_NUMBERS, LAW, LAW_NUMBERS, PIECE, MARKER_LINE, COLUMN_LINE, SURFACE = 8, 5, 7, 24, 6, 3, 2, 4
 R_KIND, R_MARKER, R_FIRST, R_COUNT, R_FUNCTION = 0, 1, 5, 6, 7
 R_CONSTANT, R_DIRECTION, R_RADIUS = 0, 1, 4
-L_KIND, L_FIRST, L_ROWS, L_FUNCTION, L_SECOND_FUNCTION, L_USER = range(6)
+L_KIND, L_FIRST, L_ROWS, L_FUNCTION, L_SECOND_FUNCTION, L_USER, L_SURFACE = range(7)
 F_FIRST, F_COUNT = range(2)
+S_KIND, S_FIRST, S_LINES, S_COLUMNS = range(4)
 P_START, P_COEFFICIENT, P_KIND = 0, 1, 5
 CUBIC, HARMONIC = range(2)

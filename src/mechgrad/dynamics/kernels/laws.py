@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.ground_laws import ground_law
 from mechgrad.dynamics.kernels.user_laws import call_law
 from mechgrad.kernels.elementary import tanh_of
 from mechgrad.kernels.jit import inlined, inner
@@ -23,7 +24,9 @@ from mechgrad.model.mechanism import (
     LAW_WIDTH,
     N_LAWS,
 )
-from mechgrad.model.primitives.rows import CONTACT, CURVE, FRICTION, MOTOR, SPRING, TYRE
+from mechgrad.model.primitives.rows import CONTACT, CURVE, FIRST_GROUND, FRICTION, MOTOR, SPRING, TYRE
+
+VISCOUS_OF_CONTACT, VISCOUS_OF_TYRE = 5, 8  # where the numbers of Kelvin-Voigt damping begin
 
 
 @inlined
@@ -39,25 +42,62 @@ def law_number(ints, numbers, k, what):
 
 
 @inner
-def _normal(K, D, n, g, gd):
-    """Contact force N = K d^n (1 + D d'), d = -g, d' = -g', and its partials by g and g'; never pulls."""
-    zero = g * 0.0
-    depth = -g
+def viscous_normal(compression, restitution, onset, change, depth, approach):
+    """Kelvin-Voigt part of a contact force, V = c(d') d' s(d), with V_d and V_d' (`model.primitives.rows`)."""
+    turn = tanh_of(approach / change)
+    half = 0.5 * (compression - restitution)
+    c, c_rate = restitution + half * (1.0 + turn), half * (1.0 - turn * turn) / change
+    u = depth / onset
+    if u.real >= 1.0:
+        return c * approach, depth * 0.0, c + approach * c_rate
+    s = u * u * (3.0 - 2.0 * u)
+    return c * approach * s, c * approach * 6.0 * u * (1.0 - u) / onset, (c + approach * c_rate) * s
+
+
+@inner
+def _normal(ints, numbers, k, viscous, g, gd):
+    """Contact force N = K d^n (1 + D d') + V, d = -g, d' = -g', and its partials by g and g'; never pulls.
+
+    viscous : the first number of law k that V has
+    """
+    zero, depth = g * 0.0, -g
     if depth.real <= 0.0:
         return zero, zero, zero
+    K, D, n = law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1), law_number(ints, numbers, k, 2)
     power = depth ** (n - 1.0)
     factor = 1.0 - D * gd
-    if factor.real <= 0.0:
-        return zero, zero, zero
     elastic = K * power * depth
-    return elastic * factor, -(n * K * power * factor), -(elastic * D)
+    N, N_g, N_gd = elastic * factor, -(n * K * power * factor), -(elastic * D)
+    compression, restitution = law_number(ints, numbers, k, viscous), law_number(ints, numbers, k, viscous + 1)
+    if compression != 0.0 or restitution != 0.0:
+        onset, change = law_number(ints, numbers, k, viscous + 2), law_number(ints, numbers, k, viscous + 3)
+        V, V_d, V_rate = viscous_normal(compression, restitution, onset, change, depth, -gd)
+        N, N_g, N_gd = N + V, N_g - V_d, N_gd - V_rate
+    if N.real <= 0.0:
+        return zero, zero, zero
+    return N, N_g, N_gd
+
+
+@inner
+def contact_push(ints, numbers, k, g, gd):
+    """(push, depth) of a law CONTACT or TYRE: push is positive while it pushes, and zero at its kinks."""
+    depth = -g.real
+    share = 1.0 - (law_number(ints, numbers, k, 1) * gd).real
+    viscous = VISCOUS_OF_CONTACT if law_int(ints, k, L_KIND) == CONTACT else VISCOUS_OF_TYRE
+    compression, restitution = (
+        law_number(ints, numbers, k, viscous).real,
+        law_number(ints, numbers, k, viscous + 1).real,
+    )
+    if depth > 0.0 and (compression != 0.0 or restitution != 0.0):
+        onset, change = law_number(ints, numbers, k, viscous + 2).real, law_number(ints, numbers, k, viscous + 3).real
+        V, _, _ = viscous_normal(compression, restitution, onset, change, depth, -gd.real)
+        share += V / (law_number(ints, numbers, k, 0).real * depth ** law_number(ints, numbers, k, 2).real)
+    return min(depth, share), depth
 
 
 @inner
 def _contact(ints, numbers, k, rows, g, gd, F, F_g, F_gd):
-    normal, normal_g, normal_d = _normal(
-        law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1), law_number(ints, numbers, k, 2), g[0], gd[0]
-    )
+    normal, normal_g, normal_d = _normal(ints, numbers, k, VISCOUS_OF_CONTACT, g[0], gd[0])
     F[0], F_g[0], F_gd[0] = -normal, -normal_g, -normal_d
     if rows == 3:
         mu, speed = law_number(ints, numbers, k, 3), law_number(ints, numbers, k, 4)
@@ -72,9 +112,7 @@ def _contact(ints, numbers, k, rows, g, gd, F, F_g, F_gd):
 
 @inner
 def _tyre(ints, numbers, k, g, gd, F, F_g, F_gd):
-    normal, normal_g, normal_d = _normal(
-        law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1), law_number(ints, numbers, k, 2), g[0], gd[0]
-    )
+    normal, normal_g, normal_d = _normal(ints, numbers, k, VISCOUS_OF_TYRE, g[0], gd[0])
     F[0], F_g[0], F_gd[0] = -normal, -normal_g, -normal_d
     speed = law_number(ints, numbers, k, 7)
     U = np.sqrt(gd[3] * gd[3] + speed * speed)
@@ -120,6 +158,8 @@ def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd):
         _contact(ints, numbers, k, rows, g, gd, F, F_g, F_gd)
     elif kind == TYRE:
         _tyre(ints, numbers, k, g, gd, F, F_g, F_gd)
+    elif kind >= FIRST_GROUND:
+        ground_law(ints, numbers, k, rows, g, gd, F, F_g, F_gd)
     else:
         call_law(
             law_int(ints, k, L_USER), rows, t, g.ctypes.data, gd.ctypes.data, F.ctypes.data, F_g.ctypes.data,

@@ -14,9 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.law_partials import NOTHING, law_acts
 from mechgrad.dynamics.kernels.laws import law_int
+from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.lanes import load, store
+from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.sparse_lu import sparse_substitute
 from mechgrad.kernels.sparse_refinement import sparse_solve
@@ -129,13 +131,18 @@ def put_mass(sparse, chains, M, scalar):
 
 @inner
 def add_sparse_law_partials(ints, sparse, J, J_rate, y_g, y_gd, K, C, scalar):
-    """K += Gamma^T (F_g Gamma + F_g' Gamma_rate), C += Gamma^T F_g' Gamma over all laws."""
+    """K += Gamma^T (F_g Gamma + F_g' Gamma_rate), C += Gamma^T F_g' Gamma over all laws that act."""
     most, row_start, law_entries = ints[LAW_WIDTH], sparse.row_start, sparse.law_entries
     for k in range(ints[N_LAWS]):
+        if not law_acts(ints, y_g, y_gd, k, scalar):
+            continue
         start, rows, p = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS), sparse.law_start[k]
         for i in range(start, start + rows):
             for j in range(rows):
                 by_value, by_rate = load(y_g, i * most + j, scalar), load(y_gd, i * most + j, scalar)
+                if not any_not_less(magnitude(by_value) + magnitude(by_rate), NOTHING):
+                    p += (row_start[start + j + 1] - row_start[start + j]) * (row_start[i + 1] - row_start[i])
+                    continue
                 for b in range(row_start[start + j], row_start[start + j + 1]):
                     g = load(J, b, scalar)
                     by_q, by_v = by_value * g + by_rate * load(J_rate, b, scalar), by_rate * g

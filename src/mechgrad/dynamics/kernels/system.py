@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.dense_matrices import add_law_partials, dense_mass, unpack
-from mechgrad.dynamics.kernels.laws import apply_laws
+from mechgrad.dynamics.kernels.dense_matrices import dense_mass, unpack
+from mechgrad.dynamics.kernels.law_partials import add_law_partials, damped, law_acts
+from mechgrad.dynamics.kernels.laws import apply_laws, law_int
 from mechgrad.dynamics.kernels.sparse import Sparse, add_sparse_law_partials, put_mass, unpack_entries
 from mechgrad.inverse.kernels.accumulation import (
     ABOUT_COM,
@@ -45,10 +46,9 @@ from mechgrad.inverse.kernels.wrenches import (
     collect_world_loads,
     gather_loads,
 )
-from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.interrupt import listener
 from mechgrad.kernels.jit import inner, runtime_int, spliced
-from mechgrad.kernels.lanes import any_not_less, load, store
+from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.records import allocate
 from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
 from mechgrad.kinematics.kernels.header import row_int
@@ -78,10 +78,11 @@ from mechgrad.model.mechanism import (
     AT_FACTORS,
     AT_TAU,
     HEADER,
+    L_FIRST,
+    L_ROWS,
     LAW_WIDTH,
     N_ALL,
     N_ATOMS,
-    N_CONSTRAINTS,
     N_ROWS,
     N_V,
     R_COUNT,
@@ -91,8 +92,6 @@ from mechgrad.model.mechanism import (
     has_pairs,
 )
 from mechgrad.model.primitives.rows import LINEAR
-
-NO_DAMPING = 1e-300  # sum of all partials by rates, below which laws have none
 
 
 class Work(NamedTuple):
@@ -387,18 +386,11 @@ def linearise(mechanism, work, sparse, r, K, C, M, scalar):
 
 @inner
 def law_columns(mechanism, work, sparse, scalar):
-    """Gamma of the rows of laws and its twin for the rates."""
-    first, last = mechanism.n_constraints, mechanism.n_rows
-    if last > first:
-        row_jacobian(mechanism, work, sparse, first, last, scalar)
-        if damped(mechanism.ints, work.y_gd, scalar):
-            row_rate_jacobian(mechanism, work, sparse, first, last, scalar)
-
-
-@inner
-def damped(ints, y_gd, scalar):
-    """Whether any law depends on the rate of a row."""
-    total = scalar * 0.0
-    for k in range(ints[N_CONSTRAINTS] * ints[LAW_WIDTH], ints[N_ROWS] * ints[LAW_WIDTH]):
-        total = total + magnitude(load(y_gd, k, scalar))
-    return any_not_less(total, NO_DAMPING)
+    """Gamma of the rows of laws that act, and its twin for the rates."""
+    ints, y_g, y_gd = mechanism.ints, work.y_g, work.y_gd
+    for k in range(mechanism.n_laws):
+        if law_acts(ints, y_g, y_gd, k, scalar):
+            first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
+            row_jacobian(mechanism, work, sparse, first, first + rows, scalar)
+            if damped(ints, y_gd, first, first + rows, scalar):
+                row_rate_jacobian(mechanism, work, sparse, first, first + rows, scalar)

@@ -12,9 +12,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.laws import law_int, law_number
+from mechgrad.dynamics.kernels.ground_laws import add_ground_numbers
+from mechgrad.dynamics.kernels.laws import (
+    VISCOUS_OF_CONTACT,
+    VISCOUS_OF_TYRE,
+    law_int,
+    law_number,
+    viscous_normal,
+)
 from mechgrad.dynamics.kernels.table_gradient_functions import add_function
 from mechgrad.dynamics.kernels.table_gradient_rows import add_to, virtual_rate
+from mechgrad.kernels.elementary import tanh_of
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import extract, load, store, width
 from mechgrad.kinematics.kernels.measures import evaluate
@@ -28,7 +36,7 @@ from mechgrad.model.mechanism import (
     LAW_NUMBERS,
     N_LAWS,
 )
-from mechgrad.model.primitives.rows import CONTACT, CURVE, FRICTION, MOTOR, SPRING, TYRE
+from mechgrad.model.primitives.rows import CONTACT, CURVE, FIRST_GROUND, FRICTION, MOTOR, SPRING, TYRE
 
 
 @inner
@@ -55,62 +63,89 @@ def _sample(values, row, lane, scalar):
     return extract(load(values, row, scalar), lane)
 
 
-@inlined
-def _normal(ints, numbers, k, g, gd):
-    """Contact force N = K d^n (1 + D d') of the penetration d = -g, and its partials by K, D and n."""
-    zero = g * 0.0
-    depth = -g
-    factor = 1.0 - law_number(ints, numbers, k, 1) * gd
-    if depth.real <= 0.0 or factor.real <= 0.0:
-        return zero, zero, zero, zero
+@inner
+def _add_normal(ints, numbers, k, viscous, g, gd, by_push, gradient, n, lane):
+    """gradient += by_push dN by the numbers of N (`laws`); returns N."""
+    zero, depth, approach = g * 0.0, -g, -gd
+    if depth.real <= 0.0:
+        return zero
+    o = ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS
+    factor = 1.0 + law_number(ints, numbers, k, 1) * approach
     stiffness, power = law_number(ints, numbers, k, 0), depth ** law_number(ints, numbers, k, 2)
-    normal = stiffness * power * factor
-    return normal, power * factor, -(stiffness * power * gd), normal * np.log(depth)
+    elastic = stiffness * power
+    compression, restitution = law_number(ints, numbers, k, viscous), law_number(ints, numbers, k, viscous + 1)
+    onset, change = law_number(ints, numbers, k, viscous + 2), law_number(ints, numbers, k, viscous + 3)
+    V, _, _ = viscous_normal(compression, restitution, onset, change, depth, approach)
+    normal = elastic * factor + V
+    if normal.real <= 0.0:
+        return zero
+    turn, u = tanh_of(approach / change), depth / onset
+    s, s_u = zero + 1.0, zero
+    if u.real < 1.0:
+        s, s_u = u * u * (3.0 - 2.0 * u), 6.0 * u * (1.0 - u)
+    half = 0.5 * (compression - restitution)
+    gradient[o * n + lane] += by_push * power * factor
+    gradient[(o + 1) * n + lane] += by_push * elastic * approach
+    gradient[(o + 2) * n + lane] += by_push * elastic * factor * np.log(depth)
+    gradient[(o + viscous) * n + lane] += by_push * 0.5 * (1.0 + turn) * approach * s
+    gradient[(o + viscous + 1) * n + lane] += by_push * 0.5 * (1.0 - turn) * approach * s
+    by_onset = (restitution + half * (1.0 + turn)) * approach * s_u * u / onset
+    gradient[(o + viscous + 2) * n + lane] -= by_push * by_onset
+    by_change = half * (1.0 - turn * turn) * approach * approach * s / (change * change)
+    gradient[(o + viscous + 3) * n + lane] -= by_push * by_change
+    return normal
 
 
 @inner
 def _contact_numbers(ints, numbers, k, rows, lane, values, rates, rates_u, gradient, scalar):
     n, first, o = width(scalar), law_int(ints, k, L_FIRST), ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS
-    normal, by_K, by_D, by_n = _normal(
-        ints, numbers, k, _sample(values, first, lane, scalar), _sample(rates, first, lane, scalar)
-    )  # fmt: skip
+    g, gd = _sample(values, first, lane, scalar), _sample(rates, first, lane, scalar)
     by_push = -_sample(rates_u, first, lane, scalar)
-    if rows == 3:
-        mu, speed = law_number(ints, numbers, k, 3), law_number(ints, numbers, k, 4)
-        s1, s2 = _sample(rates, first + 1, lane, scalar), _sample(rates, first + 2, lane, scalar)
-        u1, u2 = _sample(rates_u, first + 1, lane, scalar), _sample(rates_u, first + 2, lane, scalar)
-        inverse = 1.0 / np.sqrt(s1 * s1 + s2 * s2 + speed * speed)
-        share = (u1 * s1 + u2 * s2) * inverse
-        by_push += mu * share
-        gradient[(o + 3) * n + lane] += normal * share
-        gradient[(o + 4) * n + lane] -= mu * normal * share * speed * inverse * inverse
-    gradient[o * n + lane] += by_push * by_K
-    gradient[(o + 1) * n + lane] += by_push * by_D
-    gradient[(o + 2) * n + lane] += by_push * by_n
+    if rows != 3:
+        _add_normal(ints, numbers, k, VISCOUS_OF_CONTACT, g, gd, by_push, gradient, n, lane)
+        return
+    mu, speed = law_number(ints, numbers, k, 3), law_number(ints, numbers, k, 4)
+    s1, s2 = _sample(rates, first + 1, lane, scalar), _sample(rates, first + 2, lane, scalar)
+    u1, u2 = _sample(rates_u, first + 1, lane, scalar), _sample(rates_u, first + 2, lane, scalar)
+    inverse = 1.0 / np.sqrt(s1 * s1 + s2 * s2 + speed * speed)
+    share = (u1 * s1 + u2 * s2) * inverse
+    normal = _add_normal(ints, numbers, k, VISCOUS_OF_CONTACT, g, gd, by_push + mu * share, gradient, n, lane)
+    gradient[(o + 3) * n + lane] += normal * share
+    gradient[(o + 4) * n + lane] -= mu * normal * share * speed * inverse * inverse
 
 
 @inner
 def _tyre_numbers(ints, numbers, k, lane, values, rates, rates_u, gradient, scalar):
     n, first, o = width(scalar), law_int(ints, k, L_FIRST), ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS
-    normal, by_K, by_D, by_n = _normal(
-        ints, numbers, k, _sample(values, first, lane, scalar), _sample(rates, first, lane, scalar)
-    )  # fmt: skip
     by_push = -_sample(rates_u, first, lane, scalar)
     forward, speed = _sample(rates, first + 3, lane, scalar), law_number(ints, numbers, k, 7)
     U = np.sqrt(forward * forward + speed * speed)
+    for i in range(1, 3):
+        mu, critical = law_number(ints, numbers, k, 2 + i), law_number(ints, numbers, k, 4 + i)
+        slip = _sample(rates, first + i, lane, scalar) / (critical * U)
+        by_push += _sample(rates_u, first + i, lane, scalar) * mu * np.tanh(slip)
+    g, gd = _sample(values, first, lane, scalar), _sample(rates, first, lane, scalar)
+    normal = _add_normal(ints, numbers, k, VISCOUS_OF_TYRE, g, gd, by_push, gradient, n, lane)
     for i in range(1, 3):
         power = _sample(rates_u, first + i, lane, scalar)
         mu, critical = law_number(ints, numbers, k, 2 + i), law_number(ints, numbers, k, 4 + i)
         slip = _sample(rates, first + i, lane, scalar) / (critical * U)
         share = np.tanh(slip)
         by_slip = power * mu * normal * (1.0 - share * share)
-        by_push += power * mu * share
         gradient[(o + 2 + i) * n + lane] += power * normal * share
         gradient[(o + 4 + i) * n + lane] -= by_slip * slip / critical
         gradient[(o + 7) * n + lane] -= by_slip * slip * speed / (U * U)
-    gradient[o * n + lane] += by_push * by_K
-    gradient[(o + 1) * n + lane] += by_push * by_D
-    gradient[(o + 2) * n + lane] += by_push * by_n
+
+
+@inlined
+def _nine(values, first, rows, lane, scalar):
+    """Samples of nine rows of a law, of which those that it does not have are others."""
+    a, b, c = first, first + 3, first + rows - 3
+    return (
+        _sample(values, a, lane, scalar), _sample(values, a + 1, lane, scalar), _sample(values, a + 2, lane, scalar),
+        _sample(values, b, lane, scalar), _sample(values, b + 1, lane, scalar), _sample(values, b + 2, lane, scalar),
+        _sample(values, c, lane, scalar), _sample(values, c + 1, lane, scalar), _sample(values, c + 2, lane, scalar),
+    )  # fmt: skip
 
 
 @inlined
@@ -146,9 +181,15 @@ def add_law_numbers(ints, numbers, t, values, rates, rates_u, gradient, scalar):
                 add_function(ints, numbers, second, load(rates, first, scalar), power, zero, zero, gradient, scalar)
         elif kind == MOTOR:
             add_function(ints, numbers, function, t, power * -1.0, zero, zero, gradient, scalar)
-        elif kind in (FRICTION, CONTACT, TYRE):
+        elif kind in (FRICTION, CONTACT, TYRE) or kind >= FIRST_GROUND:
             for lane in range(width(scalar)):
-                if kind == FRICTION:
+                if kind >= FIRST_GROUND:
+                    add_ground_numbers(
+                        ints, numbers, k, _nine(values, first, rows, lane, scalar),
+                        _nine(rates, first, rows, lane, scalar), _nine(rates_u, first, rows, lane, scalar), gradient,
+                        width(scalar), lane,
+                    )  # fmt: skip
+                elif kind == FRICTION:
                     _friction_numbers(ints, numbers, k, lane, rates, rates_u, gradient, scalar)
                 elif kind == CONTACT:
                     _contact_numbers(ints, numbers, k, rows, lane, values, rates, rates_u, gradient, scalar)

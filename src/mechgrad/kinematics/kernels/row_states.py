@@ -18,9 +18,9 @@ where a contact point wanders.
 
 from __future__ import annotations
 
-from mechgrad.kernels.elementary import reciprocal
+from mechgrad.kernels.elementary import magnitude, reciprocal
 from mechgrad.kernels.jit import inlined, inner, runtime_int
-from mechgrad.kernels.lanes import load, store
+from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.vec3 import add, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.header import (
     MARKER_ATOM,
@@ -68,6 +68,7 @@ from mechgrad.model.primitives.rows import ANGLE, DISTANCE, LINEAR, POINT, SLIP
 F_X, F_XD, F_G, F_GD = 0, 3, 6, 9
 ATTACHMENT = 12
 ATTACHMENTS = 48
+NOTHING = 1e-300  # size of a multiplier below which there is none
 
 
 @inlined
@@ -373,7 +374,7 @@ def add_row_curvature(ints, numbers, motion, twists, attachments, y, H, scalar):
     """Add to H (n_v, n_v) what the changing gradients of all rows, times their multipliers y, do to Gamma^T y."""
     for k in range(acting_count(ints)):
         kind, factor = row_int(ints, k, R_KIND), load(y, k, scalar)
-        if kind in (LINEAR, POINT):  # their gradients do not change
+        if kind in (LINEAR, POINT) or not any_not_less(magnitude(factor), NOTHING):  # no change, or nothing acts
             continue
         if kind == DISTANCE:
             _distance_curvature(ints, motion, twists, attachments, k, factor, H, scalar)

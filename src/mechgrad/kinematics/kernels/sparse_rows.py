@@ -7,8 +7,9 @@ walk_start[4 k + f] on.
 
 from __future__ import annotations
 
+from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.lanes import load, store
+from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.vec3 import add, cross, dot, get3, scale, sub, zero3
 from mechgrad.kinematics.kernels.header import (
     acting_count,
@@ -32,6 +33,7 @@ from mechgrad.kinematics.kernels.row_states import (
     F_GD,
     F_X,
     F_XD,
+    NOTHING,
     acts_at_a_point,
     attached_atom,
     attached_column,
@@ -181,7 +183,7 @@ def sparse_row_curvature(mechanism, work, sparse, H, scalar):
     ints, row_start, row_columns = mechanism.ints, sparse.row_start, sparse.row_columns
     for k in range(acting_count(ints)):
         kind, factor = row_int(ints, k, R_KIND), load(work.y, k, scalar)
-        if kind in (LINEAR, POINT):  # their gradients do not change
+        if kind in (LINEAR, POINT) or not any_not_less(magnitude(factor), NOTHING):  # no change, or nothing acts
             continue
         for b in range(row_start[k + 1] - row_start[k]):
             j = row_columns[row_start[k] + b]

@@ -2,8 +2,10 @@
 
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.bushing import Bushing
+from mechgrad.model.forces.ellipse_tyre import EllipseTyre
 from mechgrad.model.forces.joint_friction import JointFriction
 from mechgrad.model.forces.joint_spring import JointSpring
+from mechgrad.model.forces.magic_formula_tyre import MagicFormulaTyre
 from mechgrad.model.forces.motor import Motor
 from mechgrad.model.forces.sphere_contact import SphereContact
 from mechgrad.model.forces.spring_curve import SpringCurve
@@ -17,7 +19,7 @@ FORCE_TYPES: dict[str, type[Force]] = {
     cls.type_name: cls
     for cls in (
         SpringDamper, SpringCurve, JointSpring, TorsionSpring, Bushing, Motor, JointFriction, SphereContact,
-        WheelContact, Tyre,
+        WheelContact, Tyre, EllipseTyre, MagicFormulaTyre,
     )
 }  # fmt: skip
 """The force class of each `type` in a model file; a UserForce is code and in none."""
@@ -25,9 +27,11 @@ FORCE_TYPES: dict[str, type[Force]] = {
 __all__ = [
     "FORCE_TYPES",
     "Bushing",
+    "EllipseTyre",
     "Force",
     "JointFriction",
     "JointSpring",
+    "MagicFormulaTyre",
     "Motor",
     "SphereContact",
     "SpringCurve",

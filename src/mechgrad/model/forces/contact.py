@@ -1,4 +1,16 @@
-"""What contacts share: plausible numbers, and the row that measures the height of a wheel."""
+"""What contacts share: the force along the normal, plausible numbers, and the rows of a wheel on a plane.
+
+    N = K d^n (1 + D d') + V, never below zero
+    V = c(d') d' s(d),   c = D_r + (D_c - D_r) (1 + tanh(d' / v_0)) / 2
+    s = u^2 (3 - 2 u), u = d / d_0, and 1 beyond d_0
+
+d is the depth, d' the speed of approach of the material points in touch. D (`damping`) is the loss of Hunt and
+Crossley, which fades with the depth; V is that of Kelvin and Voigt with coefficients of its own for compression, D_c,
+and restitution, D_r. Without the onset s it would jump at the first touch, without the blend it would kink at d' = 0:
+both are smooth here, over d_0 = `damping_depth` and v_0 = `damping_speed`. Two kinks remain: the first touch d = 0
+(where N is C0 for n = 1, C1 up to 2, C2 beyond, and V is C1), and the end of a push, where N would turn negative in
+a fast rebound (C0). Explicit steps under error control end at both.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +23,8 @@ from mechgrad.typing import Number
 
 def check_contact(obj: object, exponent: Number) -> None:
     """Raise unless the normal force is one that pushes, and grows at least linearly."""
-    check_positive(obj, "radius", "stiffness")
-    check_not_negative(obj, "damping")
+    check_positive(obj, "radius", "stiffness", "damping_depth", "damping_speed")
+    check_not_negative(obj, "damping", "compression_damping", "restitution_damping")
     if not exponent.real >= 1.0:
         raise ValueRangeError(
             f"{where(obj)}: exponent = {brief(exponent)} must be at least 1; below, the stiffness is infinite at the "

@@ -7,6 +7,7 @@ from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.contact import check_contact
+from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing, viscous
 from mechgrad.model.primitives.attached import (
     POINT,
     VECTOR,
@@ -15,45 +16,50 @@ from mechgrad.model.primitives.attached import (
     across,
     check_not_negative,
     check_positive,
-    check_same_body,
 )
-from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.primitives.fields import scalar, surface
 from mechgrad.model.primitives.named_parts import NamedParts
-from mechgrad.model.primitives.rows import CONTACT, PLANE, SLIP, Law, Row
+from mechgrad.model.primitives.rows import CONTACT, GROUND_SPHERE, PLANE, SLIP, Law, Row
+from mechgrad.model.surfaces import Surface
 from mechgrad.typing import Number
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SphereContact(Force):
-    """A sphere pushed away by a plane that it touches, with friction.
+    """A sphere pushed away by a plane, or a surface, that it touches, with friction.
 
         d = radius - n . (x - x_plane)                              depth
-        N = stiffness d^exponent (1 + damping d')                   while d > 0 and N > 0, else 0
+        N = stiffness d^exponent (1 + damping d') + V(d, d')        while d > 0 and N > 0, else 0
         F_slip = friction N s / sqrt(s.s + slip_speed^2)            against s, the slip at x - radius n along the plane
 
     At the first touch C0 for exponent 1, C1 up to 2, C2 up to 3; where a fast rebound ends the push
-    (1 + damping d' = 0) only C0. In the slip C-infinity: the sphere creeps instead of sticking.
+    (N = 0) only C0. In the slip C-infinity: the sphere creeps instead of sticking. V is Kelvin-Voigt damping
+    (`mechgrad.model.forces.contact` has all of N). On a `ground` d is the radius less the distance from the closest
+    point of the surface; where two points are equally close, in a hollow narrower than the sphere, the force jumps from
+    one to the other.
 
     Attributes
     ----------
     point : str
         Centre of the sphere.
-    radius : float
-        [m], positive. Path `name.radius`.
+    radius, stiffness : float
+        [m], [N/m^exponent], positive. Paths `name.radius`, `name.stiffness`.
     plane_point, normal : str
         A point of the plane, and a vector of the same body away from the plane; normalised.
-    stiffness : float
-        [N/m^exponent], positive. Path `name.stiffness`.
     damping : float
         [s/m], not negative: with 1.5 (1 - e) / v a ball that arrives at speed v leaves with about e v, for e near 1.
         Path `name.damping`.
     exponent : float
-        [1], at least 1; 1.5 for spheres (Hertz). Path `name.exponent`.
-    friction : float
-        [1], not negative. Path `name.friction`.
-    slip_speed : float
-        [m/s], positive; a smaller one is stiffer. Path `name.slip_speed`.
+        [1], at least 1; 1.5 for spheres (Hertz).
+    friction, slip_speed : float
+        [1], not negative; [m/s], positive: a smaller one is stiffer. Paths `name.friction`, ...
+    compression_damping, restitution_damping : float
+        [N s/m], not negative: D_c while it is pressed in, D_r while it comes back (Kelvin-Voigt).
+    damping_depth, damping_speed : float
+        [m], [m/s], positive: over which these set in with depth, and change from one to the other.
+    ground : Surface, optional
+        What is touched, over the plane of `plane_point` and `normal`; a plane without it.
 
     >>> SphereContact("bounce", "ball.origin", 0.1, "ground.origin", "up", stiffness=1e5)
     SphereContact('bounce', 'ball.origin', radius=0.1, plane_point='ground.origin', normal='up', stiffness=100000)
@@ -70,6 +76,11 @@ class SphereContact(Force):
     exponent: Number = field(default=1.5, metadata=scalar("force", "1"))
     friction: Number = field(default=0.0, metadata=scalar("force", "1"))
     slip_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
+    compression_damping: Number = field(default=0.0, metadata=scalar("force", "N s/m"))
+    restitution_damping: Number = field(default=0.0, metadata=scalar("force", "N s/m"))
+    damping_depth: Number = field(default=1e-3, metadata=scalar("force", "m"))
+    damping_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
+    ground: Surface | None = field(default=None, metadata=surface("force"))
 
     def check(self) -> None:
         """Raise unless the numbers are those of a contact that pushes and resists."""
@@ -80,11 +91,14 @@ class SphereContact(Force):
     def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and the plane belongs to one body."""
         Attached.check_model(self, model)
-        check_same_body(model, self, ("plane_point", "normal"))
+        check_touch(self, model)
 
     def laws(self, where: Where) -> tuple[Law, ...]:
+        normal, friction = (self.stiffness, self.damping, self.exponent), (self.friction, self.slip_speed)
+        if self.ground is not None:
+            touch = Touch(self.point, self.plane_point, self.normal)
+            return (ground_law(GROUND_SPHERE, where, touch, self.ground, (*pushing(self), *friction)),)
         x, n = where(self.point), where(self.normal)
         height = Row(PLANE, (n, x, where(self.plane_point)), self.radius, label="height")
         slip = (Row(SLIP, (x, n, e), radius=self.radius, label=f"slip {i}") for i, e in enumerate(across(n), start=1))
-        numbers = (self.stiffness, self.damping, self.exponent, self.friction, self.slip_speed)
-        return (Law(CONTACT, (height, *slip), numbers),)
+        return (Law(CONTACT, (height, *slip), (*normal, *friction, *viscous(self))),)

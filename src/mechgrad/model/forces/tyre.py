@@ -7,18 +7,12 @@ from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.contact import check_contact, wheel_rows
-from mechgrad.model.primitives.attached import (
-    POINT,
-    VECTOR,
-    Attached,
-    Where,
-    check_not_negative,
-    check_positive,
-    check_same_body,
-)
-from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing, viscous
+from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_not_negative, check_positive
+from mechgrad.model.primitives.fields import scalar, surface
 from mechgrad.model.primitives.named_parts import NamedParts
-from mechgrad.model.primitives.rows import ADVANCE, TYRE, Law, Row
+from mechgrad.model.primitives.rows import ADVANCE, GROUND_TANH, TYRE, Law, Row
+from mechgrad.model.surfaces import Surface
 from mechgrad.typing import Number
 
 
@@ -27,13 +21,14 @@ from mechgrad.typing import Number
 class Tyre(Force):
     """A tyre on a plane: elastic upwards, driving and braking by its slip, steering by its slip angle.
 
-        d = radius sqrt(1 - (n.w)^2) - n . (x - x_plane),    N = stiffness d^exponent (1 + damping d')   if both > 0
+        d = radius sqrt(1 - (n.w)^2) - n . (x - x_plane),    N = stiffness d^exponent (1 + damping d') + V  if both > 0
         F_along  = friction_x N tanh(s / (critical_slip U))         against s, slip of the lowest point along the track
         F_across = friction_y N tanh(r / (critical_angle U))        against r, its slip across the track
         U = sqrt(u^2 + slip_speed^2)                                 u: speed of the centre along the track
 
     s/U and r/U are the slip and, for small ones, the slip angle; their critical values are where the linear law of
-    stiffness friction N / critical would reach the friction limit. The two directions do not share a friction circle.
+    stiffness friction N / critical would reach the friction limit. The two directions do not share a friction circle
+    (`EllipseTyre` does). On a `ground` the road is the plane that touches the surface below the hub.
     Smooth (C-infinity) in the slips, down to standstill; in the depth as `SphereContact` is. The wheel must not lie
     flat.
 
@@ -61,6 +56,12 @@ class Tyre(Force):
         [rad], positive.
     slip_speed : float
         [m/s], positive: below it the tyre is a damper.
+    compression_damping, restitution_damping : float
+        [N s/m], not negative: D_c while it is pressed in, D_r while it comes back (Kelvin-Voigt).
+    damping_depth, damping_speed : float
+        [m], [m/s], positive: over which these set in with depth, and change from one to the other.
+    ground : Surface, optional
+        What is touched, over the plane of `plane_point` and `normal`; a plane without it.
 
     All numbers are parameters: `name.radius`, `name.critical_angle`, ...
 
@@ -83,6 +84,11 @@ class Tyre(Force):
     critical_slip: Number = field(default=0.1, metadata=scalar("force", "1"))
     critical_angle: Number = field(default=0.1, metadata=scalar("force", "rad"))
     slip_speed: Number = field(default=0.1, metadata=scalar("force", "m/s"))
+    compression_damping: Number = field(default=0.0, metadata=scalar("force", "N s/m"))
+    restitution_damping: Number = field(default=0.0, metadata=scalar("force", "N s/m"))
+    damping_depth: Number = field(default=1e-3, metadata=scalar("force", "m"))
+    damping_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
+    ground: Surface | None = field(default=None, metadata=surface("force"))
 
     def check(self) -> None:
         """Raise unless the numbers are those of a tyre that pushes and resists."""
@@ -93,12 +99,14 @@ class Tyre(Force):
     def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and road and wheel belong to one body each."""
         Attached.check_model(self, model)
-        check_same_body(model, self, ("plane_point", "normal"))
-        check_same_body(model, self, ("point", "axis"))
+        check_touch(self, model)
 
     def laws(self, where: Where) -> tuple[Law, ...]:
-        rows = wheel_rows(where, self.point, self.axis, self.plane_point, self.normal, self.radius)
-        ahead = Row(ADVANCE, (where(self.point), where(self.normal), where(self.axis)), label="advance")
         normal = (self.stiffness, self.damping, self.exponent)
         tangential = (self.friction_x, self.friction_y, self.critical_slip, self.critical_angle, self.slip_speed)
-        return (Law(TYRE, (*rows, ahead), (*normal, *tangential)),)
+        if self.ground is not None:
+            touch = Touch(self.point, self.plane_point, self.normal, self.axis)
+            return (ground_law(GROUND_TANH, where, touch, self.ground, (*pushing(self), *tangential)),)
+        rows = wheel_rows(where, self.point, self.axis, self.plane_point, self.normal, self.radius)
+        ahead = Row(ADVANCE, (where(self.point), where(self.normal), where(self.axis)), label="advance")
+        return (Law(TYRE, (*rows, ahead), (*normal, *tangential, *viscous(self))),)

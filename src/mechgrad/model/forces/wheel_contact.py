@@ -7,18 +7,12 @@ from typing import ClassVar, final
 
 from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.contact import check_contact, wheel_rows
-from mechgrad.model.primitives.attached import (
-    POINT,
-    VECTOR,
-    Attached,
-    Where,
-    check_not_negative,
-    check_positive,
-    check_same_body,
-)
-from mechgrad.model.primitives.fields import scalar
+from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing, viscous
+from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_not_negative, check_positive
+from mechgrad.model.primitives.fields import scalar, surface
 from mechgrad.model.primitives.named_parts import NamedParts
-from mechgrad.model.primitives.rows import CONTACT, Law
+from mechgrad.model.primitives.rows import CONTACT, GROUND_WHEEL, Law
+from mechgrad.model.surfaces import Surface
 from mechgrad.typing import Number
 
 
@@ -28,10 +22,14 @@ class WheelContact(Force):
     """A circle (wheel, disc, rim) pushed away by a plane that its lowest point touches, with friction.
 
         d = radius sqrt(1 - (n.w)^2) - n . (x - x_plane)            depth
-        N = stiffness d^exponent (1 + damping d')                   while d > 0 and N > 0, else 0
+        N = stiffness d^exponent (1 + damping d') + V(d, d')        while d > 0 and N > 0, else 0
         F_slip = friction N s / sqrt(s.s + slip_speed^2)            against s, the slip of the lowest point
 
     Smooth as `SphereContact` is. The wheel must not lie flat (w along n): there the lowest point is not one.
+
+    On a `ground` the lowest point is that of the rim with the least height over the surface, within 69 degrees of the
+    bottom, d its depth along the normal there. Where two points of the rim are equally low (a wheel at the foot of a
+    step) the force jumps from one to the other.
 
     Attributes
     ----------
@@ -45,6 +43,12 @@ class WheelContact(Force):
         A point of the plane, and a vector of the same body away from the plane; normalised.
     stiffness, damping, exponent, friction, slip_speed : float
         As of `SphereContact`: [N/m^exponent], [s/m], [1], [1], [m/s].
+    compression_damping, restitution_damping : float
+        [N s/m], not negative: D_c while it is pressed in, D_r while it comes back (Kelvin-Voigt).
+    damping_depth, damping_speed : float
+        [m], [m/s], positive: over which these set in with depth, and change from one to the other.
+    ground : Surface, optional
+        What is touched, over the plane of `plane_point` and `normal`; a plane without it.
 
     >>> WheelContact("rim", "hub", "axle", 0.3, "ground.origin", "up", stiffness=1e5)
     WheelContact('rim', 'hub', 'axle', radius=0.3, plane_point='ground.origin', normal='up', stiffness=100000)
@@ -62,6 +66,11 @@ class WheelContact(Force):
     exponent: Number = field(default=1.5, metadata=scalar("force", "1"))
     friction: Number = field(default=0.0, metadata=scalar("force", "1"))
     slip_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
+    compression_damping: Number = field(default=0.0, metadata=scalar("force", "N s/m"))
+    restitution_damping: Number = field(default=0.0, metadata=scalar("force", "N s/m"))
+    damping_depth: Number = field(default=1e-3, metadata=scalar("force", "m"))
+    damping_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
+    ground: Surface | None = field(default=None, metadata=surface("force"))
 
     def check(self) -> None:
         """Raise unless the numbers are those of a contact that pushes and resists."""
@@ -72,9 +81,12 @@ class WheelContact(Force):
     def check_model(self, model: NamedParts) -> None:
         """Raise unless all markers are known, and plane and wheel belong to one body each."""
         Attached.check_model(self, model)
-        check_same_body(model, self, ("plane_point", "normal"))
-        check_same_body(model, self, ("point", "axis"))
+        check_touch(self, model)
 
     def laws(self, where: Where) -> tuple[Law, ...]:
+        normal, friction = (self.stiffness, self.damping, self.exponent), (self.friction, self.slip_speed)
+        if self.ground is not None:
+            touch = Touch(self.point, self.plane_point, self.normal, self.axis)
+            return (ground_law(GROUND_WHEEL, where, touch, self.ground, (*pushing(self), *friction)),)
         rows = wheel_rows(where, self.point, self.axis, self.plane_point, self.normal, self.radius)
-        return (Law(CONTACT, rows, (self.stiffness, self.damping, self.exponent, self.friction, self.slip_speed)),)
+        return (Law(CONTACT, rows, (*normal, *friction, *viscous(self))),)

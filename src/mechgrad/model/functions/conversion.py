@@ -75,7 +75,7 @@ def _no_function(given: Any, what: str) -> str:
 def freeze_functions(obj: object) -> None:
     """Turn what was given for the functions of a new object into functions; None stays where it is the default."""
     optional = {f.name for f in fields(obj) if f.default is None}  # type: ignore[arg-type]
-    for name in table(type(obj)).functions:
+    for name, spec in table(type(obj)).functions.items():
         given = getattr(obj, name)
-        if given is not None or name not in optional:
+        if spec.noun == "function" and (given is not None or name not in optional):
             object.__setattr__(obj, name, as_function(given, f"{where(obj)}: {name}"))

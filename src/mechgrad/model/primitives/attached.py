@@ -17,6 +17,7 @@ from mechgrad.model.primitives.measure_entries import measure_from
 from mechgrad.model.primitives.named_parts import CutJoint, NamedParts
 from mechgrad.model.primitives.quantity_names import known_quantities, quantity_row
 from mechgrad.model.primitives.rows import Place, RowMeasure, point, vector
+from mechgrad.model.surfaces.given_surfaces import freeze_surfaces
 from mechgrad.typing import Number
 
 Where = Callable[[str], Place]
@@ -45,6 +46,7 @@ class Attached(ABC):
                 object.__setattr__(self, f.name, measure_from(entry, where(self)))
         freeze_numbers(self)
         freeze_functions(self)
+        freeze_surfaces(self)
         self.check()
 
     def check(self) -> None:

@@ -36,11 +36,13 @@ class NumberSpec(NamedTuple):
 
 
 class FunctionSpec(NamedTuple):
-    """What a field with a `Function` holds: its kind of parameter, the unit of its values and that of its argument."""
+    """What a field with a `Function` or a `Surface` (its noun) holds: its kind of parameter, the unit of its values and
+    that of its argument."""
 
     kind: str
     unit: str
     argument: str
+    noun: str = "function"
 
 
 # Each of these is the metadata of a dataclass field: field(default=..., metadata=vector("com", "m")).
@@ -84,6 +86,11 @@ def named_numbers(kind: str) -> dict[str, NumberSpec]:
 def function(kind: str, unit: str, argument: str = "s") -> dict[str, FunctionSpec]:
     """A `Function`, whose numbers are numbers of its owner: `motor.torque.values.3`."""
     return {"function": FunctionSpec(kind, unit, argument)}
+
+
+def surface(kind: str) -> dict[str, FunctionSpec]:
+    """A `Surface`, whose numbers are numbers of its owner: `front.ground.height`."""
+    return {"function": FunctionSpec(kind, "m", "m", "surface")}
 
 
 Entry = tuple[str, Index, NumberSpec]

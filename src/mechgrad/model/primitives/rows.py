@@ -29,12 +29,30 @@ the generalized force on the mechanism is Q = -sum Gamma^T F.
     CURVE         F = f0(g - g0) + f1(g')                             numbers (g0,), functions (f0, f1), None is zero
     MOTOR         F = -f0(t)                                          functions (f0,)
     FRICTION      F = coulomb tanh(g' / speed) + viscous g'           numbers (coulomb, viscous, speed)
-    CONTACT       N = K d^n (1 + D d') for d = -g > 0 and N > 0, else 0;   F = -N        numbers (K, D, n, mu, speed)
+    CONTACT       N = K d^n (1 + D d') for d = -g > 0 and N > 0, else 0;   F = -N    numbers (K, D, n, mu, speed, ..)
                   and on two more rows, if given, with rates s: F = mu N s / sqrt(s.s + speed^2)
     TYRE          rows CIRCLE, ROLL_ALONG (s), ROLL_ACROSS (r), ADVANCE (u): N as in CONTACT, then
                   F_s = mu_x N tanh(s / (kappa U)),   F_r = mu_y N tanh(r / (alpha U)),   U = sqrt(u^2 + speed^2)
-                                                                      numbers (K, D, n, mu_x, mu_y, kappa, alpha, speed)
+                                                                  numbers (K, D, n, mu_x, mu_y, kappa, alpha, speed, ..)
+                  both end with D_c, D_r, onset, change of Kelvin-Voigt damping, as below
     USER          a function of time, values and rates of its rows (`UserForce`)
+
+The laws GROUND_.. are of a surface z = h(x, y) with axes e1, e2, e3 on the body of x1. Their rows say where the body
+of x0 is and how it moves, relative to the surface, and their forces are a force f at x0 and a moment m:
+
+    POINT or PLANE      e_i . (x0 - x1) = p_i, rates v_i; that of e3 may have a function of time, for a plane that moves
+    SLIP, three times   at x0 + e1 along e2: s1 = v2 + spin_3;  at x0 + e3 along e2: s2 = v2 - spin_1;
+                        at x0 + e3 along e1: s3 = v1 + spin_2
+    DOT, for wheels     e_i . w, the axis of the wheel; no force on these
+    F = (m2 - f1, m3 - m1 - f2, -f3, -m3, m1, -m2, 0, 0, 0),   so that the power -F . rates is f . v + m . spin
+
+`dynamics.kernels.contact_forces` has f and m, `mechgrad.forces` their formulas. All begin with the numbers
+(K, D, n, D_c, D_r, onset, change, radius):  N = K d^n (1 + D d') + D_pm(d') d' s(d / onset)
+
+    GROUND_SPHERE, GROUND_WHEEL    mu, speed
+    GROUND_TYRE, GROUND_TANH       mu_x, mu_y, kappa, alpha, speed
+    GROUND_MAGIC                   mu_x, mu_y, k_x, k_y, C_x, C_y, E_x, E_y, camber, trail, load, by load, k_y by load,
+                                   speed
 """
 
 from __future__ import annotations
@@ -53,6 +71,11 @@ POINT, DOT, PLANE, DISTANCE, LINEAR, ANGLE, SKEW, CIRCLE, PROFILE, SLIP, ROLL_AL
 FIRST_RATE_KIND = SLIP
 # kinds of laws
 SPRING, CURVE, MOTOR, FRICTION, CONTACT, TYRE, USER = range(7)
+GROUND_SPHERE, GROUND_WHEEL, GROUND_TYRE, GROUND_MAGIC, GROUND_TANH = range(7, 12)
+FIRST_GROUND = GROUND_SPHERE
+GROUND = (GROUND_SPHERE, GROUND_WHEEL, GROUND_TYRE, GROUND_MAGIC, GROUND_TANH)
+# kinds of surfaces
+PLANE_SURFACE, STEP, BUMP, HEIGHT_MAP = range(4)
 
 
 class Place(NamedTuple):
@@ -111,6 +134,15 @@ MEASURE_TYPES: dict[str, type] = {}
 """Measures by name, for files: they enter themselves."""
 
 
+class SurfaceTable(NamedTuple):
+    """A surface as kernels read it: its kind, its numbers, and how many lines and columns a map has."""
+
+    kind: int
+    numbers: Any
+    lines: int = 0
+    columns: int = 0
+
+
 class Law(NamedTuple):
     """Forces on rows; see the module's text."""
 
@@ -118,6 +150,7 @@ class Law(NamedTuple):
     rows: tuple[Row, ...]
     numbers: tuple[Any, ...] = ()
     functions: tuple[Function | None, ...] = ()
+    surface: SurfaceTable | None = None
 
 
 def point(body: str, local: Any) -> Place:

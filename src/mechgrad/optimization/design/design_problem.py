@@ -13,7 +13,7 @@ from mechgrad.errors import InputError
 from mechgrad.measures.base import Measure
 from mechgrad.optimization.design.design_program import DesignProgram
 from mechgrad.optimization.design.design_space import DesignSpace
-from mechgrad.optimization.design.evaluation import Answers, Evaluation, Evaluator, in_turn
+from mechgrad.optimization.design.evaluation import Ahead, Answers, Evaluation, Evaluator, in_turn
 from mechgrad.optimization.design.evaluation_log import EvaluationLog, log_of, read_log
 from mechgrad.optimization.design.executors import ExecutorGiven, Workers
 from mechgrad.optimization.design.goals import Asked, Goal, as_goal
@@ -101,11 +101,12 @@ class DesignProblem:
         answers: Answers = in_turn,
         *,
         threads: int | None = None,
+        ahead: Ahead | None = None,
     ) -> Evaluator:
         """Values and gradients of all functions at any point; its arguments are explained there."""
         of_goal, of_limits = self._asked()
         asked = [*of_goal, *(a for x in of_limits for a in x)]
-        return Evaluator(self.space, self.scenarios, asked, log, known, answers, threads)
+        return Evaluator(self.space, self.scenarios, asked, log, known, answers, threads, ahead)
 
     def evaluate(self, at: ArrayLike | Mapping[str, float] | None = None) -> Evaluation:
         """Values and gradients of all functions, at the start or at other values of the variables.
@@ -188,7 +189,7 @@ class DesignProblem:
         *, warn: bool = True,
     ) -> Optimum:  # fmt: skip
         with Workers(executor, len(self.scenarios)) as workers:
-            evaluator = self.evaluator(log, known, workers.answers)
+            evaluator = self.evaluator(log, known, workers.answers, ahead=workers.ahead)
             if known:
                 self._continue(evaluator, self.space.point(start))
             return search.run(self, evaluator, start, warn=warn)

@@ -86,7 +86,19 @@ def _slopes(question: Question, motion: Any, count: int) -> FloatArray:
 Answers: TypeAlias = Callable[
     [Sequence[Question], Sequence[Mapping[str, float]], bool, Sequence[Any]], list[Answer | MechgradError]
 ]
-"""(questions, values of each, with_gradient, a motion of each or None) -> what each said, up to the first failure."""
+"""(questions, values of each, with_gradient, a motion of each or None) -> what each said, up to the first failure.
+Gradients may come unasked, from where motions cannot be kept."""
+
+
+class Stretch(NamedTuple):
+    """Evaluations that a search makes next, made elsewhere, and how many values each of `Evaluator.asked` has."""
+
+    counts: tuple[int, ...]
+    evaluations: list[Evaluation]
+
+
+Ahead: TypeAlias = Callable[["Evaluator"], Stretch | None]
+"""An evaluator that lacks a point -> what its search makes next, elsewhere; None where nothing came of it."""
 
 
 class WorkError(MechgradError, RuntimeError):
@@ -156,6 +168,8 @@ class Evaluator:
     space, scenarios, asked : what is evaluated
     answers : who computes scenarios, and where
     threads : of each gradient; by default all cores if there is one scenario, and one if there are several
+    ahead : who runs ahead of the search on `course`, if anybody does
+    course : the way of the search that asks, as data (`search.Course`)
     counts : how many values each of `asked` has; known after the first point
     history : all points in their order
     """
@@ -169,7 +183,10 @@ class Evaluator:
         known: Sequence[Evaluation] = (),
         answers: Answers = in_turn,
         threads: int | None = None,
+        ahead: Ahead | None = None,
     ) -> None:
+        self.ahead = ahead
+        self.course: Any = None
         self.answers = answers
         self.threads = (0 if len(scenarios) == 1 else 1) if threads is None else threads
         self.space, self.scenarios, self.asked, self.log = space, tuple(scenarios), tuple(asked), log
@@ -196,10 +213,10 @@ class Evaluator:
         first : errors are raised; later on, a point at which something cannot be computed is a bad one with a reason
         """
         key = np.ascontiguousarray(x, float).tobytes()
-        known = self._found.get(key)
-        if known is None and key in self._known:
-            known = replace(self._known[key], number=len(self._found) + 1, replayed=True)
-            self._found[key] = known
+        known = self._remembered(key)
+        if known is None and self.ahead is not None and self.course is not None:
+            self._take_ahead(key, self.ahead(self))
+            known = self._remembered(key)
         if known is not None and (known.failure or known.gradient is not None or not with_gradient):
             return known
         begin = time.perf_counter()
@@ -219,6 +236,26 @@ class Evaluator:
             self.log.append(found)
         return found
 
+    def _remembered(self, key: bytes) -> Evaluation | None:
+        """What is known at a point, from this run or from an earlier one."""
+        if key not in self._found and key in self._known:
+            self._found[key] = replace(self._known[key], number=len(self._found) + 1)
+        return self._found.get(key)
+
+    def _take_ahead(self, key: bytes, made: Stretch | None) -> None:
+        """What was made elsewhere becomes known; where it does not have the point, nobody runs ahead any more."""
+        points = {} if made is None else {e.x.tobytes(): e for e in made.evaluations}
+        if made is None or key not in points:
+            self.ahead = None
+            return
+        if not self.counts:
+            self.expect(made.counts)
+        self._known |= points
+        for e in points.values():
+            self.simulations += 0 if e.failure else len(self.scenarios)
+            if self.log is not None:
+                self.log.append(e)
+
     def _computed(self, x: FloatArray, key: bytes, with_gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         motions = self._motions.get(key, [None] * len(self.scenarios))
         values = [self.space.values(i, x) for i in range(len(self.scenarios))]
@@ -232,7 +269,7 @@ class Evaluator:
             self.simulations += motion is None
             answers.append(found)
         self._remember(key, [found.motion for found in answers])
-        return self._collected(answers, with_gradient)
+        return self._collected(answers, all(found.gradient is not None for found in answers))
 
     def _collected(self, answers: Sequence[Answer], with_gradient: bool) -> tuple[FloatArray, FloatArray | None]:
         """Values and gradients of all scenarios in the order of `asked`."""

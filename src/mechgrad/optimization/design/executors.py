@@ -5,11 +5,15 @@
     "processes"    of this machine; one that is killed is replaced, and its work done once more
     an executor    any of `concurrent.futures`: a pool of threads or processes, `client.get_executor()` of Dask
 
+Processes and clusters are sent a question for every scenario at every point; where there are at least as many searches
+as scenarios, whole stretches of a search (`stretches`).
+
 Results are the same to the last bit wherever they are computed by the same machine code.
 """
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -18,14 +22,26 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, TypeVar, final
 
 from mechgrad.errors import InputError, MechgradError, MechgradWarning, unknown_name
-from mechgrad.optimization.design.evaluation import Answer, Answers, Question, WorkError, answer, in_turn
+from mechgrad.optimization.design.evaluation import (
+    Ahead,
+    Answer,
+    Answers,
+    Evaluator,
+    Question,
+    Stretch,
+    WorkError,
+    answer,
+    in_turn,
+)
 from mechgrad.optimization.design.parcels import Parcel, Reply, answered, packed, unpacked
+from mechgrad.optimization.design.stretches import SECONDS, stretch
 
 ExecutorGiven: TypeAlias = Executor | str | None
 NAMED: Final = ("serial", "threads", "processes")
+Found = TypeVar("Found")
 TRIES: Final = 2  # in pools that work is shared in; after that a process of its own decides
 LISTEN: Final = 0.2  # s between two looks at whether the run is to end
 GUARD: Final = (
@@ -44,13 +60,14 @@ class Workers:
 
     executor : a name, an executor, or None for threads where there is more than one scenario
     jobs : scenarios at one point
+    searches : that run at the same time
 
     >>> with Workers("serial", 1) as workers:
     ...     workers.answers([], [], False, [])
     []
     """
 
-    def __init__(self, executor: ExecutorGiven, jobs: int) -> None:
+    def __init__(self, executor: ExecutorGiven, jobs: int, searches: int = 1) -> None:
         given: ExecutorGiven = ("threads" if jobs > 1 else "serial") if executor is None else executor
         self.ended = threading.Event()
         self._sent: _Sent | None = None
@@ -74,6 +91,7 @@ class Workers:
             )
         if self._sent is not None:
             self._ask = self._sent.answers
+        self.ahead: Ahead | None = self._ahead if self._sent is not None and searches >= jobs else None
 
     def __enter__(self) -> Workers:
         return self
@@ -87,10 +105,17 @@ class Workers:
             self._threads.shutdown(wait=error is None, cancel_futures=True)
         if self._sent is not None:
             self._sent.close(wait=error is None)
+            self._sent = None
 
     def end(self) -> None:
         """Let everything that is asked from now on raise KeyboardInterrupt."""
         self.ended.set()
+
+    def _ahead(self, evaluator: Evaluator) -> Stretch | None:
+        """What a search makes next, in another process."""
+        if self.ended.is_set():
+            raise KeyboardInterrupt
+        return None if self._sent is None else self._sent.ahead(evaluator)
 
     def answers(
         self, questions: Sequence[Question], values: Sequence[Mapping[str, float]], with_gradient: bool,
@@ -141,17 +166,18 @@ def _submitted(pool: ThreadPoolExecutor, call: Callable[..., Answer], *arguments
 
 @final
 class _Sent:
-    """Scenarios as bytes to processes or machines.
+    """Scenarios, or stretches of searches, as bytes to processes or machines.
 
-    A pool that breaks, since one of its processes was killed, is replaced by processes of this machine. Work that was
-    lost is sent again; where that ends a pool once more, a process of its own decides whether it was the reason.
+    A pool that breaks, since one of its processes was killed, is replaced by processes of this machine. Scenarios that
+    were lost are sent again; where that ends a pool once more, a process of its own decides whether they were the
+    reason. A search whose stretch was lost goes on point by point, so that a point can be named.
     """
 
     def __init__(self, executor: Executor | None, ended: threading.Event) -> None:
         self._ended, self._lock, self._alone = ended, threading.Lock(), threading.Lock()
         self._own: ProcessPoolExecutor | None = None
         self._pool = executor if executor is not None else self._fresh()
-        self._parcels: dict[int, tuple[Question, Parcel]] = {}
+        self._parcels: dict[int, tuple[Any, Parcel]] = {}
         self._heard, self._renewals = 0, 0
 
     def _fresh(self) -> ProcessPoolExecutor:
@@ -168,21 +194,34 @@ class _Sent:
         motions: Sequence[Any],
     ) -> list[Answer | MechgradError]:  # fmt: skip
         """One job for each scenario."""
-        jobs = [(self._parcel(q), dict(x), with_gradient) for q, x in zip(questions, values, strict=True)]
+        jobs = [(answered, self._parcel(q, [q]), dict(x)) for q, x in zip(questions, values, strict=True)]
         sent = [self._submit(job) for job in jobs]
         return [unpacked(self._reply(job, *first)) for job, first in zip(jobs, sent, strict=True)]
 
-    def _parcel(self, question: Question) -> Parcel:
-        known = self._parcels.get(id(question))
+    def ahead(self, evaluator: Evaluator) -> Stretch | None:
+        """The next stretch of a search; None where it was lost."""
+        parcel = self._parcel(evaluator.course, evaluator.questions)
+        pool, future = self._submit((stretch, parcel, evaluator.counts, evaluator.threads, evaluator.history, SECONDS))
+        try:
+            reply = self._waited(future)
+        except (BrokenExecutor, CancelledError, RuntimeError) as error:
+            self._renew(pool, error)
+            return None
+        except Exception:  # as Dask says of work that ended several workers
+            return None
+        return reply.content if reply.kind == "answer" else None
+
+    def _parcel(self, thing: Any, questions: Sequence[Question]) -> Parcel:
+        known = self._parcels.get(id(thing))
         if known is None:
-            known = self._parcels[id(question)] = (question, packed(question))
+            known = self._parcels[id(thing)] = (thing, packed(thing, questions))
         return known[1]
 
     def _submit(self, job: Any) -> tuple[Executor, Future[Reply]]:
         for _ in range(TRIES + 1):
             pool = self._pool
             try:
-                return pool, pool.submit(answered, *job)
+                return pool, pool.submit(*job)
             except RuntimeError as error:  # broken, or closed
                 self._renew(pool, error)
         raise WorkError(GUARD)
@@ -199,7 +238,7 @@ class _Sent:
                 break
         return self._on_its_own(job)
 
-    def _waited(self, future: Future[Reply]) -> Reply:
+    def _waited(self, future: Future[Found]) -> Found:
         while True:
             try:
                 reply = future.result(LISTEN)
@@ -217,7 +256,7 @@ class _Sent:
             if pool is not self._pool:
                 return
             self._renewals += 1
-            if self._renewals > TRIES and not self._heard:
+            if self._renewals > TRIES and not self._anybody_answers():
                 raise WorkError(GUARD) from error
             old, self._pool = self._own, self._fresh()
             if old is not None:
@@ -230,13 +269,21 @@ class _Sent:
             stacklevel=2,
         )
 
+    def _anybody_answers(self) -> bool:
+        """Whether it is the work that ends processes, or processes of this machine end whatever they do."""
+        if not self._heard:
+            with contextlib.suppress(BrokenExecutor), _processes(1) as pool:
+                self._waited(pool.submit(os.getpid))
+        return self._heard > 0
+
     def _on_its_own(self, job: Any) -> Reply:
         """The work in a process that has nothing else to do; if that ends, it is the work."""
         with self._alone, _processes(1) as pool:
             try:
-                return self._waited(pool.submit(answered, *job))
+                reply: Reply = self._waited(pool.submit(*job))
+                return reply
             except BrokenExecutor as error:
-                if not self._heard:
+                if not self._anybody_answers():
                     raise WorkError(GUARD) from error
                 text = "the process that computed this design ended, and so did others before: killed, or out of memory"
                 return Reply("failure", ("WorkerEnded", text))

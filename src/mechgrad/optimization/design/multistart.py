@@ -213,10 +213,10 @@ def multistart(
     counts = _counts(problem, known)
     here = executor is None or (isinstance(executor, str) and executor != "processes")
     threads = at_once or (min(os.cpu_count() or 1, count) if here else min(count, MOST_AT_ONCE))
-    with Workers("serial" if here else executor, len(problem.scenarios)) as workers:
+    with Workers("serial" if here else executor, len(problem.scenarios), count) as workers:
 
         def led(number: int, x: FloatArray) -> Started | None:
-            evaluator = problem.evaluator(log, known, workers.answers, threads=1)
+            evaluator = problem.evaluator(log, known, workers.answers, threads=1, ahead=workers.ahead)
             evaluator.expect(counts)
             try:
                 best = search.run(problem, evaluator, x, warn=number == 1)

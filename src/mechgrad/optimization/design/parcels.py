@@ -1,8 +1,8 @@
 """Questions as bytes, for other processes and machines: packed here, answered there, unpacked here.
 
-    packed(question)                       once per question: what makes the motion, objectives with their functions
-    answered(parcel, values, ...)          there, by any process that can import mechgrad
-    unpacked(reply)                        the answer, or what went wrong
+    packed(question)                 once per question: what makes the motion, objectives with their functions
+    answered(parcel, values)         there, by any process that can import mechgrad: values and gradient from one motion
+    unpacked(reply)                  the answer, or what went wrong
 
 A parcel holds plain data: a model's numbers and names, and functions of users. These go by name where pickle knows
 them by name; cloudpickle, if it is there, also takes lambdas and what was defined in a script.
@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mechgrad.errors import MechgradError
 from mechgrad.optimization.design.evaluation import Answer, Question, WorkError, answer, failure_of
 
-QUESTIONS_KEPT = 16  # in a process that answers
-MOTIONS_KEPT = 8  # there, for a gradient that may be asked for next
+KEPT_OPEN = 16  # parcels, in a process that answers
 
 
 class FailedElsewhereError(MechgradError):
@@ -41,18 +40,19 @@ class Parcel(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What came back: numbers of an `Answer`, a failure of the design, or an error of the work itself."""
+    """What came back: numbers of an `Answer` or a stretch of evaluations, a failure of the design, or an error of the
+    work itself."""
 
     kind: Literal["answer", "failure", "error", "unreadable"]
     content: Any
 
 
-def packed(question: Question) -> Parcel:
-    """The question in bytes; an error that names what cannot be sent."""
+def packed(thing: Any, questions: Sequence[Question] = ()) -> Parcel:
+    """A question, or what holds these questions, in bytes; an error that names what cannot be sent."""
     try:
-        data = _dumps(question)
+        data = _dumps(thing)
     except Exception as error:
-        raise WorkError(_what_stays(question, error)) from error
+        raise WorkError(_what_stays(questions or [thing], error)) from error
     return Parcel(hashlib.blake2b(data, digest_size=16).hexdigest(), data)
 
 
@@ -65,9 +65,9 @@ def _dumps(thing: Any) -> bytes:
     return data
 
 
-def _what_stays(question: Question, error: Exception) -> str:
-    """Which function or element of a question cannot be sent, and what to do."""
-    for owner, thing in _parts(question):
+def _what_stays(questions: Sequence[Question], error: Exception) -> str:
+    """Which function or element of questions cannot be sent, and what to do."""
+    for owner, thing in (part for question in questions for part in _parts(question)):
         try:
             _dumps(thing)
         except Exception as reason:
@@ -100,33 +100,34 @@ def _parts(question: Question) -> Iterator[tuple[str, Any]]:
 
 # ---- there
 
-_questions: dict[str, Question] = {}
-_motions: dict[tuple[str, tuple[tuple[str, float], ...]], Any] = {}
+_opened: dict[str, Any] = {}
 
 
-def answered(parcel: Parcel, values: Mapping[str, float], with_gradient: bool) -> Reply:
-    """The reply to a question at some values; never raises."""
+def opened(parcel: Parcel) -> Any:
+    """What a parcel holds; the last ones stay open."""
+    thing = _opened.pop(parcel.key, None) or pickle.loads(parcel.data)
+    _opened[parcel.key] = thing
+    while len(_opened) > KEPT_OPEN:
+        _opened.pop(next(iter(list(_opened))), None)
+    return thing
+
+
+def answered(parcel: Parcel, values: Mapping[str, float]) -> Reply:
+    """The reply to a question at some values, with its gradient; never raises.
+
+    A gradient that is asked for later might come to another process, which would simulate once more.
+    """
     try:
-        question = _questions.get(parcel.key) or pickle.loads(parcel.data)
+        question: Question = opened(parcel)
     except Exception as error:
         return Reply("unreadable", f"{type(error).__name__}: {error}")
-    _keep(_questions, parcel.key, question, QUESTIONS_KEPT)
-    there = (parcel.key, tuple(values.items()))
     try:
-        found = answer(question, values, with_gradient=with_gradient, motion=_motions.get(there))
+        found = answer(question, values)
     except MechgradError as error:
         return Reply("failure", _sendable(error))
     except Exception as error:
         return Reply("error", _sendable(error))
-    _keep(_motions, there, found.motion, MOTIONS_KEPT)
     return Reply("answer", (found.values, found.counts, found.gradient))
-
-
-def _keep(kept: dict[Any, Any], key: Any, thing: Any, most: int) -> None:
-    kept.pop(key, None)
-    kept[key] = thing
-    while len(kept) > most:
-        kept.pop(next(iter(list(kept))), None)
 
 
 def _sendable(error: Exception) -> Exception | tuple[str, str]:

@@ -144,7 +144,7 @@ def pareto(
         def solve(asked: DesignProblem, start: FloatArray) -> Optimum:
             """From an optimum nearby, where slopes may vanish: scales are those at the problem's own start."""
             known, written = asked._part_log(log, resume, "front", next(numbers))
-            evaluator = asked.evaluator(written, known, workers.answers)
+            evaluator = asked.evaluator(written, known, workers.answers, ahead=workers.ahead)
             if known:
                 asked._continue(evaluator, start)
             best = search.run(asked, evaluator, start, warn=False, scaled_at=problem.space.start)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from mechgrad.optimization.design.design_program import DesignProgram
 from mechgrad.optimization.design.design_space import DesignSpace
-from mechgrad.optimization.design.evaluation import Answers, Evaluation, Evaluator
+from mechgrad.optimization.design.evaluation import Ahead, Answers, Evaluation, Evaluator
 from mechgrad.optimization.design.evaluation_log import EvaluationLog
 from mechgrad.typing import ArrayLike, FloatArray
 
@@ -28,6 +28,7 @@ class ProblemParts(Protocol):
         answers: Answers = ...,
         *,
         threads: int | None = None,
+        ahead: Ahead | None = None,
     ) -> Evaluator: ...
     def program(
         self,

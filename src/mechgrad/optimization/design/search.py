@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from mechgrad.errors import MechgradWarning
 from mechgrad.optimization.design.design_program import DesignProgram, without_influence
@@ -46,6 +46,7 @@ class Search:
         scaled_at: FloatArray | None = None,
     ) -> Optimum:
         """The optimum that a start leads to; `start` and `scaled_at` as in `DesignProblem.program`."""
+        evaluator.course = Course(problem, replace(self, time_limit=None, progress=None), start, scaled_at)
         program = problem.program(evaluator, start, scaled_at=scaled_at)
         idle = without_influence(problem.space.names, program.first, problem.space.scale) if warn else []
         if idle:
@@ -68,6 +69,15 @@ class Search:
         left = None if self.time_limit is None else max(self.time_limit - found.seconds, 1e-9)
         interrupted = found.status == "interrupted"
         return replace(self, time_limit=left, progress=(lambda _: False) if interrupted else self.progress)
+
+
+class Course(NamedTuple):
+    """All that the way of a search depends on, as data: the arguments of `Search.run`."""
+
+    problem: ProblemParts
+    search: Search
+    start: ArrayLike | Mapping[str, float] | None
+    scaled_at: FloatArray | None
 
 
 def _chosen(program: DesignProgram) -> str:

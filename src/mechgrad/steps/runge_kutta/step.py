@@ -15,7 +15,7 @@ from mechgrad.dynamics.kernels.state_accelerations import BAD_NUMBER, CHANGE_POI
 from mechgrad.dynamics.states import States
 from mechgrad.errors import InputError, ToleranceWarning
 from mechgrad.model.mechanism import AT_LAWS, L_KIND, LAW, N_LAWS, Mechanism
-from mechgrad.model.primitives.rows import CONTACT, TYRE
+from mechgrad.model.primitives.rows import CONTACT, FIRST_GROUND, TYRE
 from mechgrad.steps.dense import accelerations_at
 from mechgrad.steps.failures import REASONS, ended, taken_again
 from mechgrad.steps.independent.choices import Choosing, chosen
@@ -56,7 +56,7 @@ def first_step(task: Task, f: Array) -> float:
 def switching(T: Mechanism) -> int | None:
     """1 if some law begins and ceases to push (contacts), else None: kernels leave out what is None."""
     kinds = T.ints[int(T.ints[AT_LAWS]) :][: LAW * int(T.ints[N_LAWS])].reshape(-1, LAW)[:, L_KIND]
-    return 1 if bool(np.isin(kinds, (CONTACT, TYRE)).any()) else None
+    return 1 if bool((np.isin(kinds, (CONTACT, TYRE)) | (kinds >= FIRST_GROUND)).any()) else None
 
 
 def _marching(

@@ -27,7 +27,7 @@ from mechgrad.model.forces.base import Force
 from mechgrad.model.forces.user_force import UserForce
 from mechgrad.model.model import Model
 from mechgrad.model.primitives.attached import places
-from mechgrad.model.primitives.rows import CONTACT, CURVE, TYRE, USER, Law
+from mechgrad.model.primitives.rows import CONTACT, CURVE, GROUND, TYRE, USER, Law
 from mechgrad.optimization.motion.measures.base import ModelFunction
 from mechgrad.optimization.motion.measures.element_forces import dependence_with
 from mechgrad.optimization.motion.measures.law_alone import law_alone
@@ -82,7 +82,7 @@ class ElementEfforts(ModelFunction):
 
     @property
     def analytic(self) -> bool:  # type: ignore[override]
-        return not any(law.kind in (CURVE, CONTACT, TYRE, USER) for law in self._laws)
+        return not any(law.kind in (CURVE, CONTACT, TYRE, USER, *GROUND) for law in self._laws)
 
     # -------------------------------------------------------------------------------------------------- the mechanism
     @cached_property

@@ -27,7 +27,7 @@ from mechgrad.errors import InputError
 from mechgrad.kinematics.mechanism_record import elements_of, evaluate_rows, random_configurations
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import L_FIRST, L_KIND, L_ROWS, L_SECOND_FUNCTION, R_KIND, Mechanism
-from mechgrad.model.primitives.rows import CONTACT, CURVE, FRICTION, LINEAR, MOTOR, SPRING, TYRE, USER
+from mechgrad.model.primitives.rows import CONTACT, CURVE, FRICTION, GROUND, LINEAR, MOTOR, SPRING, TYRE, USER
 from mechgrad.model.tree import BEYOND, MASS
 from mechgrad.optimization.motion.measures.base import ModelFunction
 from mechgrad.optimization.motion.measures.motion_samples import (
@@ -44,7 +44,7 @@ from mechgrad.typing import Array, IntArray
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
-FEELS_RATES = (CURVE, FRICTION, CONTACT, TYRE, USER)
+FEELS_RATES = (CURVE, FRICTION, CONTACT, TYRE, USER, *GROUND)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ class ElementForces(ModelFunction):
     @property
     def analytic(self) -> bool:  # type: ignore[override]
         kinds = elements_of(self.model).laws_i[:, L_KIND]
-        return not np.any(np.isin(kinds, (CURVE, CONTACT, TYRE, USER)))
+        return not np.any(np.isin(kinds, (CURVE, CONTACT, TYRE, USER, *GROUND)))
 
     # -------------------------------------------------------------------------------------------------- the mechanism
     @cached_property

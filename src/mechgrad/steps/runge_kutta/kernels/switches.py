@@ -1,8 +1,8 @@
 """Where contacts begin and cease to push, looked for by a march with error control.
 
-A contact (laws CONTACT and TYRE) pushes while
+A contact (laws CONTACT, TYRE and all of the ground) pushes while
 
-    push = min(d, 1 + damping d') > 0            d = -g: its depth
+    push = min(d, N / (K d^n)) > 0            d: its depth, N before it is cut off at zero
 
 There the force is continuous and its derivatives are not: a step across has neither an honest error estimate nor a
 derivative worth the name. So steps are to lie on one side. The stages tell whether one does; if not, its length is
@@ -22,10 +22,11 @@ from __future__ import annotations
 
 import math
 
-from mechgrad.dynamics.kernels.laws import law_int, law_number
+from mechgrad.dynamics.kernels.ground_laws import ground_push, nine_rows
+from mechgrad.dynamics.kernels.laws import contact_push, law_int, law_number
 from mechgrad.kernels.jit import inner
 from mechgrad.model.mechanism import L_FIRST, L_KIND, N_LAWS
-from mechgrad.model.primitives.rows import CONTACT, TYRE
+from mechgrad.model.primitives.rows import CONTACT, FIRST_GROUND, TYRE
 
 # what is known of a law within a step: push at its start and end, depth at both, least and largest depth of the stages;
 # and push where the step before started
@@ -42,7 +43,8 @@ ILLINOIS = 40  # trials, then bisection
 @inner
 def is_contact(ints, k):
     """Whether law k begins and ceases to push."""
-    return law_int(ints, k, L_KIND) in (CONTACT, TYRE)
+    kind = law_int(ints, k, L_KIND)
+    return kind in (CONTACT, TYRE) or kind >= FIRST_GROUND
 
 
 @inner
@@ -53,8 +55,10 @@ def watch(ints, numbers, values, rates, stage, marks):
         if not is_contact(ints, k):
             continue
         first = law_int(ints, k, L_FIRST)
-        depth = -values[first].real
-        push = min(depth, 1.0 - (law_number(ints, numbers, k, 1) * rates[first]).real)
+        if law_int(ints, k, L_KIND) >= FIRST_GROUND:
+            push, depth = ground_push(ints, numbers, k, nine_rows(ints, k, values), nine_rows(ints, k, rates))
+        else:
+            push, depth = contact_push(ints, numbers, k, values[first], rates[first])
         if stage == 0:
             marks[k, START], marks[k, DEPTH] = push, depth
         if stage <= 1:
