@@ -31,6 +31,7 @@ PICTURES = {
     "19_absorber": ["absorber.png"],
     "26_bicycle_stability": ["bicycle_stability.png"],
     "27_linkage_curves": ["linkage_curves.png"],
+    "28_buggy": ["buggy.png"],
     "20_brachistochrone": ["brachistochrone.png"],
     "21_flexible_drive": ["flexible_drive.png"],
     "22_drive_and_shaft": ["drive_and_shaft.png"],
@@ -61,6 +62,7 @@ NUMBERS = {
     "14_wishbone_corner": {"tyre over weight at rest": 1.0},
     "17_files": {"as in Python": 1.0},
     "23_identification": {"combinations that data do not tell": 1.0},
+    "28_buggy": {"loads over weight": 1.0, "height of the centre of mass": 0.26047},
     "25_reactions": {"five-bar, force over limit": 1.0, "slider-crank, force over limit": 1.0},
 }
 LARGEST = {
@@ -90,6 +92,7 @@ LARGEST = {
     "23_identification": {"standard errors off": 3.3, "residuals over noise": 1.26},
     "19_absorber": {"tuning": 1e-8, "worst": 1e-8},
     "26_bicycle_stability": {"weave speed": 1e-11, "capsize speed": 1e-11, "weave by wheelbase": 1e-7},
+    "28_buggy": {"shake, in parts": 0.2, "slope left at the optimum": 1e-3, "iterations": 10},
     "27_linkage_curves": {"Watt off its line": 4e-4},
     "20_brachistochrone": {"slower": 1e-4, "off": 5e-3},
     "21_flexible_drive": {"above the least": 1e-5, "off at the end": 1e-8},

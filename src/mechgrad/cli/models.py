@@ -30,6 +30,7 @@ GALLERY: Final[Mapping[str, Ready]] = {
     "arm7": Ready(gallery.arm7, _rest),
     "bicycle": Ready(lambda: gallery.bicycle("rolling"), gallery.bicycle_start),
     "bricard": Ready(gallery.bricard, _rest),
+    "buggy": Ready(gallery.buggy, gallery.buggy_start),
     "chain": Ready(lambda: gallery.chain(5), _rest),
     "delta_robot": Ready(gallery.delta_robot, gallery.delta_robot_start),
     "double_pendulum": Ready(gallery.double_pendulum, lambda model: ([1.0, 0.5], None)),

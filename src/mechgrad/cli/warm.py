@@ -113,7 +113,7 @@ def warm_steps() -> Iterator[WarmStep]:
 def demo_steps() -> Iterator[WarmStep]:
     """Only what the demonstration uses."""
     by_label = {label: call for label, call, _ in _CALLS}
-    for label in ("torques", "derivatives of torques", "dense matrices"):
+    for label in ("torques", "derivatives of torques", "dense matrices", "motion of points"):
         yield WarmStep(label, lambda label=label: by_label[label](_states(3)))  # type: ignore[misc]
     yield WarmStep("torques, complex", lambda: by_label["torques"](_states(3) + 0j))
 

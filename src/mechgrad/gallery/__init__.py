@@ -1,6 +1,8 @@
 """Mechanisms to start from: knows how to fill a Model with plausible numbers; and a step to walk."""
 
 from mechgrad.gallery.bicycle import bicycle, bicycle_start
+from mechgrad.gallery.buggy import buggy
+from mechgrad.gallery.buggy_runs import buggy_freedoms, buggy_rest, buggy_start, lane_change
 from mechgrad.gallery.cars import half_car, quarter_car
 from mechgrad.gallery.gait import Gait, GaitCheck, gait
 from mechgrad.gallery.hard import bricard, four_bars, four_bars_angle, seven_body, seven_body_end, seven_body_start
@@ -27,6 +29,10 @@ __all__ = [
     "bicycle",
     "bicycle_start",
     "bricard",
+    "buggy",
+    "buggy_freedoms",
+    "buggy_rest",
+    "buggy_start",
     "chain",
     "delta_robot",
     "delta_robot_start",
@@ -45,6 +51,7 @@ __all__ = [
     "heavy_top_height",
     "human",
     "human_motion",
+    "lane_change",
     "quarter_car",
     "seven_body",
     "seven_body_end",

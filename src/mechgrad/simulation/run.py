@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -63,9 +64,10 @@ def march(recipe: RecipeData[Trajectory], *, progress: bool = False, same_steps:
         None if same_steps is None else same_steps.divisions,
     )  # fmt: skip
     try:
+        begin = time.perf_counter()
         with beside():
             record = method_of(form, scheme, recipe.step is None).march(task)
-        return Trajectory.of(record, recipe)
+        return Trajectory.of(record, recipe, time.perf_counter() - begin)
     except MarchEnded as ended:
         failure = _failed(ended, recipe)
     raise failure

@@ -1,0 +1,126 @@
+"""Real machines: how fast whole vehicles are simulated and differentiated, beside real time and beside Exudyn.
+
+    python benchmarks/machines.py [--quick]
+
+One thread. Candidates take turns inside one run; times are the least of all rounds, ratios of two candidates medians of
+the ratios of rounds. A simulation is the whole call of `simulate`, a gradient that of `mg.gradient` after it. One
+function a machine, each with its figures and its targets. The last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from common import Report, digits, faster, interleave, machine
+
+import mechgrad as mg
+from mechgrad.gallery import buggy, buggy_freedoms, buggy_start, lane_change
+
+NUMBERS = ["front stiffness", "front damping", "rear stiffness", "rear damping", "chassis.mass"]
+
+
+class Target(NamedTuple):
+    """A figure and what it should be: at least, or at most."""
+
+    key: str
+    bound: str
+    value: float
+
+
+def shake() -> mg.Integral:
+    """The integral of the squared vertical acceleration of the nose [m^2/s^3]."""
+    return mg.Integral(lambda a: a[:, 2] ** 2, mg.measures.PointAcceleration("point 1"))
+
+
+def roll() -> mg.Integral:
+    """The integral of the squared roll rate of the chassis [rad^2/s]."""
+    left, turning = mg.measures.PointPosition("left"), mg.measures.PointVelocity("left")
+    return mg.Integral(lambda u, w: w[:, 2] ** 2 / (1.0 - u[:, 2] ** 2), left, turning)
+
+
+class Manoeuvre(NamedTuple):
+    """A model, where it starts, for how long and by which steps, and what is asked of the motion."""
+
+    name: str
+    model: mg.Model
+    start: Any
+    duration: float
+    step: float
+    goal: mg.Integral
+
+    def motion(self, form: Any = "ali3p") -> mg.Trajectory:
+        """All of it."""
+        return mg.simulate(self.model, self.start, self.duration, step=self.step, formulation=form)
+
+
+def buggy_manoeuvres() -> list[Manoeuvre]:
+    """A drop of 1 cm at 3 m/s, and the double lane change at 11.9 m/s."""
+    step = buggy(ground=mg.surfaces.Step(5.5, -0.01, 0.1))
+    change = buggy(lane_change())
+    return [
+        Manoeuvre("buggy", step, buggy_start(step), 4.5, 1e-3, shake()),
+        Manoeuvre("lane_change", change, buggy_start(change, 11.9, 46.0), 12.0, 1e-2, roll()),
+    ]
+
+
+def buggy_figures(report: Report, rounds: int) -> list[Target]:
+    """Steps, real time, gradients by five numbers, for both formulations."""
+    rows = []
+    for case in buggy_manoeuvres():
+        forms = {"ALI3-P": mg.formulations.ALI3P(), "Matrix R": mg.formulations.MatrixR(buggy_freedoms())}
+        calls: dict[str, Callable[[], object]] = {}
+        for name, form in forms.items():
+            motion = case.motion(form)
+            calls[name] = lambda form=form, case=case: case.motion(form)
+            for method in ("direct", "adjoint"):
+                calls[f"{name}, {method}"] = lambda motion=motion, method=method, case=case: mg.gradient(
+                    motion, case.goal, NUMBERS, method=method
+                )
+        times = interleave(calls, rounds)
+        least = {name: float(x.min()) for name, x in times.items()}
+        steps = round(case.duration / case.step)
+        report.note(f"{case.name}_realtime_factor", case.duration / least["ALI3-P"])
+        report.note(f"{case.name}_us_per_step", 1e6 * least["ALI3-P"] / steps)
+        report.note(f"{case.name}_us_per_step_matrix_r", 1e6 * least["Matrix R"] / steps)
+        report.note(f"{case.name}_matrix_r_over_ali3p", faster(times, "ALI3-P", "Matrix R"))
+        for method in ("direct", "adjoint"):
+            report.note(f"{case.name}_{method}_over_simulation", faster(times, "ALI3-P", f"ALI3-P, {method}"))
+            report.note(
+                f"{case.name}_{method}_over_simulation_matrix_r", faster(times, "Matrix R", f"Matrix R, {method}")
+            )
+        for name, seconds in least.items():
+            rows.append([f"{case.name}: {name}", digits(1e6 * seconds / steps), digits(case.duration / seconds)])
+    report.table("the buggy, least of all rounds", ["", "us per step", "x real time"], rows)
+    return [
+        Target("buggy_us_per_step", "at most", 120.0),
+        Target("buggy_realtime_factor", "at least", 8.0),
+        Target("lane_change_realtime_factor", "at least", 60.0),
+        Target("buggy_adjoint_over_simulation", "at most", 2.0),
+        Target("lane_change_adjoint_over_simulation", "at most", 2.0),
+    ]
+
+
+MACHINES: tuple[Callable[[Report, int], list[Target]], ...] = (buggy_figures,)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    report, rounds = Report(), 3 if parser.parse_args().quick else 15
+    report.figures["machine"] = machine()
+    for figures in MACHINES:
+        for key, bound, target in figures(report, rounds):
+            got = report.figures[key]
+            met = got <= target if bound == "at most" else got >= target
+            report.say(f"{key}: {got:.3g}, {bound} {target:g}: {'met' if met else 'NOT met'}")
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()
