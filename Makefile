@@ -1,6 +1,6 @@
 # Everything below needs make and python3 (3.11 or newer); the rest is installed into .venv.
 #
-#   make demo        build a human with 43 joints, differentiate its torques, check them, plot them
+#   make demo        build a human with 43 joints, differentiate its torques, check them, plot and animate them
 #   make test        style, types, layers and the tests that take seconds
 #   make test-slow   the tests that take minutes
 #   make benchmark   times per sample on this machine
@@ -92,5 +92,5 @@ $(VENV)/.created:
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis mechgrad-demo*.png
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis mechgrad-demo*.png mechgrad-demo*.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -23,6 +23,7 @@ import dataclasses
 import io
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,7 @@ from mechgrad.steps.runge_kutta import methods as explicit
 exudyn_twins.exu.config.suppressWarnings = True
 from exudyn.processing import ComputeSensitivities  # noqa: E402
 
+Maker = Callable[[int], mg.Model]
 RECURSIVE, DENSE = of_trees.METHODS[0], explicit.METHODS[0]
 
 STEP, DURATION = 1e-3, 5.0
@@ -317,7 +319,23 @@ OF_TREES = {
     "centre of mass": mg.AtEnd(mg.measures.CentreOfMass()),
     "momentum": mg.AtEnd(mg.measures.Momentum()),
     "acceleration of a joint": mg.AtEnd(mg.measures.JointAcceleration("joint1")),
+    "reaction": mg.AtEnd(mg.measures.JointReaction("joint1")),
+    "reaction over time": mg.Integral(squares, mg.measures.JointReaction("joint1")),
 }
+OF_SPRUNG_TREES = {
+    "potential energy, springs": mg.AtEnd(mg.measures.PotentialEnergy()),
+    "that over time": mg.Integral(mg.measures.PotentialEnergy()),
+}
+
+
+def sprung(n: int) -> mg.Model:
+    """A chain whose every fourth link hangs from the ground by a spring."""
+    plain, hook = chain(n), mg.Point("hook", "ground", (0.5, 0.3, 1.0))
+    ends = [mg.Point(f"end{k}", f"link{k}", (0.01, 0.0, 0.02)) for k in range(1, n + 1, 4)]
+    springs = [mg.forces.SpringDamper(f"spring {end.name}", "hook", end.name, 5.0, free_length=0.2) for end in ends]
+    return mg.Model(
+        f"sprung chain of {n}", plain.bodies, plain.joints, [hook, *ends], gravity=plain.gravity, forces=springs
+    )
 
 
 def public_growth(report: Report, quick: bool) -> None:
@@ -325,14 +343,15 @@ def public_growth(report: Report, quick: bool) -> None:
     step, rounds = 1e-3, 2 if quick else 5
     sizes = (16, 64, 256) if quick else (4, 8, 16, 32, 64, 128, 256, 512)
 
-    def clock(n: int, p: int, goal: mg.objectives.Objective, steps: int = 32) -> float:
-        motion = mg.simulate(chain(n), np.full(n, 0.1), duration=steps * step, step=step, scheme="rk4")
+    def clock(n: int, p: int, goal: mg.objectives.Objective, steps: int = 32, made: Maker = chain) -> float:
+        motion = mg.simulate(made(n), np.full(n, 0.1), duration=steps * step, step=step, scheme="rk4")
         of_bodies = [f"link{k}.{number}" for number in ("mass", "com.x") for k in range(1, n + 1)]
         calls = {"": lambda: mg.gradient(motion, goal, of_bodies[:p], method="adjoint")}
         assert calls[""]().array.any()
         return float(np.min(interleave(calls, rounds)[""])) / steps
 
     times = {name: [clock(n, 4, goal) for n in sizes] for name, goal in OF_TREES.items()}
+    times |= {name: [clock(n, 4, goal, made=sprung) for n in sizes] for name, goal in OF_SPRUNG_TREES.items()}
     rows = [[str(n), *(digits(1e6 * t[k]) for t in times.values())] for k, n in enumerate(sizes)]
     report.table("adjoint gradient of a chain by 4 parameters, us per RK4 step", ["links", *times], rows)
     large = [k for k, n in enumerate(sizes) if n >= 16]

@@ -6,6 +6,7 @@ True
 """
 
 from mechgrad.model import (
+    BodyContact,
     Bushing,
     EllipseTyre,
     Force,
@@ -24,6 +25,7 @@ from mechgrad.model import (
 from mechgrad.renamed import renamed
 
 __all__ = [
+    "BodyContact",
     "Bushing",
     "EllipseTyre",
     "Force",

@@ -1,4 +1,5 @@
-"""Pages of results in one file: texts, tables and pictures that open anywhere, without a network and without scripts.
+"""Pages of results in one file: texts, tables, pictures and animations that open anywhere, without a network; where
+nothing moves, without scripts.
 
 A page is sections, a section is parts, and every part writes itself; whatever text goes in is escaped. Pictures are
 embedded as data. Nothing here knows mechanics: what a report says is put together where the result is.
@@ -16,7 +17,7 @@ from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from string import Template
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 from mechgrad.errors import InputError, printable
 
@@ -27,6 +28,7 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto
 h1 { font-size: 1.5rem; margin: 0 0 .3rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .6rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }
 th, td { padding: .2rem .8rem .2rem 0; text-align: right; border-bottom: 1px solid var(--line); }
+table.facts td { text-align: left; } table + table { margin-top: 1rem; }
 th:first-child, td:first-child { text-align: left; } th { font-weight: 600; }
 tr.marked td { background: var(--soft); }
 tr.marked td:first-child { border-left: 4px solid var(--bad); padding-left: .4rem; }
@@ -34,12 +36,16 @@ figure { margin: 1rem 0; } img { max-width: 100%; background: white; } figcaptio
 pre { background: var(--soft); padding: .7rem; overflow-x: auto; font-size: 13px; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); opacity: .8; font-size: 13px; }
 """
+STILL: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+"""What a page may do: nothing but show itself."""
+SCRIPTED: Final = "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+"""What a page with an animation may do: run what it has inside; still nothing from elsewhere."""
 PAGE: Final = Template(
     """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="$allowed">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>$title</title>
 <style>$style</style>
@@ -59,7 +65,12 @@ def _text(x: Any) -> str:
 
 
 class Part(ABC):
-    """What a section is made of."""
+    """What a section is made of.
+
+    scripted : whether it runs a script of its own, in a frame
+    """
+
+    scripted: ClassVar[bool] = False
 
     @abstractmethod
     def html(self) -> str:
@@ -105,7 +116,7 @@ class Table(Part):
     marked: Sequence[int] = ()
 
     def html(self) -> str:
-        lines = ["<table>"]
+        lines = ["<table>"] if any(self.headings) else ['<table class="facts">']
         if any(self.headings):
             lines.append(f"<tr>{''.join(f'<th>{_text(x)}</th>' for x in self.headings)}</tr>")
         for k, row in enumerate(self.rows):
@@ -150,6 +161,18 @@ class Picture(Part):
 
 @final
 @dataclass(frozen=True, eq=False)
+class Embedded(Part):
+    """An animation in a frame: HTML of `visualization.web_page`, which escapes what comes from others."""
+
+    fragment: str
+    scripted: ClassVar[bool] = True
+
+    def html(self) -> str:
+        return f"<figure>{self.fragment}</figure>"
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class Section:
     """A heading and its parts; left out of a page where there are none."""
 
@@ -178,12 +201,21 @@ class Page:
     sections: Sequence[Section]
     lead: str = ""
 
+    @property
+    def scripted(self) -> bool:
+        """Whether any part runs a script; pages of texts and pictures allow none."""
+        return any(part.scripted for section in self.sections for part in section.parts)
+
     def html(self) -> str:
         """The whole of it as text."""
         body = [Paragraph(self.lead).html()] if self.lead else []
         body += [section.html() for section in self.sections]
         return PAGE.substitute(
-            title=_text(self.title), style=STYLE, body="\n".join(x for x in body if x), footer=_text(versions())
+            allowed=SCRIPTED if self.scripted else STILL,
+            title=_text(self.title),
+            style=STYLE,
+            body="\n".join(x for x in body if x),
+            footer=_text(versions()),
         )
 
     def write(self, path: str | Path) -> Path:

@@ -192,6 +192,7 @@ ROOMS = {
         "velocities_from_points",
     ],
     "mechgrad.forces": [
+        "BodyContact",
         "Bushing",
         "EllipseTyre",
         "Force",

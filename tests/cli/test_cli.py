@@ -187,7 +187,11 @@ def test_demo_writes_a_picture(tmp_path: Path) -> None:
     result = runner.invoke(app, ["demo", "--output", str(path)])
     assert result.exit_code == 0, result.output
     assert path.read_bytes()[:4] == b"\x89PNG"
-    assert "human.png" in result.output.replace("\n", "")
+    said = result.output.replace("\n", "")
+    assert f"plot written to {path}" in said
+    page = tmp_path / "human.html"
+    assert f"animation written to {page}" in said
+    assert "three" in page.read_text(encoding="utf-8").lower()
     assert "301" in result.output
 
 
@@ -206,7 +210,14 @@ def test_demo_does_not_pass_on_nothing() -> None:
     """At rest nothing depends on velocity, and a check of zeros proves nothing."""
     at_rest = certify_model(double_pendulum(), v=[0.0, 0.0], wrt=(), families=["inverse dynamics"], steps=())
     moving = certify_model(double_pendulum(), wrt=(), families=["inverse dynamics"], steps=())
-    fields = {"samples": 1, "dof": 1, "seconds_torques": 1.0, "seconds_derivatives": 1.0, "picture": None}
+    fields = {
+        "samples": 1,
+        "dof": 1,
+        "seconds_torques": 1.0,
+        "seconds_derivatives": 1.0,
+        "picture": None,
+        "animation": None,
+    }
     assert demo_module.DemoResult(**fields, certificate=moving).passed
     assert not demo_module.DemoResult(**fields, certificate=at_rest).passed
 
@@ -218,7 +229,8 @@ def test_the_demo_runs_without_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_p
     result = runner.invoke(app, ["demo"])
     assert result.exit_code == 0
     assert "derivatives agree with the complex step" in result.output
-    assert "pip install 'mechgrad[viz]'" in result.output
+    for what in ("plot without matplotlib", "animation without trimesh"):
+        assert f"no {what}: pip install 'mechgrad[viz]'" in result.output
     assert not list(tmp_path.iterdir())
     refused = runner.invoke(app, ["demo", "--output", "a.png"])
     assert refused.exit_code == 2

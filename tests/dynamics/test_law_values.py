@@ -257,5 +257,5 @@ def test_user_force():
 def test_every_force_element_is_here():
     tested = {"spring_damper", "spring_curve", "torsion_spring", "joint_spring", "joint_friction", "motor"}
     tested |= {"bushing", "tyre"}
-    on_surfaces = {"ellipse_tyre", "magic_formula_tyre"}  # test_ground_values
+    on_surfaces = {"ellipse_tyre", "magic_formula_tyre", "body_contact"}  # test_ground_values
     assert tested | on_surfaces | {"sphere_contact", "wheel_contact"} == set(FORCE_TYPES)

@@ -326,6 +326,7 @@ def test_factors_and_generalized_forces():
 
 
 USED = {
+    R.CAPSULES: 13,
     R.SPRING: 3, R.CURVE: 1, R.MOTOR: 0, R.FRICTION: 3, R.CONTACT: 9, R.TYRE: 12, R.USER: 0, R.GROUND_SPHERE: 10,
     R.GROUND_WHEEL: 10, R.GROUND_TYRE: 13, R.GROUND_TANH: 13, R.GROUND_MAGIC: 22,
 }  # fmt: skip

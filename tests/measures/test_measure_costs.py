@@ -12,7 +12,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "sensitivities"))
 import gradient_mechanisms as mechanisms
 
 import mechgrad as mg
+from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
+from mechgrad.gallery import chain
 from mechgrad.measures.base import Measure, product
 from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.sensitivities.repeat import samples_of
@@ -87,6 +89,29 @@ def test_reactions_in_a_tree_with_every_force():
     compare(
         motion_of("tree"), mg.measures.JointReaction(hinge, "child"), ["*.mass", "spring.*", "gravity.*", f"{hinge}.*"]
     )
+
+
+@pytest.mark.parametrize("name", ["joint2", "joint40"])
+def test_large_trees_ask_for_no_matrix(name, monkeypatch):
+    """Reactions and energies with springs, and their gradients, run on the record without pairs of columns."""
+    links = chain(60)
+    hook, end = mg.Point("hook", "ground", (1.0, 0.5, 0.3)), mg.Point("end", "link50", (0.02, 0.01, 0.0))
+    spring = mg.forces.SpringDamper("spring", "hook", "end", stiffness=50.0, free_length=0.2)
+    model = mg.Model(
+        "chain and spring", links.bodies, links.joints, [hook, end], gravity=links.gravity, forces=[spring]
+    )
+    motion = mg.simulate(model, np.linspace(-0.3, 0.2, 60), duration=0.004, step=1e-3, scheme="rk4")
+    goals = [mg.AtEnd(mg.measures.JointReaction(name)), mg.Integral(mg.measures.PotentialEnergy())]
+    wrt = ["link50.mass", "spring.stiffness", "start.position.joint45", "end.position.x", "gravity.z"]
+    direct = mg.gradient(motion, goals, wrt, method="direct").array
+
+    def refuse(system):
+        raise AssertionError("a record of pairs")
+
+    monkeypatch.setattr(System, "T", property(refuse))
+    found = mg.gradient(motion, goals, wrt, method="adjoint").array
+    assert np.all(np.abs(found).max(axis=0) > 1e-6)
+    np.testing.assert_allclose(found, direct, rtol=1e-8, atol=1e-10 * np.abs(direct).max())
 
 
 def test_more_sums_than_parameters():

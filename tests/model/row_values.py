@@ -267,6 +267,10 @@ FORCES = [
         0.12,
         0.14,
         0.2,
+        compression_damping=70.0,
+        restitution_damping=50.0,
+        damping_depth=2.0,
+        damping_speed=0.5,
         ground=mg.surfaces.MovingPlane(mg.functions.Harmonic(0.1, 0.7, 0.2, 0.3)),
     ),
     mg.forces.EllipseTyre(
@@ -319,6 +323,10 @@ FORCES = [
         2.0,
         0.4,
         ground=HILLS,
+    ),
+    mg.forces.BodyContact("balls", "on ball", "hub", 1.9, 2.1, 1e4, 0.2, 1.5, 0.3, 0.2),
+    mg.forces.BodyContact(
+        "links", "on arm", "hub", 0.9, 1.1, 1e4, 0.2, 1.2, 0.3, 0.2, "arm axis", "axle", 3.5, 4.2, 70.0, 50.0, 2.0, 0.5
     ),
 ]
 

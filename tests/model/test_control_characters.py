@@ -62,6 +62,7 @@ def named(cls: type, name: str) -> object:
         mg.forces.SphereContact: ("p", 1.0, "q", "n", 1e3),
         mg.forces.WheelContact: ("p", "u", 1.0, "q", "n", 1e3),
         mg.forces.Tyre: ("p", "u", 1.0, "q", "n", 1e3),
+        mg.forces.BodyContact: ("p", "q", 1.0, 1.0, 1e3),
         mg.forces.EllipseTyre: ("p", "u", 1.0, "q", "n", 1e3),
         mg.forces.MagicFormulaTyre: ("p", "u", 1.0, "q", "n", 1e3, 1e3),
     }[cls]

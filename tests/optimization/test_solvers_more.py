@@ -140,3 +140,35 @@ def test_points_without_a_gradient_are_stepped_back_from():
     assert end.success, end
     assert end.x == pytest.approx([1.0], abs=1e-6)
     assert min(met) <= 0.0
+
+
+def valley(flatness: float) -> NonlinearProgram:
+    """x . A x / 2 about a point within [0, 1]^16, eigenvalues from 1 down to `flatness` along directions of no axis."""
+    rng = np.random.default_rng(3)
+    turn = np.linalg.qr(rng.normal(size=(16, 16)))[0]
+    A, c = (turn * np.geomspace(1.0, flatness, 16)) @ turn.T, rng.uniform(0.3, 0.7, 16)
+    return NonlinearProgram(
+        n=16,
+        objective=lambda x: 0.5 * (x - c) @ A @ (x - c),
+        gradient=lambda x: A @ (x - c),
+        lb=np.zeros(16),
+        ub=np.ones(16),
+    )
+
+
+@pytest.mark.parametrize(("flatness", "less_is_better"), [(1e-4, True), (0.5, False)])
+def test_first_curvature_of_slsqp_suits_flat_valleys_only(flatness, less_is_better):
+    start = np.random.default_rng(5).uniform(0.1, 0.9, 16)
+    usual = solve(valley(flatness), start, "slsqp")
+    less = solve(valley(flatness), start, "slsqp", options={"first_curvature": 0.01})
+    assert usual.success
+    assert less.success
+    assert max(usual.objective, less.objective) < 1e-6
+    few, many = (less, usual) if less_is_better else (usual, less)
+    assert few.evaluations["objective"] < 0.75 * many.evaluations["objective"]
+
+
+@pytest.mark.parametrize("given", [0.0, -1.0, np.inf, np.nan, "small", True])
+def test_first_curvatures_that_are_none(given):
+    with pytest.raises(InputError, match=r"first_curvature is .* give a positive number"):
+        solve(valley(0.5), np.full(16, 0.2), "slsqp", options={"first_curvature": given})

@@ -201,3 +201,43 @@ def test_meshes_are_read(tmp_path) -> None:
 def test_bad_input_is_explained(thing: object, options: dict, message: str) -> None:
     with pytest.raises((InputError, mg.ModelError), match=message):
         scene_of(thing, **options)
+
+
+# ---- ground that is not level
+
+
+def wheel(**tyre: object) -> mg.Model:
+    bodies = [mg.Body("hub", 10.0), mg.Body("wheel", 4.0, inertia=(0.05, 0.1, 0.05))]
+    joints = [
+        mg.Prismatic("ahead", "ground", "hub", (0, 0, 0.299), axis=(1, 0, 0)),
+        mg.Revolute("axle", "hub", "wheel", axis=(0, 1, 0)),
+    ]
+    vectors = [mg.Vector("up", "ground", (0, 0, 1)), mg.Vector("axis", "wheel", (0, 1, 0))]
+    force = mg.forces.Tyre("tyre", "wheel.origin", "axis", 0.3, "ground.origin", "up", stiffness=1e5, **tyre)
+    return mg.Model("wheel", bodies, joints, vectors=vectors, forces=[force])
+
+
+def test_steps_are_seen_where_wheels_come() -> None:
+    model = wheel(ground=mg.surfaces.Step(start=0.5, height=-0.1, width=0.2))
+    motion = Swing(model, np.linspace(0, 1, 11), np.outer(np.linspace(0, 1.5, 11), (1.0, 3.0)))
+    scene = scene_of(motion)
+    (terrain,) = of_layer(scene, "terrain")
+    assert isinstance(terrain.shape, Surface)
+    x, z = terrain.shape.vertices[:, 0], terrain.shape.vertices[:, 2]
+    assert x.min() < -0.1
+    assert x.max() > 1.6
+    np.testing.assert_allclose(z[x < 0.5], 0.0, atol=1e-12)
+    np.testing.assert_allclose(z[x > 0.7], -0.1, atol=1e-12)
+    assert -0.15 < scene.floor < -0.1
+    a, b, c = (terrain.shape.vertices[terrain.shape.faces[:, k]] for k in range(3))
+    assert (np.cross(b - a, c - a)[:, 2] > 0).all()  # seen from above
+
+
+@pytest.mark.parametrize("ground", [None, "level"])
+def test_tyres_are_pushed_up_at_their_lowest_point(ground: str | None) -> None:
+    """A tyre pressed in by a millimetre: 100 N upwards, whichever law has it."""
+    model = wheel(**({} if ground is None else {"ground": mg.surfaces.Step(start=9.0, height=0.1)}))
+    motion = mg.kinematic_motion(model, [0.0, 0.1], {"ahead": 0.0, "axle": 0.0})
+    (layer,) = scene_of(motion, arrows=("contact forces",)).arrows
+    np.testing.assert_allclose(layer.vectors[0, 0], (0, 0, 100.0), atol=1e-6)
+    np.testing.assert_allclose(layer.at[0, 0], (0, 0, -0.001), atol=1e-9)

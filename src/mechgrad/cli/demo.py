@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ import mechgrad as mg
 from mechgrad.gallery import human, human_motion
 from mechgrad.sensitivities import ModelCertificate, certify_model
 from mechgrad.typing import Array
-from mechgrad.visualization import plot_demo
+from mechgrad.visualization import plot_demo, save_scene
 
 __all__ = ["LIMIT", "PARAMETERS", "DemoResult", "run_demo"]
 
@@ -45,8 +46,8 @@ class DemoResult:
         Best time for the whole motion, one thread, into arrays that are reused [s].
     certificate : ModelCertificate
         The derivatives by coordinates, velocities, accelerations and PARAMETERS against the complex step.
-    picture : Path or None
-        Where the plot was written.
+    picture, animation : Path or None
+        Where the plot and the animation were written.
     """
 
     samples: int
@@ -55,6 +56,7 @@ class DemoResult:
     seconds_derivatives: float
     certificate: ModelCertificate
     picture: Path | None
+    animation: Path | None
 
     @property
     def errors(self) -> dict[str, float]:
@@ -77,8 +79,18 @@ class DemoResult:
         return self.certificate.verdict
 
 
+class HumanMotion(NamedTuple):
+    """What is drawn of a motion that was prescribed: the model, instants, coordinates and velocities."""
+
+    model: mg.Model
+    t: Array
+    q: Array
+    v: Array
+
+
 def run_demo(
     output: str | Path | None = None,
+    animation: str | Path | None = None,
     *,
     samples: int = 301,
     repeats: int = 50,
@@ -91,6 +103,8 @@ def run_demo(
     ----------
     output : path, optional
         File for the plot; none is drawn without it.
+    animation : path, optional
+        File for the animation (.html); none is written without it.
     samples : int
         Samples of the motion, over 3 s.
     repeats : int
@@ -123,7 +137,11 @@ def run_demo(
     if output is not None:
         say("drawing")
         picture = _draw(model, t, D, Path(output))
-    return DemoResult(samples, model.n_v, seconds_torques, seconds_derivatives, certificate, picture)
+    page = None
+    if animation is not None:
+        say("animating")
+        page = save_scene(HumanMotion(model, t, q, v), animation, arrows=("velocities",))
+    return DemoResult(samples, model.n_v, seconds_torques, seconds_derivatives, certificate, picture, page)
 
 
 def _best(repeats: int, call: Callable[[], object]) -> float:

@@ -18,7 +18,7 @@ from mechgrad.errors import MechgradError
 
 __all__ = ["demo"]
 
-PICTURE = Path("mechgrad-demo.png")
+PICTURE, ANIMATION = Path("mechgrad-demo.png"), Path("mechgrad-demo.html")
 HOW_TO_DRAW = "pip install 'mechgrad[viz]'"
 
 
@@ -33,18 +33,21 @@ def demo(
         "[bold]mechgrad demo[/bold]: the torques that move a human with 43 joints for 3 s, and\n"
         "their exact derivatives by every coordinate, velocity and acceleration."
     )
-    draws = find_spec("matplotlib") is not None
+    draws, moves = find_spec("matplotlib") is not None, find_spec("trimesh") is not None
     if output is not None and not draws:
         fail(f"{output} needs matplotlib to be drawn: {HOW_TO_DRAW}", MISUSED)
     run_steps(console, list(demo_steps()))
     try:
         with console.status("building the human") as status:
-            result = run_demo((output or PICTURE) if draws else None, say=status.update)
+            page = ANIMATION if output is None else output.with_suffix(".html")
+            result = run_demo((output or PICTURE) if draws else None, page if moves else None, say=status.update)
     except (MechgradError, OSError) as error:
         fail(str(error))
     console.print(_demo_table(result))
-    told = f"plot written to {result.picture}" if draws else f"no plot without matplotlib: {HOW_TO_DRAW}"
-    console.print(told, highlight=False, soft_wrap=True, markup=False)
+    seen = (("plot", "matplotlib", result.picture), ("animation", "trimesh", result.animation))
+    for what, package, path in seen:
+        told = f"no {what} without {package}: {HOW_TO_DRAW}" if path is None else f"{what} written to {path.absolute()}"
+        console.print(told, highlight=False, soft_wrap=True, markup=False)
     if not result.passed:
         fail(
             f"the derivatives do not agree with the complex step: relative error {result.worst:.1e}, "

@@ -27,6 +27,7 @@ def gradient(
         typer.Option("--functions", metavar="FILE.py", help="Run this Python file; formulas may use its functions."),
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="File for a bar chart (png, pdf or svg).")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="File for a page about it (.html).")] = None,
 ) -> None:
     """Simulate a motion and differentiate its objectives by parameters.
 
@@ -49,6 +50,12 @@ def gradient(
     if plot is not None:
         result.plot().savefig(plot)
         console.print(f"plot written to {plot}", highlight=False, soft_wrap=True)
+    if report is not None:
+        try:
+            where = result.report(report)
+        except MechgradError as error:
+            fail(str(error), MISUSED)
+        console.print(f"report written to {where}", highlight=False, soft_wrap=True, markup=False)
     if check:
         certificate = result.certify()
         if not certificate.passed:

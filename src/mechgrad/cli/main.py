@@ -40,9 +40,21 @@ COMMANDS: Final = {
         "mechgrad.cli.optimize",
         "Find the numbers of a mechanism that make objectives small and hold limits.",
     ),
+    "plot": (
+        "mechgrad.cli.plot_command",
+        "Draw a motion: its coordinates, energies and constraints, or measures of it.",
+    ),
+    "report": (
+        "mechgrad.cli.report_command",
+        "Write a page about a motion: animation, plots, the model, how it was made.",
+    ),
     "simulate": (
         "mechgrad.cli.simulate_command",
         "Simulate a model and show what moved.",
+    ),
+    "view": (
+        "mechgrad.cli.view_command",
+        "Look at a motion or a model in the browser, or write it as a page, a picture or a film.",
     ),
     "warm": (
         "mechgrad.cli.warm_command",

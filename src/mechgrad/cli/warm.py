@@ -91,8 +91,8 @@ def _open(x: Array, formulation: str, scheme: str = "trapezoidal", step: float |
 def _tree_gradients(x: Array, scheme: str) -> object:
     """Both kinds of derivatives of a moment of a tree."""
     motion = _open(x, "fully-recursive", scheme)
-    goal = mg.AtEnd(mg.measures.JointAcceleration("joint1"))
-    return [mg.gradient(motion, goal, _WRT, method=method) for method in ("direct", "adjoint")]
+    goals = [mg.AtEnd(mg.measures.JointAcceleration("joint1")), mg.AtEnd(mg.measures.JointReaction("joint1"))]
+    return [mg.gradient(motion, goals, _WRT, method=method) for method in ("direct", "adjoint")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def warm_steps() -> Iterator[WarmStep]:
 def demo_steps() -> Iterator[WarmStep]:
     """Only what the demonstration uses."""
     by_label = {label: call for label, call, _ in _CALLS}
-    for label in ("torques", "derivatives of torques", "dense matrices"):
+    for label in ("torques", "derivatives of torques", "dense matrices", "motion of points"):
         yield WarmStep(label, lambda label=label: by_label[label](_states(3)))  # type: ignore[misc]
     yield WarmStep("torques, complex", lambda: by_label["torques"](_states(3) + 0j))
 

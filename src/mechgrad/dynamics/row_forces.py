@@ -26,7 +26,7 @@ def row_forces(
     wrenches : (nt, atoms, 6)
         Couple (moment about the atom's origin) and force, world axes, by the atom that carries the body [N m, N].
     """
-    T = system.T
+    T = system.recursive
     if not laws:
         ints = T.ints.copy()
         ints[[N_LAWS, N_ROWS]] = 0, system.n_constraints

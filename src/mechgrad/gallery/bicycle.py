@@ -20,6 +20,7 @@ import numpy as np
 
 from mechgrad.dynamics.equilibrium import equilibrium
 from mechgrad.errors import InputError, unknown_name
+from mechgrad.gallery.bicycle_shapes import fork_shapes, frame_shapes
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.state import State
 from mechgrad.model import Body, Floating, Model, Motor, Point, Revolute, Rolling, SphereContact, Spline, Tyre, Vector
@@ -104,11 +105,14 @@ def _parts() -> tuple[list[Body], list[Joint]]:
     steering_at = _on_axis(FRONT)
     fork_inertia = _inertia(0.05892, 0.06, 0.00708, 0.00756)
     bodies = [
-        Body("frame", 85.0, com=(0.3, 0, 0.9), inertia=_inertia(9.2, 11.0, 2.8, -2.4)),
-        Body("fork", 4.0, com=(0.9 - steering_at, 0, 0.7 - FRONT), inertia=fork_inertia),
+        Body("frame", 85.0, com=(0.3, 0, 0.9), inertia=_inertia(9.2, 11.0, 2.8, -2.4), shape=frame_shapes()),
+        Body(
+            "fork", 4.0, com=(0.9 - steering_at, 0, 0.7 - FRONT), inertia=fork_inertia,
+            shape=fork_shapes(steering_at, FRONT),
+        ),
         Body("rear", 2.0, inertia=(0.0603, 0.12, 0.0603)),
         Body("front", 3.0, inertia=(0.1405, 0.28, 0.1405)),
-    ]
+    ]  # fmt: skip
     y = (0.0, 1.0, 0.0)
     joints: list[Joint] = [
         Floating("root", "ground", "frame"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mechgrad.model import Body, JointSpring, Model, Point, Prismatic, Revolute, SpringDamper
+from mechgrad.model.shapes import Box, Cylinder, Ring, Shape
 
 __all__ = ["half_car", "quarter_car"]
 
@@ -37,9 +38,10 @@ def quarter_car() -> Model:
     [1.24, 10.76]
     """
     wheel, spring, tyre, damper = 0.15 * SPRUNG, 63.3 * SPRUNG, 653.0 * SPRUNG, 6.0 * SPRUNG
+    chassis = Box((1.1, 0.7, 0.26), origin=(0.0, 0.0, 0.85))
     return Model(
         "quarter car",
-        [Body("wheel", wheel), Body("body", SPRUNG)],
+        [Body("wheel", wheel, shape=_wheel(0.0)), Body("body", SPRUNG, shape=chassis)],
         [Prismatic("hop", "ground", "wheel", axis=_UP), Prismatic("travel", "wheel", "body", axis=_UP)],
         gravity=(0, 0, -G),
         forces=[
@@ -72,11 +74,14 @@ def half_car() -> Model:
     (('heave', 'pitch', 'front hop', 'rear hop'), 1360.0)
     """
     mass, axle, tyre, ahead, behind = 1200.0, 80.0, 4e5, 0.9, 1.2
+    hull = Box((3.5, 1.3, 0.42), origin=(-0.15, 0.0, 0.26))
+    cabin = Box((1.7, 1.2, 0.4), origin=(-0.35, 0.0, 0.66), colour="#a9c4dd")
+    beam = Cylinder((0.0, -0.7, 0.0), (0.0, 0.7, 0.0), 0.04, "#6d7783")
     bodies = [
         Body("slide"),
-        Body("body", mass, inertia=(2100.0, 2100.0, 2100.0)),
-        Body("front axle", axle),
-        Body("rear axle", axle),
+        Body("body", mass, inertia=(2100.0, 2100.0, 2100.0), shape=[hull, cabin]),
+        Body("front axle", axle, shape=[*_wheel(-0.7), *_wheel(0.7), beam]),
+        Body("rear axle", axle, shape=[*_wheel(-0.7), *_wheel(0.7), beam]),
     ]
     at_rest = (0.0, 0.0, STRUT_LENGTH)
     joints = [
@@ -104,3 +109,9 @@ def half_car() -> Model:
             JointSpring(f"{end} tyre", f"{end} hop", tyre, free_position=(load + axle * G) / tyre),
         ]
     return Model("half car", bodies, joints, points, gravity=(0, 0, -G), forces=forces)
+
+
+def _wheel(y: float) -> list[Shape]:
+    """A wheel of 0.3 m on a rim, y to the left of the middle."""
+    rim = Cylinder((0.0, y - 0.05, 0.0), (0.0, y + 0.05, 0.0), 0.17, "#b4bcc4")
+    return [Ring(0.3, 0.075, axis=(0.0, 1.0, 0.0), origin=(0.0, y, 0.0), colour="#33373d"), rim]

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mechgrad.gallery.figure import figure_shapes
 from mechgrad.gallery.solids import rod
 from mechgrad.model import Body, DHRow, Model, dh_model
 
@@ -121,9 +122,10 @@ def human(radius: float = 0.05) -> Model:
     >>> round(human().total_mass, 9)
     77.5
     """
-    rows, bodies = [], []
+    rows, bodies, turns = [], [], [np.eye(3)]
     for number, row in enumerate(_TABLE, start=1):
         a, d = _lengths(row)
+        turns.append(turns[number - 1 if row.parent is None else row.parent] @ _turn(row))
         rows.append(
             DHRow(
                 "prismatic" if row.slide else "revolute",
@@ -135,7 +137,7 @@ def human(radius: float = 0.05) -> Model:
                 sign=row.slide or 1,
             )
         )
-        bodies.append(_body(number, row, a, d, radius))
+        bodies.append(_body(number, row, a, d, radius, turns[-1]))
     return dh_model("human", rows, bodies=bodies, convention="standard", gravity=(0.0, 0.0, -9.81))
 
 
@@ -183,11 +185,25 @@ def _kind(link: str) -> str:
     return link.removesuffix("_right").removesuffix("_left")
 
 
-def _body(number: int, row: _Row, a: float, d: float, radius: float) -> Body:
+def _turn(row: _Row) -> NDArray[np.float64]:
+    """R of the frame of a row in that of its parent at q = 0."""
+    (s, c), (sin, cos) = _QUARTERS[row.theta % 4], _QUARTERS[row.alpha % 4]
+    about_z, about_x = [[c, -s, 0], [s, c, 0], [0, 0, 1]], [[1, 0, 0], [0, cos, -sin], [0, sin, cos]]
+    return np.asarray(np.array(about_z, float) @ np.array(about_x, float))
+
+
+_QUARTERS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # sine and cosine
+
+
+def _body(number: int, row: _Row, a: float, d: float, radius: float, turn: NDArray[np.float64]) -> Body:
     if not row.link:
         return Body(f"virtual{number}")
-    link = _LINKS[_kind(row.link)]
-    sin, cos = ((0, 1), (1, 0), (0, -1), (-1, 0))[row.alpha % 4]
+    kind = _kind(row.link)
+    link = _LINKS[kind]
+    sin, cos = _QUARTERS[row.alpha % 4]
     # The origin of the parent's frame seen from this row's frame: constant, since theta turns both about the same axis.
     p_BP = (-a, -d * sin, -d * cos)
-    return rod(row.link, link.mass, p_BP, radius * link.length)
+    cylinder = rod(row.link, link.mass, p_BP, radius * link.length)
+    left = row.link.endswith("_left")
+    shape = figure_shapes(kind, p_BP, (0.0, 0.0, 0.0), turn, (0.0, 1.0, 0.0), left=left)
+    return Body(cylinder.name, cylinder.mass, cylinder.com, cylinder.inertia, shape)

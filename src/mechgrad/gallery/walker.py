@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.errors import unknown_name
+from mechgrad.gallery.figure import figure_shapes
 from mechgrad.gallery.solids import rod
 from mechgrad.model import Body, Fixed, Joint, Model, Point, Prismatic, Revolute
 from mechgrad.typing import FloatArray, IntArray
@@ -351,7 +352,8 @@ def _carried(segment: _Segment, side: str, frozen: bool) -> Iterator[tuple[Joint
 def _solid(segment: _Segment, side: str) -> Body:
     start, end = np.array(_place(segment.start, side)), np.array(_place(segment.end, side))
     cylinder = rod(_sided(segment.name, side), segment.mass, end - start, segment.radius)
-    return Body(cylinder.name, cylinder.mass, (start + end) / 2.0, cylinder.inertia)
+    shape = figure_shapes(segment.name, start, end, np.eye(3), _X, left=side == "_left")
+    return Body(cylinder.name, cylinder.mass, (start + end) / 2.0, cylinder.inertia, shape)
 
 
 def _sided(body: str, side: str) -> str:

@@ -334,20 +334,23 @@ class RowValues:
 
 
 def evaluate_rows(
-    T: Mechanism, q: Array, v: Array | None, a: Array | None, t: FloatArray, first: int, last: int
-) -> RowValues:
-    """Rows first .. last - 1 of a record at samples (nt, n)."""
+    T: Mechanism, q: Array, v: Array | None, a: Array | None, t: FloatArray, first: int, last: int,
+    jacobians: bool = True,
+) -> RowValues:  # fmt: skip
+    """Rows first .. last - 1 of a record at samples (nt, n); without their Jacobians, O(n) each, if these are not asked
+    for (J has no columns then)."""
     nt, n_v, rows, dtype = len(q), int(T.ints[N_V]), int(T.ints[N_ALL]), T.atoms_f.dtype
     # copies: contiguous and writeable whatever was given, so that one machine code serves
     q, v, a = (np.array(np.zeros((nt, n_v)) if x is None else x, dtype, order="C") for x in (q, v, a))
     values, rates, seconds = (np.zeros((nt, rows), dtype) for _ in range(3))
-    J, J_rate = (np.zeros((nt, rows * n_v), dtype) for _ in range(2))
+    columns = n_v if jacobians else 0
+    J, J_rate = (np.zeros((nt, rows * columns), dtype) for _ in range(2))
     kernel = _kernels.constraint_rows_complex if dtype.kind == "c" else _kernels.constraint_rows_one
     bad = kernel(T, (q, v, a), np.array(t, float), first, last, (values, rates, seconds, J, J_rate))
     if bad >= 0:
         raise InputError(f"sample {bad} holds a number that is not finite, or four Euler parameters that are all zero.")
     part = slice(first, last)
-    shape = (nt, rows, n_v)
+    shape = (nt, rows, columns)
     return RowValues(
         values[:, part], rates[:, part], seconds[:, part], J.reshape(shape)[:, part], J_rate.reshape(shape)[:, part]
     )

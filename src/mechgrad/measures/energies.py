@@ -26,6 +26,7 @@ from mechgrad.measures.probing import ProbedCase
 from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy, springs_of, weightless_tree
 from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, LAW_NUMBERS, N_ALL
+from mechgrad.steps.gradients_by_state import gradients_by_state
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
@@ -129,15 +130,15 @@ def _springs(at: StateSamples, parameters: MotionParameters, weights: FloatArray
     laws, rows, numbers = springs_of(system)
     if not laws:
         return 0.0, np.zeros((count, len(parameters)))
-    T = system.T
-    found = evaluate_rows(T, at.states.q, None, None, at.states.t, 0, system.n_rows)
+    T = system.recursive
+    found = evaluate_rows(T, at.states.q, None, None, at.states.t, 0, system.n_rows, jacobians=False)
     stretch = found.values[:, rows] - numbers[:, 2]
     force = numbers[:, 0] * stretch
-    by_q = np.einsum("tr,trn->tn", force, found.J[:, rows])
-    w = weights[:, :, 0].T
-    w0 = np.zeros((count, len(stretch), int(T.ints[N_ALL])))
+    w, forces = weights[:, :, 0].T, np.zeros((1, len(stretch), int(T.ints[N_ALL])))
     for j, row in enumerate(rows):
-        w0[:, :, row] += w * force[:, j]
+        forces[0, :, row] += force[:, j]
+    by_q = gradients_by_state(system, Weights(at.states, None, forces)).q[:, 0]
+    w0 = w[:, :, None] * forces
     by_p = parameters.weighted(count, [Weights(at.states, None, w0)])
     knots = {k for positions, *_ in parameters.knots() for k in positions}  # of splines, which springs have none of
     for k in set(parameters.in_model) - knots:

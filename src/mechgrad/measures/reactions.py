@@ -8,6 +8,9 @@ child. Accelerations and multipliers follow from q and v:
     ds = mu . dw + c . (displacements of frames),           mu = A^T W
     S^T x = (w_a, w_lam)^T mu                               S: the saddle matrix of the accelerations
     ds = (mu w_q - x . (r, second)_q) dq + ...              parameters: the same weights on residual and rows
+
+Where no constraint acts, S is M: x by recursive elimination and the gradient of (mu, -x) . (w, r) in one sweep each
+way, O(n) without any matrix.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ import numpy as np
 from mechgrad.dynamics.states import States, coordinate_slopes, linearised, unforced, velocity_slopes
 from mechgrad.dynamics.system import INDEX_1, System
 from mechgrad.errors import InputError, unknown_name
+from mechgrad.inverse.forward import forward_dynamics as tree_accelerations
 from mechgrad.inverse.probes import probed
+from mechgrad.inverse.spatial import inverse_dynamics
 from mechgrad.inverse.tree_reactions import AXES
 from mechgrad.kinematics.bodies import BodyMotion, body_motion
 from mechgrad.kinematics.marker_motions import marker_derivatives
@@ -28,11 +33,13 @@ from mechgrad.measures.base import Gradients, Measure, StateSamples
 from mechgrad.measures.parameter_protocol import MotionParameters
 from mechgrad.measures.probing import ProbedCase, chunks
 from mechgrad.mechanics.accelerations import forward_dynamics
+from mechgrad.mechanics.energies import weightless_tree
 from mechgrad.mechanics.reactions import closure_rows, joint_axes, joint_point, wrenches
 from mechgrad.model.columns import STEP
 from mechgrad.model.joints.base import inverted
 from mechgrad.model.model import Model
 from mechgrad.steps.acceleration_slopes import Mechanics
+from mechgrad.steps.gradients_by_state import gradients_by_state
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
@@ -74,8 +81,8 @@ class JointReaction(Measure):
         return a, lam, np.concatenate([couple, force], axis=-1)[:, 0]
 
     def gradients(self, at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> Gradients:
-        parts = chunks(len(at.states.t), at.model)
-        work = _Reaction(self, at, parameters)
+        work, nt = _Reaction(self, at, parameters), len(at.states.t)
+        parts = [slice(0, nt)] if work.is_of_a_tree else chunks(nt, at.model)
         found = [work.gradients(at.rows(part), weights[part]) for part in parts]
         q, v, p = zip(*found, strict=True)
         return Gradients(np.concatenate(q), np.concatenate(v), p=np.sum(p, axis=0))
@@ -124,11 +131,11 @@ class _Reaction:
         self.joint, self.side = model.joint(measure.joint), _side(model, measure.joint)
         self.way = model.joint(self.side.probe)
         self.system = System(model, at.tau, at.loads)
-        self.mechanics = Mechanics.of(self.system, INDEX_1)
         probe = self.side.probe
         self.case = ProbedCase(at, model.cached(("reaction", probe), lambda m: probed(m, [probe])))
         self.rows = closure_rows(model, self.system).get(measure.joint)  # of a cut joint
         self.axes = {"world": GROUND, "parent": self.joint.parent, "child": self.joint.child}[measure.axes]
+        self.is_of_a_tree = self.rows is None and not self.system.n_constraints
 
     def gradients(self, at: StateSamples, W: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """By q, v (nt, k, n_v) and by parameters (k, np), of weights W (nt, k, 6)."""
@@ -136,6 +143,10 @@ class _Reaction:
         a, lam, y = self.measure.found(at, self.system)
         states = States(q, v, a, lam, t)
         frames = self._frames(q, y, W)
+        moved_q, moved_p = self._displaced(q, frames)
+        if self.is_of_a_tree:
+            by_q, by_v, by_p = self._of_tree(states, frames)
+            return by_q + moved_q, by_v, by_p + moved_p
         columns, probe = self.case.probes.columns, self.case.probes.probes[self.side.probe]
         wide = self.case.states(q, v, a, lam, t)
         here = linearised(self.case.system.T, wide, False)
@@ -155,14 +166,15 @@ class _Reaction:
             by_q, by_v = frames.mu @ bare.K[:, probe][:, :, columns], np.zeros((*W.shape[:2], n))
             pulls = np.zeros((*W.shape[:2], n + m))
             pulls[:, :, n + self.rows] = frames.mu @ here.J[:, self.rows][:, :, probe].swapaxes(1, 2)
-        x = -self.mechanics.solve(M, gamma, pulls, t, back=True, compliant=False)
+        mechanics = Mechanics.of(self.system, INDEX_1)
+        x = -mechanics.solve(M, gamma, pulls, t, back=True, compliant=False)
         r, nu = x[:, :, :n], x[:, :, n:]
         by_q += r @ here.K[:, columns][:, :, columns]
         by_v += r @ here.C[:, columns][:, :, columns]
         if m:
-            rate_q, second_q = coordinate_slopes(self.model, self.mechanics.unforced_complex, states)
+            rate_q, second_q = coordinate_slopes(self.model, mechanics.unforced_complex, states)
             holonomic = m == self.system.n_holonomic
-            second_v = velocity_slopes(self.model, self.mechanics.unforced_complex, states, rate_q, holonomic)
+            second_v = velocity_slopes(self.model, mechanics.unforced_complex, states, rate_q, holonomic)
             by_q += nu @ second_q[:, :m]
             by_v += nu @ second_v[:, :m]
         mu = np.zeros((W.shape[1], len(t), self.case.model.n_v))
@@ -173,8 +185,26 @@ class _Reaction:
             alone[:, :, probe] = frames.mu.swapaxes(0, 1)
             weights.append(Weights(held, alone, forced=False))
         by_p = self.case.by_parameters(self.parameters, W.shape[1], weights)
-        moved_q, moved_p = self._displaced(q, frames)
         return by_q + moved_q, by_v, by_p + moved_p
+
+    def _of_tree(self, states: States, frames: _Frames) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The part of w in the gradients where no constraint acts, O(n): x = -M^-1 M_wp mu by elimination, then the
+        gradient of the residual with both as weights."""
+        probes, model = self.case.probes, self.model
+        columns, probe = probes.columns, probes.probes[self.side.probe]
+        wide = self.case.states(*states)
+        nt, count, _ = frames.mu.shape
+        mu = np.zeros((count, nt, self.case.model.n_v))
+        mu[:, :, probe] = frames.mu.swapaxes(0, 1)
+        pull = inverse_dynamics(
+            weightless_tree(self.case.model), np.tile(wide.q, (count, 1)), None, mu.reshape(-1, mu.shape[2])
+        )
+        x = tree_accelerations(weightless_tree(model), np.tile(states.q, (count, 1)), None, -pull[:, columns])
+        mu[:, :, columns] = x.reshape(count, nt, -1)
+        weights = Weights(wide, mu)
+        found = gradients_by_state(self.case.system, weights)
+        by_p = self.case.by_parameters(self.parameters, count, [weights])
+        return found.q[:, :, columns], found.v[:, :, columns], by_p
 
     def _frames(self, q: FloatArray, y: FloatArray, W: FloatArray) -> _Frames:
         """How weights in the axes and about the point asked for act on the probe, and on the frames between."""

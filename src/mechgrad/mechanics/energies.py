@@ -58,5 +58,5 @@ def spring_energy(system: System, q: Array, t: Array) -> Array:
     laws, rows, numbers = springs_of(system)
     if not laws or not q.size:
         return np.zeros(len(q))
-    g = evaluate_rows(system.T, q, None, None, t, 0, system.n_rows).values[:, rows]
+    g = evaluate_rows(system.recursive, q, None, None, t, 0, system.n_rows, jacobians=False).values[:, rows]
     return np.asarray((0.5 * numbers[:, 0] * (g - numbers[:, 2]) ** 2).sum(axis=1))

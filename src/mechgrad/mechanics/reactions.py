@@ -220,9 +220,10 @@ def _turned(bodies: BodyMotion, joints: Sequence[Joint], axes: str, found: Seque
 def _as_loads(model: Model, bodies: BodyMotion, on_bodies: Array) -> list[Load]:
     """The forces of rows as loads at the origins of bodies, in world axes."""
     tree, loads = tree_of(model), []
+    acted_on = np.atleast_1d(on_bodies.any(axis=(0, 2)))
     for body in model.body_names:
-        couple, force = np.split(on_bodies[:, tree.body_atom[body]], 2, axis=-1)
-        if couple.any() or force.any():
+        if acted_on[tree.body_atom[body]]:
+            couple, force = np.split(on_bodies[:, tree.body_atom[body]], 2, axis=-1)
             arm = bodies.of(body).R @ _atom_in_body(tree, body)
             loads.append(Load(body, force, couple + np.cross(arm, force)))
     return loads

@@ -22,6 +22,7 @@ from mechgrad.model.constraints import (
 from mechgrad.model.dh import DHRow, dh_model
 from mechgrad.model.forces import (
     FORCE_TYPES,
+    BodyContact,
     Bushing,
     EllipseTyre,
     Force,
@@ -85,6 +86,7 @@ __all__ = [
     "AngleBetween",
     "Atom",
     "Body",
+    "BodyContact",
     "BranchMatrices",
     "Bump",
     "Bushing",

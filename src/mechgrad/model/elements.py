@@ -209,7 +209,7 @@ class _Tables:
         markers += [NONE] * (MOST_MARKERS - len(markers))
         function = self._function(owner, row.function)
         first = len(self.coords_i) if row.profile is None else self._function(owner, row.profile)
-        self.rows_i.append((row.kind, *markers, first, len(row.coordinates), function))
+        self.rows_i.append((row.kind, *markers, first, row.guards or len(row.coordinates), function))
         self.rows_f.append((row.constant, *row.direction, row.radius))
         for name, factor in row.coordinates:
             self.coords_i.append(self.coordinates[name])

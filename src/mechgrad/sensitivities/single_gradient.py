@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple, final, overload
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.measures.base import Measure
 from mechgrad.model.columns import STEP
-from mechgrad.pictures import plots
+from mechgrad.pages import Page, checked_path
+from mechgrad.pictures import plots, reports
 from mechgrad.sensitivities.cases import Subject
 from mechgrad.sensitivities.certificate import Certificate, certify
 from mechgrad.sensitivities.differentiable import CONTINUOUS, Case, case_of
@@ -130,6 +132,21 @@ class Gradient:
         relative : True: per cent per per cent; False: derivatives, by unit; by itself where units differ, if left out
         """
         return plots("sensitivity_plots").plot_gradient(self, relative=relative)
+
+    def report(self, path: str | Path, *, title: str = "", certify: bool = True, animated: bool = True) -> Path:
+        """Write a page that opens in any browser, without a network: derivatives with units, as pictures, their
+        certificate, the motion to be played, the model, versions and times. Returns where it is.
+
+        path : its name, ending with .html;   certify : whether it is judged, which takes some motions
+
+        >>> swing = mg.simulate(model, {"pin": 0.5}, 0.5)
+        >>> g = mg.gradient(swing, mg.AtEnd(mg.measures.KineticEnergy()), ["bob.mass", "bob.com.z"])
+        >>> g.report("gradient.html").name
+        'gradient.html'
+        """
+        where = checked_path(path)
+        page: Page = reports("gradient_report").report_page(self, title, certify=certify, animated=animated)
+        return page.write(where)
 
     def __repr__(self) -> str:
         objectives, parameters = (

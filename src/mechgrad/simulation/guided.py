@@ -75,7 +75,7 @@ class GuidedMotion(Motion):
             f"GuidedMotion of {self.model.name!r}: {len(self.t)} instants from {self.t[0]:.6g} to {self.t[-1]:.6g} s, "
             f"n_q = {self.model.n_q}, n_v = {self.model.n_v}; {driven}, positions missed by at most "
             f"{self.norms[:, 0].max():.1g}. Next: .t, .q, .v, .a, .markers([...]), .driving(), .reactions(), "
-            ".efforts(force), .plot(), gradient(motion, ...)"
+            ".efforts(force), .plot(), .report('x.html'), gradient(motion, ...)"
         )
 
     def _mechanism(self) -> System:

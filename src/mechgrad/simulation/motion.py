@@ -17,7 +17,8 @@ from mechgrad.errors import InputError
 from mechgrad.kinematics.marker_motions import MarkerMotion, marker_motion
 from mechgrad.mechanics.efforts import Efforts, efforts_of
 from mechgrad.mechanics.energies import kinetic_energy, potential_energy, spring_energy
-from mechgrad.pictures import animations, plots
+from mechgrad.pages import Page, checked_path
+from mechgrad.pictures import animations, plots, reports
 from mechgrad.typing import Array
 
 if TYPE_CHECKING:
@@ -96,6 +97,28 @@ class Motion(ABC):
         states = States(self.q, self.v, self.a, lam, self.t)
         at = StateSamples(self.model, states, system.tau, system.loads, system.names, "trapezoid")
         return np.asarray(measure.values(at))
+
+    def report(
+        self, path: str | Path, measures: Any = (), *, title: str = "", animated: bool = True, reactions: bool = True
+    ) -> Path:
+        """Write a page that opens in any browser, without a network: the animation, measures, coordinates and energies,
+        what joints carry, the model, how the motion was made, versions and times. Returns where it is.
+
+        Parameters
+        ----------
+        path : its name, ending with .html; a file of that name is replaced
+        measures : one of `mg.measures`, a coordinate by name, several, or a mapping from titles to them
+        title : in place of the name of the model
+        animated : whether the motion can be played; without it the page has no script
+        reactions : whether to show what joints carry
+
+        >>> swing = mg.simulate(model, {"pin": 0.5}, 1.0)
+        >>> swing.report("swing.html", ["pin", mg.measures.KineticEnergy()]).name
+        'swing.html'
+        """
+        where = checked_path(path)
+        page: Page = reports("motion_report").report_page(self, measures, title, animated=animated, reactions=reactions)
+        return page.write(where)
 
     @property
     def has_constraints(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from mechgrad.kinematics.trees_only import has_elements
 from mechgrad.model.configuration import unit
 from mechgrad.model.idle_gravity import note_idle_gravity
 from mechgrad.simulation.recipe_checks import check_recipe
+from mechgrad.simulation.starts.touch import check_touch, leaving
 from mechgrad.simulation.trajectory import StepFailed, Trajectory
 from mechgrad.steps.conditions import bound
 from mechgrad.steps.failures import REASONS, MarchEnded
@@ -53,6 +55,9 @@ def march(recipe: RecipeData[Trajectory], *, progress: bool = False, same_steps:
         choices = start_choices(system, form, q[0], t0)
     if single:
         system.check_start(q[0], v[0], t0)
+    if same_steps is None and q.dtype == float:
+        for start in q:
+            check_touch(model, start, t0)
     samples = None if recipe.samples is None else check_samples(recipe.samples)
     held = None
     if same_steps is not None:
@@ -63,9 +68,10 @@ def march(recipe: RecipeData[Trajectory], *, progress: bool = False, same_steps:
         None if same_steps is None else same_steps.divisions,
     )  # fmt: skip
     try:
+        begin = time.perf_counter()
         with beside():
             record = method_of(form, scheme, recipe.step is None).march(task)
-        return Trajectory.of(record, recipe)
+        return Trajectory.of(record, recipe, time.perf_counter() - begin)
     except MarchEnded as ended:
         failure = _failed(ended, recipe)
     raise failure
@@ -78,9 +84,10 @@ def _failed(ended: MarchEnded, recipe: RecipeData[Trajectory]) -> BaseException:
         until = f"the first {motion.q.shape[0]} motions" if motion.q.ndim == 3 else "the motion until then"
         note = f"the motion of {name!r} was interrupted at t = {ended.t:.6g} s; {until}: `.trajectory` of this error."
         return raised(motion, note)
+    edge = leaving(recipe.model, motion.q[-1], motion.v[-1]) if motion.q.ndim == 2 and len(motion.q) else ""
     return StepFailed(
-        f"the motion of {name!r} ends at t = {ended.t:.6g} s: {REASONS[ended.reason]}. {ended.hint} The motion until "
-        "then is in `.trajectory` of this error.",
+        f"the motion of {name!r} ends at t = {ended.t:.6g} s: {REASONS[ended.reason]}. {edge or ended.hint} The motion "
+        "until then is in `.trajectory` of this error.",
         motion,
     )
 

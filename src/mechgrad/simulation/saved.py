@@ -75,5 +75,6 @@ class SavedMotion(Motion):
         span = f" to {self.t[-1]:.6g} s" if len(self.t) else ""
         return (
             f"SavedMotion of {self.model.name!r}: {many}{len(self.t)} instants{span}, ended by {self.ended}; "
-            f"{self.recipe!r} Next: .t, .q, .v, .a, .recipe, .repeated(), .energy(), .plot(), gradient(motion, ...)"
+            f"{self.recipe!r} Next: .t, .q, .v, .a, .recipe, .repeated(), .energy(), .plot(), "
+            ".report('x.html'), gradient(motion, ...)"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, final, overload
@@ -79,6 +80,7 @@ class Trajectory(Motion):
     start : State of `assemble` or Equilibrium of `equilibrium` that it began with, or None
     recipe : all that makes it once more, with other numbers too
     record : what the march left, for those who differentiate its steps
+    seconds : that its steps took, compilation included [s]; NaN of what was cut out of another motion
 
     >>> mg.simulate(model, {"pin": 0.5}, duration=2.0)
     Trajectory of 'pendulum': 201 instants from 0 to 2 s, n_q = 1, n_v = 1; ended by duration after ... steps ...
@@ -86,11 +88,12 @@ class Trajectory(Motion):
 
     record: Record
     recipe: RecipeData[Trajectory]
+    seconds: float = math.nan
 
     @classmethod
-    def of(cls, record: Record, recipe: RecipeData[Trajectory]) -> Trajectory:
+    def of(cls, record: Record, recipe: RecipeData[Trajectory], seconds: float = math.nan) -> Trajectory:
         """The motion of a record."""
-        return cls(record.model, record.t, record.q, record.v, record.a, record, recipe)
+        return cls(record.model, record.t, record.q, record.v, record.a, record, recipe, seconds)
 
     @property
     def system(self) -> System:
@@ -173,6 +176,7 @@ class Trajectory(Motion):
             f"Trajectory of {self.model.name!r}: {many}{len(self.t)} instants{span}, n_q = {self.model.n_q}, n_v = "
             f"{self.model.n_v}{rows}; {how} after {self.steps} steps{cuts} ({self.formulation}, {self.scheme!r}). "
             "Next: .t, .q, .v, .a, .markers([...]), .energy(), .reactions(), .efforts(force), .plot(), "
+            ".report('x.html'), "
             "gradient(motion, ...)"
         )
 

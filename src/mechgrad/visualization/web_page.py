@@ -42,7 +42,7 @@ def animation_html(scene: Scene, *, standalone: bool = True, live: bool = False,
 
     >>> from mechgrad.visualization.scene import scene_of
     >>> page = animation_html(scene_of(pendulum))
-    >>> page.startswith("<!DOCTYPE html>"), "http" in page.split("<script")[0]
+    >>> page.startswith("<!DOCTYPE html>"), "://" in page.split("<script")[0]
     (True, False)
     """
     described, numbers = scene_data(scene)
@@ -130,41 +130,47 @@ def scene_data(scene: Scene) -> tuple[dict[str, Any], bytes]:
         "floor": _number(scene.floor),
         "radius": _number(scene.radius),
         "span": _number(scene.span),
+        "box": _rounded(scene.box),
+        "all_boxes": _rounded(scene.all_boxes),
         "size": _number(scene.size),
         "follows": bool(scene.follows),
-        "arrows": [],
-        "curves": [],
-        "ghosts": [],
         "trails": [
             {"name": printable(trail.name), "frame": number[trail.frame], "at": _rounded(trail.point)}
             for trail in scene.trails
         ],
     }
+    described |= _layers(scene, numbers, moved)
+    return described, b"".join(numbers.parts)
+
+
+def _layers(scene: Scene, numbers: _Numbers, moved: list[int]) -> dict[str, Any]:
+    """What lies over the solids: arrows, curves, ghosts."""
+    found: dict[str, Any] = {"arrows": [], "curves": [], "ghosts": []}
     for layer in scene.arrows:
         largest = float(np.abs(layer.vectors).max()) or 1.0
-        described["arrows"].append(
+        found["arrows"].append(
             {
                 "name": layer.name, "unit": layer.unit, "scale": layer.scale, "labels": list(layer.labels),
-                "colour": ARROWS[layer.name], "at": numbers.add(layer.at, 50 * place),
+                "colour": ARROWS[layer.name], "at": numbers.add(layer.at, 50 * PLACES * scene.size),
                 "vectors": numbers.add(layer.vectors, SHARES * largest),
             }
         )  # fmt: skip
     for curve in scene.curves:
         largest = float(np.abs(curve.values).max()) or 1.0
-        described["curves"].append(
+        found["curves"].append(
             {
                 "label": printable(curve.label), "unit": curve.unit,
                 "values": numbers.add(curve.values[:, None], SHARES * largest),
             }
         )  # fmt: skip
     for ghost in scene.ghosts:
-        described["ghosts"].append(
+        found["ghosts"].append(
             {
-                "name": printable(ghost.name), "p": numbers.add(ghost.p[:, moved], place),
+                "name": printable(ghost.name), "p": numbers.add(ghost.p[:, moved], PLACES * scene.size),
                 "e": numbers.add(ghost.e[:, moved], TURNS),
             }
         )  # fmt: skip
-    return described, b"".join(numbers.parts)
+    return found
 
 
 def _number(x: float) -> float:

@@ -1,7 +1,8 @@
 """What touches pushes: forces and moments of spheres, rims and tyres on a surface, in sloped numbers.
 
 Everything is in the axes of the surface z = h(x, y): p the centre of the wheel or sphere, w its axis, v and spin its
-velocity and angular velocity relative to the surface. At the place c where it touches, with the normal n, depth d, and
+velocity and angular velocity relative to the surface. Of two
+capsules the axes are those of the second. At the place c where it touches, with the normal n, depth d, and
 velocity u of the material point there (`model.primitives.rows` has the laws):
 
     force    N n + friction against the slip u - (u . n) n            moment    (c - p) x force, about p
@@ -19,6 +20,7 @@ from mechgrad.dynamics.kernels.contact_places import (
     RADIUS,
     RESTITUTION,
     STIFFNESS,
+    between_capsules,
     closest,
     lowest,
     normal_of,
@@ -29,7 +31,7 @@ from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.sloped import value_part
 from mechgrad.kernels.sloped_functions import atan_slope, exp_slope, power_slope, root_of, sin_slope, tanh_slope
 from mechgrad.kernels.vec3 import add, cross, dot, scale, sub
-from mechgrad.model.primitives.rows import GROUND_MAGIC, GROUND_SPHERE, GROUND_TANH, GROUND_WHEEL
+from mechgrad.model.primitives.rows import CAPSULES, GROUND_MAGIC, GROUND_SPHERE, GROUND_TANH, GROUND_WHEEL
 
 SMALL_SLIP = 1e-8  # of its square: below, a series
 
@@ -119,7 +121,10 @@ def touching(kind, ints, numbers, law, k, p, w, v, spin):
     where the surface is touched, plain numbers.
     """
     radius, up = number(numbers, law, RADIUS), (p[0] * 0.0, p[0] * 0.0, p[0] * 0.0 + 1.0)
-    if kind == GROUND_SPHERE:
+    if kind == CAPSULES:
+        arm, n, depth = between_capsules(numbers, law, p, w, radius)
+        at_x, at_y = depth, depth
+    elif kind == GROUND_SPHERE:
         X, Y, h, hx, hy = closest(ints, numbers, k, law, p)
         n = normal_of(hx, hy)
         depth = radius - dot(n, (p[0] - X, p[1] - Y, p[2] - h))
@@ -145,7 +150,7 @@ def touching(kind, ints, numbers, law, k, p, w, v, spin):
     u = add(v, cross(spin, arm))
     approach = dot(n, u) * -1.0
     N, share = normal_force(numbers, law, depth, approach)
-    if kind in (GROUND_SPHERE, GROUND_WHEEL):
+    if kind in (GROUND_SPHERE, GROUND_WHEEL, CAPSULES):
         force = add(scale(N, n), _friction(numbers, law, N, add(u, scale(approach, n))))
         return force, cross(arm, force), value_part(depth), share, place
     ahead = cross(w, n)

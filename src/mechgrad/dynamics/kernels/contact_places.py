@@ -22,6 +22,7 @@ STIFFNESS, DAMPING, EXPONENT, COMPRESSION, RESTITUTION, ONSET, CHANGE, RADIUS, O
 # beyond the numbers of a law: how the surface rises, tilts along x and tilts along y
 SHIFT, TILT_X, TILT_Y = LAW_NUMBERS, LAW_NUMBERS + 1, LAW_NUMBERS + 2
 
+PARALLEL = 1e-4  # square of the sine of an angle, about which parallel capsules are told from others
 # the search for the lowest point of a rim: half of the arc that is looked at [rad], places looked at
 ARC, PLACES, TRIALS = 1.2, 13, 60
 
@@ -51,6 +52,36 @@ def surface_here(ints, numbers, k, law, x, y):
 
 
 # ---------------------------------------------------------------------------------------------- where it touches
+@inlined
+def _within(x, half):
+    """x between -half and half."""
+    if x.real > half.real:
+        return half
+    if x.real < -half.real:
+        return -half
+    return x
+
+
+@inner
+def between_capsules(numbers, law, p, w, radius):
+    """Two capsules about p + s w and t e3: the place between them relative to p, the normal towards the first, depth.
+
+    s and t are those of the closest points of the two segments; of parallel ones, the middle of the first decides.
+    """
+    other = number(numbers, law, OWN + 2)
+    half, half_other = number(numbers, law, OWN + 3), number(numbers, law, OWN + 4)
+    along = p[0] * w[0] + p[1] * w[1] + p[2] * w[2]
+    s = _within((w[2] * p[2] - along) / (1.0 - w[2] * w[2] + PARALLEL), half)
+    t = _within(p[2] + s * w[2], half_other)
+    s = _within(t * w[2] - along, half)
+    t = _within(p[2] + s * w[2], half_other)
+    mine = scale(s, w)
+    d = (p[0] + mine[0], p[1] + mine[1], p[2] + mine[2] - t)
+    length = root_of(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+    n, depth = scale(1.0 / length, d), radius + other - length
+    return sub(mine, scale(radius - depth * 0.5, n)), n, depth
+
+
 @inner
 def _closest_plain(ints, numbers, k, x, y, z):
     """(X, Y) of the point of a surface closest to a point: Gauss-Newton with halved steps, then Newton."""

@@ -6,17 +6,19 @@ state in one evaluation, and those by the numbers in two more.
 
 from __future__ import annotations
 
+import math
+
 from mechgrad.dynamics.kernels.contact_forces import touching
-from mechgrad.dynamics.kernels.contact_places import RADIUS, SHIFT, TILT_X, TILT_Y
+from mechgrad.dynamics.kernels.contact_places import OWN, RADIUS, SHIFT, TILT_X, TILT_Y
 from mechgrad.dynamics.kernels.surface_heights import add_surface_numbers, surface_top
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.sloped import SLOPES, seeded, slope_part, value_part
 from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_LAWS, L_FIRST, L_KIND, L_ROWS, L_SURFACE, LAW, LAW_NUMBERS
-from mechgrad.model.primitives.rows import GROUND_SPHERE, GROUND_TYRE
+from mechgrad.model.primitives.rows import CAPSULES, GROUND_TYRE
 
 FORCES = 6  # rows that forces act on
 POSITION, AXIS, SPEED, SLIDE = 0, 3, 6, 9  # directions of the state: of p, w, v and the slips
-FAR = 1 << 30  # no number is a variable
+UNSEEDED = 1 << 30  # no number is a variable
 
 
 @inlined
@@ -43,16 +45,17 @@ def nine_rows(ints, k, x):
 
 
 @inner
-def evaluated(ints, numbers, k, g, gd, seeds):
+def evaluated(ints, numbers, k, axis, g, gd, seeds):
     """The forces on the rows of law k, its depth, the share of N, and the place where the surface is touched.
 
-    seeds : FAR for partials by the state, otherwise the number of the law that is the variable of direction 0
+    axis : where the rows of the axis begin in g; without an axis, where numbers are that have no influence
+    seeds : UNSEEDED for partials by the state, otherwise the number of the law that is the variable of direction 0
     """
     kind, at, ground = _tables(ints, k)
-    state = 0 if seeds == FAR else FAR
+    state = 0 if seeds == UNSEEDED else UNSEEDED
     p, v = _three(g, 0, POSITION + state), _three(gd, 0, SPEED + state)
     s = _three(gd, 3, SLIDE + state)
-    w = p if kind == GROUND_SPHERE else _three(g, FORCES, AXIS + state)
+    w = _three(g, axis, AXIS + state)
     spin = (v[1] - s[1], s[2] - v[0], s[0] - v[1])
     f, m, depth, share, place = touching(kind, ints, numbers, (at, seeds), ground, p, w, v, spin)
     return (m[1] - f[0], m[2] - m[0] - f[1], -f[2], -m[2], m[0], -m[1]), depth, share, place
@@ -62,6 +65,11 @@ def evaluated(ints, numbers, k, g, gd, seeds):
 def out_of_reach(ints, numbers, k, g):
     """Whether a sphere or rim is above all of its surface; tyres look at the slope below them."""
     kind, at, ground = _tables(ints, k)
+    if kind == CAPSULES:
+        reach = numbers[at + RADIUS].real + numbers[at + OWN + 2].real
+        reach += numbers[at + OWN + 3].real + numbers[at + OWN + 4].real
+        x, y, z = g[0].real, g[1].real, g[2].real
+        return x * x + y * y + z * z > reach * reach
     return kind < GROUND_TYRE and g[2].real > surface_top(ints, numbers, ground) + numbers[at + RADIUS].real
 
 
@@ -70,7 +78,7 @@ def ground_law(ints, numbers, k, rows, g, gd, F, F_g, F_gd):
     """Forces of law k and their partials, into arrays of zeros."""
     if out_of_reach(ints, numbers, k, g):
         return
-    forces, depth, _, _ = evaluated(ints, numbers, k, g, gd, FAR)
+    forces, depth, _, _ = evaluated(ints, numbers, k, rows - 3, g, gd, UNSEEDED)
     if depth.real <= 0.0:
         return
     for i in range(FORCES):
@@ -88,10 +96,15 @@ def ground_law(ints, numbers, k, rows, g, gd, F, F_g, F_gd):
 def ground_push(ints, numbers, k, g, gd):
     """(push, depth): positive while law k pushes; both zero at its kinks."""
     if out_of_reach(ints, numbers, k, g):
-        _, at, ground = _tables(ints, k)
+        kind, at, ground = _tables(ints, k)
+        if kind == CAPSULES:
+            away = math.sqrt(g[0].real * g[0].real + g[1].real * g[1].real + g[2].real * g[2].real)
+            depth = numbers[at + RADIUS].real + numbers[at + OWN + 2].real - away
+            depth += numbers[at + OWN + 3].real + numbers[at + OWN + 4].real
+            return depth, depth
         depth = surface_top(ints, numbers, ground) + numbers[at + RADIUS].real - g[2].real
         return depth, depth
-    _, depth, share, _ = evaluated(ints, numbers, k, g, gd, FAR)
+    _, depth, share, _ = evaluated(ints, numbers, k, FORCES, g, gd, UNSEEDED)
     return min(depth.real, share), depth.real
 
 
@@ -103,9 +116,9 @@ def add_ground_numbers(ints, numbers, k, g, gd, power, gradient, n, lane):
     """
     if out_of_reach(ints, numbers, k, g):
         return
-    _, at, ground = _tables(ints, k)
+    kind, at, ground = _tables(ints, k)
     for first in range(0, TILT_Y + 1, SLOPES):
-        forces, depth, _, place = evaluated(ints, numbers, k, g, gd, first)
+        forces, depth, _, place = evaluated(ints, numbers, k, FORCES, g, gd, first)
         if depth.real <= 0.0:
             return
         total = forces[0] * power[0]
@@ -113,7 +126,7 @@ def add_ground_numbers(ints, numbers, k, g, gd, power, gradient, n, lane):
             total = total + forces[i] * power[i]
         for i in range(first, min(first + SLOPES, LAW_NUMBERS)):
             gradient[(at + i) * n + lane] += slope_part(total, i - first)
-        if first + SLOPES > SHIFT:
+        if first + SLOPES > SHIFT and kind != CAPSULES:
             add_surface_numbers(
                 ints, numbers, ground, place[0], place[1], slope_part(total, SHIFT - first),
                 slope_part(total, TILT_X - first), slope_part(total, TILT_Y - first), gradient, n, lane,

@@ -10,16 +10,21 @@ from mechgrad.dynamics.kernels.laws import law_int
 from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import any_not_less, load, store
-from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_LAWS, N_V
+from mechgrad.model.mechanism import L_FIRST, L_KIND, L_ROWS, LAW_WIDTH, N_LAWS, N_V
+from mechgrad.model.primitives.rows import FIRST_GROUND
 
 NOTHING = 1e-300  # sum of partials below which there are none
 
 
 @inner
-def law_acts(ints, y_g, y_gd, k, scalar):
+def law_acts(ints, y, y_g, y_gd, k, scalar):
     """Whether the forces of law k depend on anything in this state: contacts that are open do not."""
     most, total = ints[LAW_WIDTH], scalar * 0.0
     first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
+    if law_int(ints, k, L_KIND) >= FIRST_GROUND:  # without a force there is no partial either
+        for i in range(first, first + rows):
+            total = total + magnitude(load(y, i, scalar))
+        return any_not_less(total, NOTHING)
     for i in range(first, first + rows):
         for j in range(i * most, i * most + rows):
             total = total + magnitude(load(y_g, j, scalar)) + magnitude(load(y_gd, j, scalar))
@@ -36,12 +41,12 @@ def damped(ints, y_gd, first, last, scalar):
 
 
 @inner
-def add_law_partials(ints, J, J_rate, y_g, y_gd, K, C, scalar):
+def add_law_partials(ints, J, J_rate, y, y_g, y_gd, K, C, scalar):
     """K += Gamma^T (F_g Gamma + F_g' Gamma_rate), C += Gamma^T F_g' Gamma over all laws that act, column by column of
     those that move their rows."""
     n_v, most = ints[N_V], ints[LAW_WIDTH]
     for k in range(ints[N_LAWS]):
-        if not law_acts(ints, y_g, y_gd, k, scalar):
+        if not law_acts(ints, y, y_g, y_gd, k, scalar):
             continue
         start, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         with_rates = damped(ints, y_gd, start, start + rows, scalar)

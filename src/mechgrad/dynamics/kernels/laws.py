@@ -6,9 +6,9 @@ import numpy as np
 
 from mechgrad.dynamics.kernels.ground_laws import ground_law
 from mechgrad.dynamics.kernels.user_laws import call_law
-from mechgrad.kernels.elementary import tanh_of
+from mechgrad.kernels.elementary import magnitude, tanh_of
 from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.lanes import extract, insert, load, store, width
+from mechgrad.kernels.lanes import any_not_less, extract, insert, load, store, width
 from mechgrad.kinematics.kernels.measures import evaluate
 from mechgrad.model.mechanism import (
     AT_LAW_NUMBERS,
@@ -24,7 +24,7 @@ from mechgrad.model.mechanism import (
     LAW_WIDTH,
     N_LAWS,
 )
-from mechgrad.model.primitives.rows import CONTACT, CURVE, FIRST_GROUND, FRICTION, MOTOR, SPRING, TYRE
+from mechgrad.model.primitives.rows import CAPSULES, CONTACT, CURVE, FAR, FIRST_GROUND, FRICTION, MOTOR, SPRING, TYRE
 
 VISCOUS_OF_CONTACT, VISCOUS_OF_TYRE = 5, 8  # where the numbers of Kelvin-Voigt damping begin
 
@@ -167,6 +167,20 @@ def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd):
         )  # fmt: skip
 
 
+@inlined
+def _let_go(y, y_g, y_gd, first, rows, most, scalar):
+    """No force on rows, nor partials, which were none already where there was no force."""
+    total, zero = scalar * 0.0, scalar * 0.0
+    for i in range(first, first + rows):
+        total = total + magnitude(load(y, i, scalar))
+    if any_not_less(total, 1e-300):
+        for i in range(first, first + rows):
+            store(y, i, zero)
+            for j in range(i * most, i * most + rows):
+                store(y_g, j, zero)
+                store(y_gd, j, zero)
+
+
 @inner
 def apply_laws(ints, numbers, work, t, scalar):
     """Forces of all laws into the slots of their rows in y; partials into slots (row, row within the law).
@@ -184,6 +198,9 @@ def apply_laws(ints, numbers, work, t, scalar):
             store(y, first, stretch * stiffness + load(rates, first, scalar) * damping)
             store(y_g, first * most, scalar * 0.0 + stiffness)
             store(y_gd, first * most, scalar * 0.0 + damping)
+            continue
+        if law_int(ints, k, L_KIND) == CAPSULES and not any_not_less(FAR * 0.5 - load(values, first, scalar), 0.0):
+            _let_go(y, y_g, y_gd, first, rows, most, scalar)
             continue
         for lane in range(width(scalar)):
             for i in range(rows):

@@ -130,11 +130,11 @@ def put_mass(sparse, chains, M, scalar):
 
 
 @inner
-def add_sparse_law_partials(ints, sparse, J, J_rate, y_g, y_gd, K, C, scalar):
+def add_sparse_law_partials(ints, sparse, J, J_rate, y, y_g, y_gd, K, C, scalar):
     """K += Gamma^T (F_g Gamma + F_g' Gamma_rate), C += Gamma^T F_g' Gamma over all laws that act."""
     most, row_start, law_entries = ints[LAW_WIDTH], sparse.row_start, sparse.law_entries
     for k in range(ints[N_LAWS]):
-        if not law_acts(ints, y_g, y_gd, k, scalar):
+        if not law_acts(ints, y, y_g, y_gd, k, scalar):
             continue
         start, rows, p = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS), sparse.law_start[k]
         for i in range(start, start + rows):

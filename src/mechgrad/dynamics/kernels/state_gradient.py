@@ -205,6 +205,37 @@ class Pulled(NamedTuple):
     mu: np.ndarray
 
 
+@kernel
+def _weighted_gradients(mechanism, work, block, states, mu, w0, by_q, by_v):
+    scalar = 0.0
+    mechanism, work, block, states = refer(mechanism), refer(work), refer(block), refer(states)
+    begin(mechanism, work, scalar)
+    rows = mechanism.n_all
+    for i in range(states.q.shape[0]):
+        for k in range(mu.shape[0]):
+            q, v, a, t = states.q[i], states.v[i], states.a[i], states.t[i]
+            if any_not_less(place(mechanism, work, q, v, a, t, rows, scalar), 1.0):
+                return i
+            for j in range(mechanism.n_constraints):
+                work.y[j] = states.lam[i, j]
+            clear(block.w1, 0, rows, scalar)
+            clear(block.w2, 0, rows, scalar)
+            for j in range(mechanism.n_v):
+                block.mu[j] = mu[k, i, j]
+            for j in range(rows):
+                block.w0[j] = w0[k, i, j]
+            add_state_gradient(mechanism, work, block, t, by_q[i, k], by_v[i, k], scalar)
+    return -1
+
+
+@wrapper
+def weighted_gradients(mechanism, states, mu, w0, by_q, by_v):
+    """Gradients by q and v of residuals weighted with mu (no, N, n_v) and values of rows with w0 (no, N, all rows),
+    into the zeros by_q, by_v (N, no, n_v); O(n) each. Returns the first sample with a bad number, or -1."""
+    work, block = make_work(mechanism), make_block(mechanism, 1)
+    return _weighted_gradients(mechanism, work, block, states, mu, w0, by_q, by_v)
+
+
 @wrapper
 def pulled_accelerations(mechanism, states, pulls, found):
     """Gradients of pulls (no, N, n_v) at the accelerations of N states of an open tree, into the zeros of a `Pulled`.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.kernels.dense_matrices import dense_mass, unpack
-from mechgrad.dynamics.kernels.law_partials import add_law_partials, damped, law_acts
+from mechgrad.dynamics.kernels.law_partials import NOTHING, add_law_partials, damped, law_acts
 from mechgrad.dynamics.kernels.laws import apply_laws, law_int
 from mechgrad.dynamics.kernels.sparse import Sparse, add_sparse_law_partials, put_mass, unpack_entries
 from mechgrad.inverse.kernels.accumulation import (
@@ -46,9 +46,10 @@ from mechgrad.inverse.kernels.wrenches import (
     collect_world_loads,
     gather_loads,
 )
+from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.interrupt import listener
 from mechgrad.kernels.jit import inner, runtime_int, spliced
-from mechgrad.kernels.lanes import load, store
+from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.records import allocate
 from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
 from mechgrad.kinematics.kernels.header import row_int
@@ -265,6 +266,8 @@ def push_rows(ints, attachments, y, wrenches, first, scalar):
     n_atoms = ints[N_ATOMS]
     for k in range(first, ints[N_ROWS]):
         multiplier = load(y, k, scalar)
+        if not any_not_less(magnitude(multiplier), NOTHING):
+            continue
         for f in range(attachments_of_kind(row_int(ints, k, R_KIND))):
             atom, o = attached_atom(ints, k, f), k * ATTACHMENTS + f * ATTACHMENT
             if atom < n_atoms:
@@ -339,6 +342,8 @@ def rows_as_loads(ints, attachments, y, world, scalar):
     n_atoms = ints[N_ATOMS]
     for k in range(ints[N_ROWS]):
         multiplier = load(y, k, scalar) * -1.0
+        if not any_not_less(magnitude(multiplier), NOTHING):
+            continue
         for f in range(attachments_of_kind(row_int(ints, k, R_KIND))):
             atom, o = attached_atom(ints, k, f), k * ATTACHMENTS + f * ATTACHMENT
             if atom < n_atoms:
@@ -375,21 +380,21 @@ def linearise(mechanism, work, sparse, r, K, C, M, scalar):
         if mechanism.n_rows:
             add_row_curvature(ints, mechanism.numbers, work.motion, twists, work.attachments, work.y, K, scalar)
             law_columns(mechanism, work, sparse, scalar)
-            add_law_partials(ints, work.J, work.J_rate, work.y_g, work.y_gd, K, C, scalar)
+            add_law_partials(ints, work.J, work.J_rate, work.y, work.y_g, work.y_gd, K, C, scalar)
     if sparse is not None:
         entries = sparse.entry_rows.size
         unpack_entries(work.packed_q, work.packed_v, work.packed_a, K, C, M, rows.size, entries, scalar)
         sparse_row_curvature(mechanism, work, sparse, K, scalar)
         law_columns(mechanism, work, sparse, scalar)
-        add_sparse_law_partials(ints, sparse, work.J, work.J_rate, work.y_g, work.y_gd, K, C, scalar)
+        add_sparse_law_partials(ints, sparse, work.J, work.J_rate, work.y, work.y_g, work.y_gd, K, C, scalar)
 
 
 @inner
 def law_columns(mechanism, work, sparse, scalar):
     """Gamma of the rows of laws that act, and its twin for the rates."""
-    ints, y_g, y_gd = mechanism.ints, work.y_g, work.y_gd
+    ints, y, y_g, y_gd = mechanism.ints, work.y, work.y_g, work.y_gd
     for k in range(mechanism.n_laws):
-        if law_acts(ints, y_g, y_gd, k, scalar):
+        if law_acts(ints, y, y_g, y_gd, k, scalar):
             first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
             row_jacobian(mechanism, work, sparse, first, first + rows, scalar)
             if damped(ints, y_gd, first, first + rows, scalar):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from mechgrad.dynamics.kernels.ground_laws import add_ground_numbers
+from mechgrad.dynamics.kernels.law_partials import law_acts
 from mechgrad.dynamics.kernels.laws import (
     VISCOUS_OF_CONTACT,
     VISCOUS_OF_TYRE,
@@ -46,6 +47,10 @@ def add_law_weights(mechanism, work, block, scalar):
     rates_u, W0, W1 = block.rates_u, block.w0, block.w1
     for k in range(mechanism.n_laws):
         first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
+        if not law_acts(ints, work.y, y_g, y_gd, k, scalar) and law_int(ints, k, L_KIND) >= FIRST_GROUND:
+            for i in range(first, first + rows):
+                store(rates_u, i, scalar * 0.0)
+            continue
         for i in range(first, first + rows):
             store(rates_u, i, virtual_rate(mechanism, work, block, i, scalar))
         for j in range(rows):

@@ -18,7 +18,7 @@ from mechgrad.kinematics.kernels.tables import Motion, RowStates
 
 class RowSamples(NamedTuple):
     """Results, rows counted from 0: values, rates, second rates (nt, rows), and Jacobians (nt, rows * n_v) of the
-    values (Gamma) and of the rates, by q."""
+    values (Gamma) and of the rates, by q; (nt, 0) where nobody asks for these."""
 
     values: np.ndarray
     rates: np.ndarray
@@ -50,8 +50,9 @@ def constraint_rows(T, samples, t, first, last, out, scalar):
         rows = RowStates(values=values[i], rates=rates[i], seconds=seconds[i])
         time = scalar * 0.0 + t[i]
         place_rows(T.ints, T.numbers, motion, frames, state, time, first, last, rows, attachments, scalar)
-        row_columns(T.ints, T.numbers, twists, attachments, first, last, J[i], scalar)
-        row_rate_columns(T.ints, T.numbers, motion, frames, twists, attachments, first, last, J_rate[i], scalar)
+        if J.shape[1]:
+            row_columns(T.ints, T.numbers, twists, attachments, first, last, J[i], scalar)
+            row_rate_columns(T.ints, T.numbers, motion, frames, twists, attachments, first, last, J_rate[i], scalar)
     return -1
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from mechgrad.kernels.elementary import magnitude, reciprocal
 from mechgrad.kernels.jit import inlined, inner, runtime_int
 from mechgrad.kernels.lanes import any_not_less, load, store
-from mechgrad.kernels.vec3 import add, cross, dot, get3, put3, scale, sub, zero3
+from mechgrad.kernels.vec3 import add, clear, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.header import (
     MARKER_ATOM,
     MARKER_COLUMN,
@@ -56,13 +56,14 @@ from mechgrad.kinematics.kernels.measures import (
 from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, TWIST, V, W, twist_rates
 from mechgrad.model.mechanism import (
     R_CONSTANT,
+    R_COUNT,
     R_DIRECTION,
     R_FUNCTION,
     R_KIND,
     R_MARKER,
     R_RADIUS,
 )
-from mechgrad.model.primitives.rows import ANGLE, DISTANCE, LINEAR, POINT, SLIP
+from mechgrad.model.primitives.rows import ANGLE, DISTANCE, FAR, LINEAR, PLANE, POINT, SLIP
 
 # slots of an attachment: position, its rate, gradient, its rate; four attachments per row
 F_X, F_XD, F_G, F_GD = 0, 3, 6, 9
@@ -133,6 +134,43 @@ def _linear_row(ints, numbers, k, state, scalar):
     return value, rate, second
 
 
+@inlined
+def _left_out_until(ints, k, kind, reach, motion, rows, attachments, scalar):
+    """Leave out the rows that a PLANE row k guards, if its two points are further apart than its reach in all samples.
+    Returns the row that is next, k if none is left out."""
+    if kind != PLANE or row_int(ints, k, R_COUNT) <= 0:
+        return k
+    x1 = get3(motion, marker_at(ints, k, 1) * MOTION, scalar)
+    d = sub(x1, get3(motion, marker_at(ints, k, 2) * MOTION, scalar))
+    if any_not_less(reach * reach - dot(d, d), 0.0):
+        return k
+    _leave_out(k, k + row_int(ints, k, R_COUNT), rows, attachments, scalar)
+    return k + row_int(ints, k, R_COUNT)
+
+
+@inlined
+def _leave_out(first, last, rows, attachments, scalar):
+    """Rows that nothing acts on: the value of the first is FAR, all else is zero."""
+    zero = scalar * 0.0
+    if not any_not_less(load(rows.values, first, scalar), 0.5 * FAR):  # else they were left out before
+        for k in range(first, last):
+            store(rows.values, k, zero)
+            store(rows.rates, k, zero)
+            store(rows.seconds, k, zero)
+            clear(attachments, k * ATTACHMENTS, ATTACHMENTS, scalar)
+    store(rows.values, first, zero + FAR)
+
+
+@inlined
+def _world_direction(ints, numbers, k, scalar):
+    zero = scalar * 0.0
+    return (
+        zero + row_number(ints, numbers, k, R_DIRECTION),
+        zero + row_number(ints, numbers, k, R_DIRECTION + 1),
+        zero + row_number(ints, numbers, k, R_DIRECTION + 2),
+    )
+
+
 @inner
 def place_rows(ints, numbers, motion, frames, state, t, first, last, rows, attachments, scalar):
     """Values, rates and second rates of the rows first .. last - 1, and their attachments.
@@ -142,8 +180,12 @@ def place_rows(ints, numbers, motion, frames, state, t, first, last, rows, attac
         accelerations that these were made with (and a, for LINEAR rows)
     rows : `RowStates`, one slot per row; attachments : ATTACHMENTS slots per row
     """
+    near = first
     for k in range(first, last):
         kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * ATTACHMENTS
+        near = max(near, _left_out_until(ints, k, kind, radius, motion, rows, attachments, scalar))
+        if k < near:
+            continue
         value, rate, second = scalar * 0.0, scalar * 0.0, scalar * 0.0
         if kind == LINEAR:
             value, rate, second = _linear_row(ints, numbers, k, state, scalar)
@@ -160,12 +202,7 @@ def place_rows(ints, numbers, motion, frames, state, t, first, last, rows, attac
                 _put_attachment(attachments, o + ATTACHMENT, c, cd, scale(-1.0, e), scale(-1.0, ed))
             else:
                 x3, d3 = get3(motion, o3, scalar), get3(motion, o3 + 3, scalar)
-                zero = scalar * 0.0
-                e = (
-                    zero + row_number(ints, numbers, k, R_DIRECTION),
-                    zero + row_number(ints, numbers, k, R_DIRECTION + 1),
-                    zero + row_number(ints, numbers, k, R_DIRECTION + 2),
-                )
+                e = _world_direction(ints, numbers, k, scalar)
                 along = profile(ints, numbers, k, kind, x1, x2, x3, scalar)
                 value, g0, g1, g2, g3 = gradient(kind, radius, e, x0, x1, x2, x3, along, scalar)
                 h0, h1, h2, h3 = variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, along, scalar)

@@ -1,6 +1,7 @@
 """The force elements, one file each; they know their laws, and nothing of the algorithms that run on them."""
 
 from mechgrad.model.forces.base import Force
+from mechgrad.model.forces.body_contact import BodyContact
 from mechgrad.model.forces.bushing import Bushing
 from mechgrad.model.forces.ellipse_tyre import EllipseTyre
 from mechgrad.model.forces.joint_friction import JointFriction
@@ -19,13 +20,14 @@ FORCE_TYPES: dict[str, type[Force]] = {
     cls.type_name: cls
     for cls in (
         SpringDamper, SpringCurve, JointSpring, TorsionSpring, Bushing, Motor, JointFriction, SphereContact,
-        WheelContact, Tyre, EllipseTyre, MagicFormulaTyre,
+        WheelContact, Tyre, EllipseTyre, MagicFormulaTyre, BodyContact,
     )
 }  # fmt: skip
 """The force class of each `type` in a model file; a UserForce is code and in none."""
 
 __all__ = [
     "FORCE_TYPES",
+    "BodyContact",
     "Bushing",
     "EllipseTyre",
     "Force",

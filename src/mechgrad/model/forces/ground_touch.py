@@ -39,13 +39,18 @@ def ground_rows(where: Where, touch: Touch, surface: Surface) -> tuple[Row, ...]
     """Position, slips and axis of what touches, in the axes of the surface."""
     x, o, n = where(touch.point), where(touch.plane_point), where(touch.normal)
     axes = surface_axes(n.local, surface)
-    e = [vector(o.body, axes[:, 0]), vector(o.body, axes[:, 1]), n]
-    positions = [_position(x, o, e[i], surface.lift if i == 2 else None, f"position {'xyz'[i]}") for i in range(3)]
+    e = (vector(o.body, axes[:, 0]), vector(o.body, axes[:, 1]), n)
+    lifts = (None, None, surface.lift)
+    positions = [_position(x, o, e[i], lifts[i], f"position {'xyz'[i]}") for i in range(3)]
+    return (*positions, *turning_rows(x, e, None if touch.axis is None else where(touch.axis)))
+
+
+def turning_rows(x: Place, e: tuple[Place, Place, Place], axis: Place | None) -> tuple[Row, ...]:
+    """Slips that tell how the body of x turns beside that of the axes e, and where its own axis is."""
     pairs = ((0, 1, "spin z"), (2, 1, "spin x"), (2, 0, "spin y"))
     slips = [Row(SLIP, (x, e[i], e[j]), radius=-1.0, label=label) for i, j, label in pairs]
-    wheel = [] if touch.axis is None else [where(touch.axis)]
-    axis = [Row(DOT, (e[i], w), label=f"axis {'xyz'[i]}") for w in wheel for i in range(3)]
-    return (*positions, *slips, *axis)
+    wheel = [] if axis is None else [axis]
+    return (*slips, *(Row(DOT, (e[i], w), label=f"axis {'xyz'[i]}") for w in wheel for i in range(3)))
 
 
 def surface_axes(normal: Array, surface: Surface) -> Array:

@@ -53,6 +53,9 @@ of x0 is and how it moves, relative to the surface, and their forces are a force
     GROUND_TYRE, GROUND_TANH       mu_x, mu_y, kappa, alpha, speed
     GROUND_MAGIC                   mu_x, mu_y, k_x, k_y, C_x, C_y, E_x, E_y, camber, trail, load, by load, k_y by load,
                                    speed
+    CAPSULES                       mu, speed, radius about x1, half the lengths about x0 and x1; no surface: e3 is the
+                                   axis of the capsule about x1. Beyond the reach of its first row (`guards`) none
+                                   of its rows is evaluated, and the first has the value FAR
 """
 
 from __future__ import annotations
@@ -71,9 +74,10 @@ POINT, DOT, PLANE, DISTANCE, LINEAR, ANGLE, SKEW, CIRCLE, PROFILE, SLIP, ROLL_AL
 FIRST_RATE_KIND = SLIP
 # kinds of laws
 SPRING, CURVE, MOTOR, FRICTION, CONTACT, TYRE, USER = range(7)
-GROUND_SPHERE, GROUND_WHEEL, GROUND_TYRE, GROUND_MAGIC, GROUND_TANH = range(7, 12)
+GROUND_SPHERE, GROUND_WHEEL, GROUND_TYRE, GROUND_MAGIC, GROUND_TANH, CAPSULES = range(7, 13)
 FIRST_GROUND = GROUND_SPHERE
-GROUND = (GROUND_SPHERE, GROUND_WHEEL, GROUND_TYRE, GROUND_MAGIC, GROUND_TANH)
+GROUND = (GROUND_SPHERE, GROUND_WHEEL, GROUND_TYRE, GROUND_MAGIC, GROUND_TANH, CAPSULES)
+FAR = 1e100  # value of the first row of bodies that are out of reach of each other
 # kinds of surfaces
 PLANE_SURFACE, STEP, BUMP, HEIGHT_MAP = range(4)
 
@@ -98,6 +102,7 @@ class Row(NamedTuple):
     function: Function | None = None
     label: str = ""  # what messages call it, e.g. "point x" or "axis 1"
     profile: Function | None = None  # of PROFILE
+    guards: int = 0  # how many rows from this one on are left out beyond its reach, which is its `radius`
 
 
 @runtime_checkable

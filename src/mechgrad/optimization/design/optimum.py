@@ -214,6 +214,7 @@ class Optimum:
         sensitivity: str | Sequence[str] = (),
         certify: bool = True,
         title: str = "",
+        animated: bool = True,
     ) -> Path:
         """Write a page that opens in any browser, without a network: what was asked, variables between their bounds,
         limits with multipliers, convergence, measures before and after, certificates, versions and times. Returns
@@ -226,9 +227,12 @@ class Optimum:
         sensitivity : numbers that were held, to be told what they cost (`Optimum.sensitivity`)
         certify : whether gradients are judged (`Optimum.certify`), which takes some hundred motions
         title : in place of the name of the model
+        animated : whether it can be played, before and after; without it the page has no script
         """
         where = checked_path(path)
-        page: Page = reports("optimum_report").report_page(self, measures, sensitivity, certify, title)
+        page: Page = reports("optimum_report").report_page(
+            self, measures, sensitivity, certify, title, animated=animated
+        )
         return page.write(where)
 
     def __repr__(self) -> str:

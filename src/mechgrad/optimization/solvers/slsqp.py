@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
+from mechgrad.errors import InputError
 from mechgrad.optimization.solvers.active_multipliers import active_multipliers, dense_jacobian, lagrangian_slope
 from mechgrad.optimization.solvers.adapter import Outcome, Task
 from mechgrad.optimization.solvers.bad_points import BadPoints
@@ -17,14 +18,7 @@ from mechgrad.optimization.solvers.remarks import without_remarks
 from mechgrad.optimization.solvers.result import Status
 from mechgrad.typing import FloatArray
 
-STEEP = 100.0
-"""What the objective is multiplied with where all variables have bounds, and nothing else has to hold.
-
-BFGS begins with the identity as curvature. With slopes of about one, as scaling leaves them, that says that a slope
-changes by itself over the whole range of a variable. Where it is flatter, as along the valleys of most designs, steps
-stay short for long, since curvature is learned along steps only: too small a beginning is corrected by the first
-steps, which bounds and line searches shorten, too large a one is not.
-"""
+FIRST_CURVATURE = "first_curvature"
 
 
 @final
@@ -34,6 +28,12 @@ class Slsqp:
 
     Choose it for up to about a hundred variables without second derivatives. Avoid it for more: all its matrices are
     dense and its time grows with the cube of the size. Multipliers are a least-squares estimate from the gradients.
+
+    BFGS begins with the identity as curvature: with slopes of about one, as scaling leaves them, a slope changes by
+    itself over one unit of a variable. `options={"first_curvature": 0.01}` begins with a hundredth (the objective is
+    divided by it, which is the same). Flat valleys, such as those of tracking with many knots, are then left three
+    times sooner, since curvature is learned along steps only and steps were short; where curvatures are alike, the
+    first steps are far too long, take up to seven times as many evaluations to correct, and may lead to another valley.
     """
 
     name: str = "slsqp"
@@ -68,8 +68,8 @@ class Slsqp:
                 }
             )
         start = np.clip(task.x0, program.lb, program.ub)
-        bounded = np.isfinite(program.lb).all() and np.isfinite(program.ub).all()
-        steep = STEEP if bounded and not program.m else 1.0
+        options = dict(task.options)
+        steep = 1.0 / _first_curvature(options.pop(FIRST_CURVATURE, 1.0))
         monitor.iterate(0, start)
         count = 0
 
@@ -88,7 +88,7 @@ class Slsqp:
                 bounds=Bounds(program.lb, program.ub),
                 constraints=constraints,
                 callback=callback,
-                options={"maxiter": task.max_iterations, **task.options, "ftol": steep * _ftol(task)},
+                options={"maxiter": task.max_iterations, **options, "ftol": steep * _ftol(task)},
             )
         tried.check_end()
         x = np.clip(np.asarray(result.x, dtype=float), program.lb, program.ub)
@@ -97,6 +97,13 @@ class Slsqp:
         left = float(np.abs(lagrangian_slope(monitor, x, multipliers)).max(initial=0.0))
         status, reason = _status(result, violation, left, task)
         return Outcome(x, multipliers, status, reason, int(result.nit))
+
+
+def _first_curvature(given: Any) -> float:
+    """Positive and finite."""
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0.0 < given < np.inf:
+        raise InputError(f"slsqp: first_curvature is {given!r}; give a positive number, 1 is the identity.")
+    return float(given)
 
 
 def _ftol(task: Task) -> float:

@@ -150,16 +150,23 @@ class Stage {
 
   target() { return (this.follow ? this.series.centre(this.time) : this.middle.clone()).add(this.shift); }
 
-  fitted() { // how far away the ball around what is seen fills the picture
-    const radius = this.follow ? this.scene.radius : this.scene.span, half = this.camera.fov * Math.PI / 360;
-    return 1.04 * radius / Math.sin(Math.min(half, Math.atan(Math.tan(half) * this.camera.aspect)));
+  fitted(turn) { // how far away every corner of the box around what is seen is in the picture
+    const box = this.follow ? this.scene.box : this.scene.all_boxes, tall = Math.tan(this.camera.fov * Math.PI / 360);
+    const inverse = turn.clone().invert(), wide = tall * this.camera.aspect; let far = 0;
+    for (let k = 0; k < 8; k++) {
+      const corner = new THREE.Vector3(k & 1 ? box[0] : -box[0], k & 2 ? box[1] : -box[1], k & 4 ? box[2] : -box[2]);
+      corner.applyQuaternion(inverse);
+      far = Math.max(far, corner.z + Math.abs(corner.y) / tall, corner.z + Math.abs(corner.x) / wide);
+    }
+    return 1.12 * far;
   }
 
   look() {
     const target = this.target(), away = new THREE.Vector3().setFromSpherical(this.orbit.makeSafe())
       .applyQuaternion(this.upright().invert());
-    this.camera.position.copy(target).addScaledVector(away, this.fitted() * Math.exp(this.distance) / away.length());
-    this.camera.lookAt(target);
+    this.camera.position.copy(target).add(away); this.camera.lookAt(target);
+    this.camera.position.copy(target)
+      .addScaledVector(away, this.fitted(this.camera.quaternion) * Math.exp(this.distance) / away.length());
     this.sun.target.position.copy(target); this.sun.position.copy(target).add(this.sunAt);
     const flat = target.clone().addScaledVector(this.up, this.scene.floor - target.dot(this.up));
     this.shadow.position.copy(flat).addScaledVector(this.sunAt.clone().projectOnPlane(this.up).normalize(), -0.6 * this.scene.radius);

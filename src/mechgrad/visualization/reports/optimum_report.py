@@ -13,6 +13,7 @@ from mechgrad.optimization.design.side import Side
 from mechgrad.pages import Listing, Page, Paragraph, Part, Picture, Section, Table, facts, require_pictures
 from mechgrad.visualization.plots.convergence_plots import plot_convergence
 from mechgrad.visualization.plots.optimum_plots import given_measures, plot_before_and_after, plot_between
+from mechgrad.visualization.reports.report_parts import animation
 
 FAILURES = 10  # designs without values that are listed, the last ones
 
@@ -23,6 +24,8 @@ def report_page(
     sensitivity: str | Sequence[str],
     certify: bool,
     title: str,
+    *,
+    animated: bool = True,
 ) -> Page:
     """The page."""
     require_pictures()
@@ -32,7 +35,7 @@ def report_page(
             Section("Result", [_result(best)]),
             Section("Variables", _sides(best.variables, "variables between their bounds")),
             Section("Limits", _sides(best.constraints, "limited values between their limits (filled: active)")),
-            Section("Before and after", _histories(best, measures)),
+            Section("Before and after", [*_histories(best, measures), *(_animation(best) if animated else ())]),
             Section("Convergence", _convergence(best)),
             Section("Numbers that were held", _sensitivity(best, sensitivity)),
             Section("Gradients", _certificates(best) if certify else ()),
@@ -70,6 +73,17 @@ def _histories(best: Optimum, measures: Any) -> list[Part]:
         Picture(plot_before_and_after(best.before_and_after, label, measure), f"{label}, before and after")
         for label, measure in given_measures(measures).items()
     ]
+
+
+def _animation(best: Optimum) -> list[Part]:
+    """The first scenario that moves, with what it was at the start as a ghost; a single state if none does."""
+    motions = best.before_and_after
+    moving = {name: x for name, x in motions.items() if np.ndim(x[1].q) == 2 and len(x[1].q) > 1}
+    name, (before, after) = next(iter((moving or motions).items()))
+    if np.ndim(after.q) > 2:
+        return []
+    told = f"{name}: at its best, and translucent what it was at the start."
+    return animation(after, ghost=before, told=told)
 
 
 def _convergence(best: Optimum) -> list[Part]:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from mechgrad.errors import unknown_name
+from mechgrad.model.forces.base import Force
 from mechgrad.model.joints.seat import Seat
 from mechgrad.model.primitives.attached import places
-from mechgrad.model.primitives.rows import ADVANCE, CIRCLE, PLANE, ROLL_ACROSS, ROLL_ALONG, SLIP, Place, Row
+from mechgrad.model.primitives.rows import ADVANCE, CIRCLE, DOT, PLANE, POINT, ROLL_ACROSS, ROLL_ALONG, SLIP, Place, Row
 from mechgrad.typing import FloatArray
 from mechgrad.visualization.scene.nodes import Arrows
 from mechgrad.visualization.scene.outline import Outline
@@ -96,22 +97,24 @@ def _contacts(outline: Outline, states: Drawn) -> Arrows | None:
     labels, at, vectors = [], [], []
     for force in outline.model.forces:
         radius = getattr(force, "radius", None)
-        if getattr(force, "point", None) is None or radius is None:
+        if getattr(force, "point", None) is None or getattr(force, "normal", None) is None or radius is None:
             continue
-        rows = [row for law in force.laws(places(outline.model)) for row in law.rows if row.kind != ADVANCE]
-        if not rows or any(row.kind not in _DIRECTIONS for row in rows):
+        rows = [row for law in force.laws(places(outline.model)) for row in law.rows]
+        if not rows or any(row.kind not in (*_DIRECTIONS, *_NO_FORCE) for row in rows):
             continue
         found = np.real(efforts(force.name).values)[states.kept]
-        pushed = sum(-found[:, k, None] * _direction(outline, row) for k, row in enumerate(rows))
+        pushing = [(k, row) for k, row in enumerate(rows) if row.kind not in _NO_FORCE]
+        pushed = np.zeros((len(found), 3)) - sum(found[:, k, None] * _direction(outline, row) for k, row in pushing)
         labels.append(force.name)
-        at.append(_touch(outline, rows[0], float(np.real(radius))))
+        at.append(_touch(outline, force, float(np.real(radius))))
         vectors.append(pushed)
     if not labels:
         return None
     return _layer(outline, "contact forces", "N", labels, np.stack(at, axis=1), np.stack(vectors, axis=1))
 
 
-_DIRECTIONS = (PLANE, CIRCLE, SLIP, ROLL_ALONG, ROLL_ACROSS)
+_NO_FORCE = (ADVANCE, DOT)  # rows that are only read, and couples
+_DIRECTIONS = (POINT, PLANE, CIRCLE, SLIP, ROLL_ALONG, ROLL_ACROSS)
 
 
 def _seen(outline: Outline, place: Place) -> FloatArray:
@@ -126,6 +129,8 @@ def _seen(outline: Outline, place: Place) -> FloatArray:
 
 def _direction(outline: Outline, row: Row) -> FloatArray:
     """The direction in which a row counts, (nt, 3): the force on the first body is minus the effort along it."""
+    if row.kind == POINT:
+        return np.broadcast_to(np.real(np.asarray(row.direction)), (len(outline.poses.p), 3))
     if row.kind == PLANE:
         return _seen(outline, row.places[0])
     if row.kind in (CIRCLE, SLIP):
@@ -136,11 +141,13 @@ def _direction(outline: Outline, row: Row) -> FloatArray:
     return np.asarray(along if row.kind == ROLL_ALONG else np.cross(normal, along))
 
 
-def _touch(outline: Outline, height: Row, radius: float) -> FloatArray:
-    """The lowest point of a sphere (PLANE) or of a wheel (CIRCLE), (nt, 3)."""
-    if height.kind == PLANE:
-        return _seen(outline, height.places[1]) - radius * _seen(outline, height.places[0])
-    normal, axis = _seen(outline, height.places[2]), _seen(outline, height.places[3])
-    down = normal - (normal * axis).sum(1, keepdims=True) * axis
-    down /= np.linalg.norm(down, axis=1, keepdims=True)
-    return np.asarray(_seen(outline, height.places[0]) - radius * down)
+def _touch(outline: Outline, force: Force, radius: float) -> FloatArray:
+    """The lowest point of a sphere or of a wheel over its plane, (nt, 3)."""
+    where = places(outline.model)
+    down, centre = _seen(outline, where(force.normal)), _seen(outline, where(force.point))  # type: ignore[attr-defined]
+    axis = getattr(force, "axis", None)
+    if axis is not None:
+        turning = _seen(outline, where(axis))
+        down = down - (down * turning).sum(1, keepdims=True) * turning
+        down = down / np.linalg.norm(down, axis=1, keepdims=True)
+    return np.asarray(centre - radius * down)

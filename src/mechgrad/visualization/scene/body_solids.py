@@ -10,14 +10,16 @@ from scipy.spatial import ConvexHull, QhullError
 
 from mechgrad.errors import InputError
 from mechgrad.model.body import Body
-from mechgrad.model.shapes import Box, Capsule, Mesh, Shape, Sphere
+from mechgrad.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from mechgrad.typing import FloatArray, IntArray
 from mechgrad.visualization.scene.colours import GROUND, shaded
 from mechgrad.visualization.scene.nodes import Node, Surface
 from mechgrad.visualization.scene.outline import Outline
+from mechgrad.visualization.scene.quaternions import euler_parameters, rotation
 
 FLAT = 0.02  # of their extent: points that miss a line or a plane by less lie on it
 SLENDER_INERTIA = 0.5  # of that of a uniform rod from the joint through the centre of mass, to be drawn as one
+ROUND, FLAT_DISC = 0.02, 1.5  # of moments of inertia: how equal two are, how large the third is, of a disc
 DENSITY = 1000.0  # [kg/m^3] of a body that nothing but its mass describes
 TAPER = (1.12, 0.82)  # radii at the near and at the far end
 MOST_TRIANGLES = 200_000
@@ -29,6 +31,8 @@ def body_nodes(outline: Outline) -> list[Node]:
     for body in outline.model.bodies:
         colour = outline.colours.get(body.name, GROUND)
         frame = outline.frames[body.name]
+        if body.name in outline.balls | outline.on_rails:
+            continue
         if body.shapes:
             nodes += [shaped_node(body.name, frame, shape, colour) for shape in body.shapes]
         else:
@@ -44,7 +48,6 @@ def shaped_node(name: str, frame: int, shape: Shape, colour: str) -> Node:
 
 def _made_up(outline: Outline, body: Body, colour: str) -> list[tuple[Shape | Surface, str]]:
     places = outline.places(body.name)
-    com = np.real(body.com)
     if not body.mass and len(places) < 2:
         return []
     if not places:
@@ -60,12 +63,22 @@ def _made_up(outline: Outline, body: Body, colour: str) -> list[tuple[Shape | Su
         first, last = (places[order[0]], places[order[-1]])
         if np.linalg.norm(last - places[0]) < np.linalg.norm(first - places[0]):
             first, last = last, first
-        return [(_capsule(outline, first, last), colour)]
-    return _frame(outline, points, spread, com, colour)
+        middle = next((x for x in places if np.linalg.norm(x - np.real(body.com)) < 0.01 * outline.size), None)
+        disc = None if middle is None else _disc(outline, body, last - first)
+        if disc is not None:
+            return [(_capsule(outline, body, first, last, 0.5), shaded(colour, 0.25)), (disc, colour)]
+        return [(_capsule(outline, body, first, last), colour)]
+    return _frame(outline, body, points, spread, colour)
 
 
 def _lump(outline: Outline, body: Body) -> Shape:
-    """A body that nothing holds at a place: a cube of the density of water, of a size that fits the picture."""
+    """A body that nothing holds at a place: the cuboid with its mass and inertia, else a cube of the density of water,
+    of a size that fits the picture."""
+    moments, axes = np.linalg.eigh(np.real(body.inertia))
+    squares = 6.0 * (moments.sum() - 2.0 * moments) / float(np.real(body.mass))
+    if squares.max() > 0.0:
+        edges = np.sqrt(np.maximum(squares, 1e-4 * squares.max()))
+        return Box(tuple(edges), tuple(np.real(body.com)), _turn(axes))
     edge = float(np.clip(np.cbrt(np.real(body.mass) / DENSITY), 0.06 * outline.size, 0.35 * outline.size))
     return Box((edge, edge, edge), origin=tuple(np.real(body.com)))
 
@@ -76,23 +89,52 @@ def _hung(outline: Outline, body: Body, place: FloatArray, colour: str) -> list[
     arm = com - place
     length = float(np.linalg.norm(arm))
     J, m = np.real(body.inertia), float(np.real(body.mass))
-    gyration = float(np.sqrt(max(2.5 * np.trace(J) / 3.0 / m, 0.0)))  # radius of the ball with that inertia
-    ball = float(np.clip(gyration, 0.03 * outline.size, 0.12 * outline.size))
+    disc = _disc(outline, body, arm)
+    heavy = disc or _ball(outline, body)
     if length < 0.01 * outline.size:
-        return [(Sphere(ball, origin=tuple(com)), colour)]
+        return [(heavy, colour)]
     across = float(np.trace(J)) / 2.0
-    if across > SLENDER_INERTIA * m * length**2 / 3.0:
-        return [(_capsule(outline, place, place + 2.0 * arm), colour)]
-    return [(_capsule(outline, place, com), shaded(colour, 0.25)), (Sphere(ball, origin=tuple(com)), colour)]
+    if disc is None and across > SLENDER_INERTIA * m * length**2 / 3.0:
+        return [(_capsule(outline, body, place, place + 2.0 * arm), colour)]
+    return [(_capsule(outline, body, place, com, 0.5), shaded(colour, 0.25)), (heavy, colour)]
 
 
-def _capsule(outline: Outline, start: FloatArray, end: FloatArray, thin: float = 1.0) -> Capsule:
-    r = thin * outline.radius(float(np.linalg.norm(end - start)))
+def _ball(outline: Outline, body: Body) -> Shape:
+    """The ball with its mass and mean moment of inertia, of a size that fits the picture."""
+    gyration = float(np.sqrt(max(2.5 * np.trace(np.real(body.inertia)) / 3.0 / float(np.real(body.mass)), 0.0)))
+    radius = float(np.clip(gyration, 0.03 * outline.size, 0.12 * outline.size))
+    return Sphere(radius, origin=tuple(np.real(body.com)))
+
+
+def _disc(outline: Outline, body: Body, arm: FloatArray) -> Shape | None:
+    """The disc with its mass and inertia across an arm, if two moments are equal and the third is about their sum."""
+    moments, axes = np.linalg.eigh(np.real(body.inertia))
+    m, axial, across = float(np.real(body.mass)), float(moments[2]), float(moments[:2].mean())
+    if not axial > 0.0 or np.ptp(moments[:2]) > ROUND * axial or axial < FLAT_DISC * across:
+        return None
+    radius = float(np.sqrt(2.0 * axial / m))
+    if radius > 1.5 * outline.size or np.linalg.norm(np.cross(axes[:, 2], arm)) > 0.2 * radius:
+        return None
+    half = 0.5 * float(np.sqrt(max(12.0 * across / m - 3.0 * radius**2, (0.14 * radius) ** 2)))
+    com = np.real(body.com)
+    return Cylinder(tuple(com - half * axes[:, 2]), tuple(com + half * axes[:, 2]), radius)
+
+
+def _capsule(outline: Outline, body: Body, start: FloatArray, end: FloatArray, thin: float = 1.0) -> Capsule:
+    length = float(np.linalg.norm(end - start))
+    r = thin * outline.radius(length, float(np.real(body.mass)) if thin == 1.0 else 0.0)
     return Capsule(tuple(start), tuple(end), TAPER[0] * r, TAPER[1] * r)
 
 
+def _turn(axes: FloatArray) -> tuple[float, float, float, float]:
+    """The quaternion of right-handed axes from columns of either hand."""
+    R = axes * np.array([1.0, 1.0, np.sign(np.linalg.det(axes))])
+    w, x, y, z = euler_parameters(R[None, None])[0, 0].tolist()
+    return w, x, y, z
+
+
 def _frame(
-    outline: Outline, points: FloatArray, spread: FloatArray, com: FloatArray, colour: str
+    outline: Outline, body: Body, points: FloatArray, spread: FloatArray, colour: str
 ) -> list[tuple[Shape | Surface, str]]:
     """Three places and more: a plate with round edges in their plane, or the solid between them."""
     r = 0.8 * outline.radius(float(spread[0]))
@@ -102,7 +144,7 @@ def _frame(
         try:
             hull = ConvexHull(np.column_stack([(points - centre) @ e1, (points - centre) @ e2]))
         except QhullError:
-            return [(_capsule(outline, points[0], points[-1]), colour)]
+            return [(_capsule(outline, body, points[0], points[-1]), colour)]
         rim = points[hull.vertices]
         edges: list[tuple[Shape | Surface, str]] = [
             (Capsule(tuple(a), tuple(b), r, r), colour) for a, b in zip(rim, np.roll(rim, -1, axis=0), strict=True)
@@ -162,12 +204,5 @@ def read_mesh(shape: Mesh, name: str) -> Surface:
             f"body {name!r}: the mesh {str(path)!r} has {len(faces)} triangles; a page takes {MOST_TRIANGLES}. "
             "Decimate it first."
         )
-    w, x, y, z = np.array(shape.orientation) / np.linalg.norm(shape.orientation)
-    R = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    R = rotation(shape.orientation)
     return Surface(np.asarray(shape.scale * (vertices @ R.T) + np.array(shape.origin)), faces)

@@ -60,6 +60,8 @@ def _round(outline: Outline, element: Any) -> list[Node]:
     r, frame = float(np.real(radius)), outline.frames[body]
     axis = vector_place(outline.model, getattr(element, "axis", None))
     if axis is None or axis[0] != body:
+        if body in outline.balls:
+            return [Node(body, "bodies", frame, Sphere(r, tuple(centre)), outline.colours.get(body, CONTACT))]
         return [Node(element.name, "contact spheres", frame, Sphere(r, tuple(centre)), CONTACT)]
     ring = Ring(r, TUBE * r, tuple(axis[1]), tuple(centre), spokes=SPOKES)
     hub = Cylinder(tuple(centre - 0.16 * r * axis[1]), tuple(centre + 0.16 * r * axis[1]), 0.09 * r)
@@ -71,7 +73,7 @@ def _plane(outline: Outline, element: Any, up: FloatArray) -> list[Node]:
     place, normal = _plane_of(outline, element)
     if place is None or normal is None or (place[0] == "ground" and normal @ up > LEVEL):
         return []
-    if getattr(element, "radius", None) is None:
+    if getattr(element, "radius", None) is None or getattr(element, "ground", None) is not None:
         return []
     e1 = np.cross(normal, np.eye(3)[np.abs(normal).argmin()])
     e1 /= np.linalg.norm(e1)

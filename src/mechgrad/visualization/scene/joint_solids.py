@@ -15,6 +15,7 @@ from mechgrad.visualization.scene.outline import SAME, Outline
 from mechgrad.visualization.scene.quaternions import euler_parameters
 
 PIN, PIN_HALF, BALL_SIZE = 0.72, 1.35, 1.3  # radius and half length of a hinge, radius of a ball, in radii of the links
+RAIL_SIZE = 0.028  # of the size
 AXIS_LENGTH = 0.09  # half the length of an axis, of the size
 
 
@@ -94,29 +95,31 @@ def _drawn(outline: Outline, joint: Joint, frame: int, place: FloatArray, r: flo
         cross = [_pin(joint.name, frame, place, axis, 0.45 * r, 1.7 * r) for axis in axes]
         return [Node(joint.name, "joints", frame, Sphere(0.95 * r, tuple(place)), JOINT), *cross]
     if kinds[0] == PRISMATIC and PRISMATIC not in kinds[1:]:
-        return _slider(outline, joint, frame, place, axes[0], r)
+        return _slider(outline, joint, frame, place, axes[0])
     return []
 
 
-def _slider(outline: Outline, joint: Joint, frame: int, place: FloatArray, axis: FloatArray, r: float) -> list[Node]:
-    """A rail along all the way it goes, and a block on it; of telescopes a collar alone."""
+def _slider(outline: Outline, joint: Joint, frame: int, place: FloatArray, axis: FloatArray) -> list[Node]:
+    """A rail along all the way it goes, and a block on it; telescopes have none."""
     poses, child = outline.poses, outline.frames[joint.child]
+    if outline.shaped(joint.child) or (outline.rod_on_slide(joint.parent) and outline.rod_on_slide(joint.child)):
+        return []
+    r = RAIL_SIZE * outline.size
     child_place = np.real(Seat.of(joint).on_child[1])
     here = poses.point(child, child_place)
     R = poses.R[:, frame] if frame >= 0 else np.broadcast_to(np.eye(3), (len(here), 3, 3))
     along = np.einsum("tji,tj->ti", R, here - poses.point(frame, place)) @ axis
-    low, high = float(along.min()), float(along.max())
-    telescopes = frame != GROUND_FRAME and outline.length(joint.child) > 0.0 and outline.length(joint.parent) > 0.0
-    if telescopes:
-        return []
-    pad = 2.5 * r
-    rail = Cylinder(tuple(place + (low - pad) * axis), tuple(place + (high + pad) * axis), 0.45 * r)
-    nodes = [Node(joint.name, "joints", frame, rail, RAIL)]
-    if outline.shaped(joint.child) or (outline.length(joint.child) == 0.0 and not outline.places(joint.child)):
-        return nodes  # the body itself is a block already
     turned = np.real(Seat.of(joint).on_child[0])
-    block = Box((2.4 * r, 2.4 * r, 4.0 * r), tuple(child_place), _quaternion(turned))
-    return [*nodes, Node(joint.name, "joints", child, block, JOINT)]
+    ends = [(x - child_place) @ turned[:, 2] for x in outline.places(joint.child)] or [0.0]
+    low, high = min(*ends, -1.0 * r) - 0.6 * r, max(*ends, 1.0 * r) + 0.6 * r
+    begin, end = float(along.min()) + low - 2 * r, float(along.max()) + high + 2 * r
+    rail = Cylinder(tuple(place + begin * axis), tuple(place + end * axis), 0.34 * r)
+    nodes = [Node(joint.name, "joints", frame, rail, RAIL)]
+    if joint.child in outline.on_rails:
+        middle = child_place + 0.5 * (low + high) * turned[:, 2]
+        block = Box((2.2 * r, 2.2 * r, float(high - low)), tuple(middle), _quaternion(turned))
+        nodes.append(Node(joint.child, "bodies", child, block, outline.colours.get(joint.child, JOINT)))
+    return nodes
 
 
 def _quaternion(R: FloatArray) -> tuple[float, float, float, float]:
@@ -126,9 +129,8 @@ def _quaternion(R: FloatArray) -> tuple[float, float, float, float]:
 
 def _pedestal(name: str, place: FloatArray, r: float, up: FloatArray) -> list[Node]:
     """The support of a joint on the ground: a cone with a foot."""
-    foot = place - 3.6 * r * up
-    cone = Capsule(tuple(foot), tuple(place), 1.9 * r, 0.75 * r)
-    plate = Cylinder(tuple(foot - 1.0 * r * up), tuple(foot - 0.55 * r * up), 3.2 * r)
+    cone = Capsule(tuple(place - 2.5 * r * up), tuple(place), 1.5 * r, 0.75 * r)
+    plate = Cylinder(tuple(place - 4.1 * r * up), tuple(place - 3.3 * r * up), 2.8 * r)
     return [Node(name, "ground", GROUND_FRAME, shape, GROUND) for shape in (cone, plate)]
 
 

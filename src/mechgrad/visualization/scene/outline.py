@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 SAME = 1e-4  # of the size: places that are closer are one
 THICK, LEAST, SLENDER, STOUT = 0.022, 0.25, 0.06, 0.2  # radii of links, of the size and of their own length
+DENSITY, HEAVIEST = 4000.0, 2.0  # [kg/m^3] of a link whose mass is more than slender, and how much that may add
+SHORT = 0.35  # of the size: what slides on the ground and is shorter is a block
 NO_SIZE = 1.0  # [m] of what has neither length nor way: a lone body at the origin
 
 
@@ -33,7 +36,7 @@ class Outline:
     ----------
     frames : number of each body in the poses; the ground is -1
     held : points of each body where joints hold it, in body axes, as {joint: point}
-    marked : points where springs and rods end, and, where joints hold it at one place at most, its markers
+    marked : points where springs and rods end, and its markers but for centres of what touches
     size : of the whole at the first instant [m]
     """
 
@@ -53,16 +56,22 @@ class Outline:
                 found.append(point)
         return found
 
-    def radius(self, length: float) -> float:
-        """Of a link of this length [m]."""
+    def radius(self, length: float, mass: float = 0.0) -> float:
+        """Of a link of this length [m] and mass [kg]: slender, but as thick as its mass asks."""
         thick = THICK * self.size
-        return float(min(np.clip(SLENDER * length, LEAST * thick, thick), STOUT * length))
+        slender = float(np.clip(SLENDER * length, LEAST * thick, thick))
+        heavy = float(np.sqrt(mass / (np.pi * DENSITY * length))) if length > 0 else 0.0
+        return min(max(slender, min(heavy, HEAVIEST * slender)), STOUT * length)
+
+    def radius_of(self, body: str) -> float:
+        """Of the link that a body is drawn as."""
+        return self.radius(self.length(body), float(np.real(self.model.body(body).mass)))
 
     def joint_radius(self, joint: Joint) -> float:
         """Of what is drawn at a joint: that of the links it joins."""
-        lengths = [self.length(body) for body in (joint.parent, joint.child) if body != "ground"]
-        lengths = [x for x in lengths if x > 0.0]
-        return self.radius(min(lengths)) if lengths else 0.6 * THICK * self.size
+        found = [self.radius_of(body) for body in (joint.parent, joint.child) if body != "ground"]
+        found = [r for r in found if r > 0.0]
+        return min(found) if found else 0.6 * THICK * self.size
 
     def length(self, body: str) -> float:
         """Largest distance between places of a body; twice that to its centre of mass if there is one place alone."""
@@ -74,6 +83,36 @@ class Outline:
     def solid(self, body: str) -> bool:
         """Whether a body is one to be seen: with mass, or with a shape."""
         return body == "ground" or bool(self.model.body(body).mass) or bool(self.model.body(body).shapes)
+
+    @cached_property
+    def balls(self) -> frozenset[str]:
+        """Bodies that are a wheel or a ball: what touches is centred where joints hold them, if any do."""
+        found = set()
+        for element in (*self.model.forces, *self.model.constraints):
+            place, radius = marker_place(self.model, getattr(element, "point", None)), getattr(element, "radius", None)
+            if place is None or radius is None or place[0] == "ground" or self.shaped(place[0]):
+                continue
+            if all(np.linalg.norm(x - place[1]) < 0.2 * float(np.real(radius)) for x in self.places(place[0])):
+                found.add(place[0])
+        return frozenset(found)
+
+    @cached_property
+    def on_rails(self) -> frozenset[str]:
+        """Bodies that slide on the ground and are short: they are drawn as blocks."""
+        return frozenset(
+            joint.child
+            for joint in self.model.joints
+            if joint.kinds == (PRISMATIC,)
+            and joint.parent == "ground"
+            and self.solid(joint.child)
+            and not self.shaped(joint.child)
+            and 0.0 < self.length(joint.child) < SHORT * self.size
+            and len(self.places(joint.child)) > 1
+        )
+
+    def rod_on_slide(self, body: str) -> bool:
+        """Whether a body on a slide is a rod of its own: held at one place, its centre of mass elsewhere."""
+        return self.solid(body) and body != "ground" and not self.shaped(body) and self.length(body) > 0.0
 
     def shaped(self, body: str) -> bool:
         """Whether its user said what it looks like."""
@@ -98,8 +137,11 @@ def outline_of(model: Model, poses: Poses) -> Outline:
             place = marker_place(model, getattr(element, end, None))
             if place is not None:
                 marked[place[0]].append(place[1])
+    touching = {
+        getattr(x, "point", None) for x in (*model.forces, *model.constraints) if getattr(x, "radius", None) is not None
+    }
     for point in model.points:
-        if point.body != "ground" and len(held[point.body]) + len(marked[point.body]) < 2:
+        if point.body != "ground" and point.name not in touching:
             marked[point.body].append(np.real(point.position))
     rough = Outline(model, poses, frames, held, marked, 1.0)
     return Outline(model, poses, frames, held, marked, _size(rough), branch_colours(model))

@@ -1,6 +1,8 @@
-"""Euler parameters of rotation matrices over time."""
+"""Euler parameters of rotation matrices over time, and the rotation of a quaternion."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -27,3 +29,19 @@ def euler_parameters(R: FloatArray) -> FloatArray:
     turned = np.where((e[1:] * e[:-1]).sum(-1) < 0.0, -1.0, 1.0)
     e[1:] *= np.cumprod(turned, axis=0)[..., None]
     return np.asarray(e)
+
+
+def rotation(quaternion: Sequence[float]) -> FloatArray:
+    """The rotation matrix (3, 3) of a quaternion (w, x, y, z) of any length but zero.
+
+    >>> rotation((1, 0, 0, 1)).round(12) @ [1, 0, 0]
+    array([0., 1., 0.])
+    """
+    w, x, y, z = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )

@@ -9,14 +9,15 @@ from typing import Any, final
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.model.shapes import Sphere
+from mechgrad.model.shapes import Ring, Sphere
 from mechgrad.typing import FloatArray
 from mechgrad.visualization.scene.arrows import arrow_layers
 from mechgrad.visualization.scene.body_solids import body_nodes
 from mechgrad.visualization.scene.contact_solids import contact_nodes, floor_height
 from mechgrad.visualization.scene.extents import extents
+from mechgrad.visualization.scene.ground_surfaces import ground_nodes
 from mechgrad.visualization.scene.joint_solids import joint_nodes
-from mechgrad.visualization.scene.nodes import Arrows, Curve, Ghost, Node, Stretched, Trail
+from mechgrad.visualization.scene.nodes import Arrows, Curve, Ghost, Node, Stretched, Surface, Trail
 from mechgrad.visualization.scene.outline import Outline, marker_place, outline_of
 from mechgrad.visualization.scene.poses import Drawn, drawn, poses_of
 from mechgrad.visualization.scene.springs import stretched_nodes
@@ -42,13 +43,14 @@ class Scene:
     up : (3,) unit vector;   floor : height of the floor along it [m]
     eye : (3,) unit vector from the middle of the picture to the eye
     centre : (nt, 3) middle of what is seen;   radius : of the ball around it at one instant;   span : over all of them
+    box, all_boxes : (3,) half the edges of the box around it, at one instant at most and over all of them
     size : of the model [m], which thicknesses are shares of
     arrows, trails, curves, ghosts : layers on top
 
     >>> from mechgrad.visualization.scene import scene_of
     >>> scene = scene_of(pendulum)
     >>> scene
-    Scene of 'pendulum': 1 bodies, 6 solids, 1 instants
+    Scene of 'pendulum': 1 bodies, 7 solids, 1 instants
     """
 
     name: str
@@ -64,6 +66,8 @@ class Scene:
     centre: FloatArray
     radius: float
     span: float
+    box: FloatArray
+    all_boxes: FloatArray
     size: float
     arrows: tuple[Arrows, ...] = ()
     trails: tuple[Trail, ...] = ()
@@ -116,25 +120,37 @@ def scene_of(
     >>> from mechgrad.visualization.scene import scene_of
     >>> swing = mg.simulate(pendulum, {"pin": 0.5}, 1.0)
     >>> scene_of(swing, trails=["bob.com"]).layers
-    ('bodies', 'joints', 'axes', 'ground', 'centres of mass', 'velocities')
+    ('bodies', 'axes', 'joints', 'ground', 'centres of mass', 'velocities')
     """
     states = drawn(thing, amplitude)
     model, poses = states.model, poses_of(states)
     outline = outline_of(model, poses)
     up = upwards(outline)
-    nodes = (*body_nodes(outline), *joint_nodes(outline, up), *contact_nodes(outline, up), *_centres_of_mass(outline))
-    centres, radii = extents(nodes, poses)
+    grounds = ground_nodes(outline)
+    solids = (*body_nodes(outline), *joint_nodes(outline, up), *contact_nodes(outline, up))
+    nodes = (*solids, *grounds, *_centres_of_mass(outline))
+    stretched = tuple(stretched_nodes(outline))
+    centres, radii = extents(nodes, stretched, poses)
+    stands = any(isinstance(node.shape, Ring) for node in nodes) or not any(node.layer == "ground" for node in nodes)
     low, high = (centres - radii[:, None]).min(axis=1), (centres + radii[:, None]).max(axis=1)
     looked_at = eye_direction(outline, up) if eye is None else _unit(eye)
     ghosts = () if ghost is None else (_ghost(ghost, states),)
     return Scene(
-        model.name, states.t, poses.names, poses.p, poses.e, nodes, tuple(stretched_nodes(outline)), up,
-        floor_under(centres, radii, up, outline.size, floor_height(outline, up)), looked_at, 0.5 * (low + high),
+        model.name, states.t, poses.names, poses.p, poses.e, nodes, stretched, up,
+        floor_under(centres, radii, up, outline.size, _level(outline, up, grounds), stands), looked_at,
+        0.5 * (low + high),
         0.5 * float(np.linalg.norm(high - low, axis=1).max()) or 0.5 * outline.size,
         0.5 * float(np.linalg.norm(high.max(axis=0) - low.min(axis=0))) or 0.5 * outline.size,
-        outline.size, arrow_layers(outline, states, arrows), _trails(outline, trails), _curves(states, measures),
+        0.5 * (high - low).max(axis=0), 0.5 * (high.max(axis=0) - low.min(axis=0)), outline.size,
+        arrow_layers(outline, states, arrows), _trails(outline, trails), _curves(states, measures),
         ghosts,
     )  # fmt: skip
+
+
+def _level(outline: Outline, up: FloatArray, grounds: list[Node]) -> float | None:
+    """Height of the plane that is touched; where there are grounds, of what lies under all of them."""
+    lowest = [float((x.shape.vertices @ up).min()) for x in grounds if isinstance(x.shape, Surface) and x.frame < 0]
+    return min(lowest) - 0.01 * outline.size if lowest else floor_height(outline, up)
 
 
 def _unit(eye: Sequence[float]) -> FloatArray:

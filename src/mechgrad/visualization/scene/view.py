@@ -68,10 +68,14 @@ def eye_direction(outline: Outline, up: FloatArray) -> FloatArray:
     return np.asarray(eye / np.linalg.norm(eye))
 
 
-def floor_under(centres: FloatArray, radii: FloatArray, up: FloatArray, size: float, touched: float | None) -> float:
+def floor_under(
+    centres: FloatArray, radii: FloatArray, up: FloatArray, size: float, touched: float | None, stands: bool
+) -> float:
     """Height of the floor along `up` [m]: the plane that is touched; the origin's, where something stands there; else
-    under the lowest point of the whole motion."""
+    the lowest point of the whole motion if it stands, on wheels or held by nothing, and some way under it if not."""
     if touched is not None:
         return touched
     lowest = float(((centres @ up) - radii).min())
-    return 0.0 if abs(lowest) < NEAR_ZERO * size else lowest - UNDER * size
+    if abs(lowest) < NEAR_ZERO * size:
+        return 0.0
+    return lowest if stands else lowest - UNDER * size
