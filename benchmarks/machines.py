@@ -143,9 +143,9 @@ def bicycle_figures(report: Report, rounds: int) -> list[Target]:
         if count == 32:
             calls["simulation"] = lambda case=case: case.motion(None)
         calls[f"adjoint, {count} knots"] = lambda motion=motion, knots=knots: mg.gradient(
-            motion, upright(), knots, method="adjoint"
+            motion, upright(), knots, method="adjoint", threads=1
         )
-    times = interleave(calls, rounds)
+    times = in_turns(calls, rounds)
     least = {name: float(x.min()) for name, x in times.items()}
     report.note("bicycle_realtime_factor", 10.0 / least["simulation"])
     report.note("bicycle_us_per_step", 100.0 * least["simulation"])
