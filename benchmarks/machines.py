@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from common import Report, digits, faster, interleave, machine
 
 import mechgrad as mg
-from mechgrad.gallery import buggy, buggy_freedoms, buggy_start, lane_change
+from mechgrad.gallery import bicycle, bicycle_start, buggy, buggy_freedoms, buggy_start, lane_change
 
 NUMBERS = ["front stiffness", "front damping", "rear stiffness", "rear damping", "chassis.mass"]
 
@@ -106,7 +106,43 @@ def buggy_figures(report: Report, rounds: int) -> list[Target]:
     ]
 
 
-MACHINES: tuple[Callable[[Report, int], list[Target]], ...] = (buggy_figures,)
+def upright() -> mg.Integral:
+    """The integral of speed and lean off their wishes, squared, of the bicycle."""
+    return mg.Integral(
+        lambda v, u: ((v * v).sum(-1) - 25.0) ** 2 + u[:, 2] ** 2, mg.measures.PointVelocity("rear hub"),
+        mg.measures.PointPosition("side"),
+    )  # fmt: skip
+
+
+def bicycle_figures(report: Report, rounds: int) -> list[Target]:
+    """Ten seconds on tyres by steps of 1 ms; its adjoint gradient by 32 and by 1000 knots of two torques."""
+    calls: dict[str, Callable[[], object]] = {}
+    for count in (32, 1000):
+        model = bicycle(knots=count // 2, drive=-1.0)
+        case = Manoeuvre("bicycle", model, bicycle_start(model), 10.0, 1e-3, upright())
+        motion = case.motion(None)  # an open tree: elimination, explicit steps
+        knots = [f"{motor}.torque.values.{k}" for motor in ("drive", "steer") for k in range(count // 2)]
+        if count == 32:
+            calls["simulation"] = lambda case=case: case.motion(None)
+        calls[f"adjoint, {count} knots"] = lambda motion=motion, knots=knots: mg.gradient(
+            motion, upright(), knots, method="adjoint"
+        )
+    times = interleave(calls, rounds)
+    least = {name: float(x.min()) for name, x in times.items()}
+    report.note("bicycle_realtime_factor", 10.0 / least["simulation"])
+    report.note("bicycle_us_per_step", 100.0 * least["simulation"])
+    report.note("bicycle_adjoint_over_simulation", faster(times, "simulation", "adjoint, 32 knots"))
+    report.note("bicycle_adjoint_growth_32_to_1000", faster(times, "adjoint, 32 knots", "adjoint, 1000 knots"))
+    rows = [[name, digits(100.0 * s), digits(10.0 / s)] for name, s in least.items()]
+    report.table("the bicycle, least of all rounds", ["", "us per step", "x real time"], rows)
+    return [
+        Target("bicycle_realtime_factor", "at least", 100.0),
+        Target("bicycle_adjoint_over_simulation", "at most", 2.0),
+        Target("bicycle_adjoint_growth_32_to_1000", "at most", 1.7),
+    ]
+
+
+MACHINES: tuple[Callable[[Report, int], list[Target]], ...] = (buggy_figures, bicycle_figures)
 
 
 def main() -> None:

@@ -57,6 +57,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "work_precision": (),
     "hard": (),
     "gradients": (),
+    "scaling": (),
     "optimization": (),
     "motion": (),
     "convergence": (),
@@ -67,6 +68,7 @@ FULL_ONLY: dict[str, tuple[str, ...]] = {
     "cold_start": ("gradient_*",),
     "start": ("wheel_*", "compilations_from_wheel", "cold_first_gradient_s"),
     "motion": ("gait_*",),
+    "scaling": ("*_20_*", "*_32_*", "*_128_*", "*_160_*", "*_256_*", "*_400_*", "*_512_*", "*_1024_*"),
     "convergence": ("*",),
     "work_precision": ("*_1e-09_ms",),
 }

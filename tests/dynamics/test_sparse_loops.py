@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hard_mechanisms as hard
 import numpy as np
 import pytest
 
 import mechgrad as mg
 from mechgrad import gallery
 from mechgrad.dynamics.ali3p import ALI3P
+from mechgrad.dynamics.elimination import Elimination, eliminated
 from mechgrad.dynamics.index1 import Index1
 from mechgrad.dynamics.penalty import Penalty
+from mechgrad.dynamics.states import linearised, linearised_entries
+from mechgrad.dynamics.system import System, surely_independent
+from mechgrad.errors import InputError
 
 
 def _four_bars():
@@ -99,3 +104,96 @@ def test_sparse_gradients_are_dense_ones(name, formulation, parameters):
     for method in ("adjoint", "direct"):
         got = mg.gradient(sparse, goal, parameters, method=method)
         np.testing.assert_allclose(got.array, wanted.array, rtol=1e-9)
+
+
+@pytest.mark.parametrize("how", [{"scheme": "rk4"}, {"scheme": "dop853", "step": None, "rtol": 1e-10, "atol": 1e-10}])
+@pytest.mark.parametrize("name", ["five-bar", "stewart"])
+def test_explicit_methods(name, how):
+    dense, sparse = _motions(name, Index1, **how)
+    np.testing.assert_allclose(sparse.q, dense.q, rtol=0, atol=1e-11)
+    assert sparse.dense_steps == 0
+
+
+@pytest.mark.parametrize("name", ["parallelogram", "Bennett"])
+def test_hard_cases_pass_with_sparse_matrices(name):
+    """Change points on the way of a row of parallelograms, against its closed form; and rows that always depend on each
+    other."""
+    if name == "parallelogram":
+        model, start = gallery.four_bars(2)
+        motion = mg.simulate(
+            model, mg.state(model, *start(np.pi / 2, -1.0)), 2.0, step=1e-3, formulation=ALI3P(matrices="sparse")
+        )
+        wanted = gallery.four_bars_angle(2, np.pi / 2, -1.0, motion.t)
+        assert wanted.min() < -np.pi / 2 - 0.1  # past both of them
+        np.testing.assert_allclose(motion.q[:, 0], wanted, rtol=0, atol=1e-4)
+    else:
+        model, q = hard.bennett()
+        start = mg.assemble(model, {"1": q[0]}, {"1": 0.5}, guess=q)
+        motion = mg.simulate(model, start, 0.3, step=5e-4, samples=7, formulation=ALI3P(matrices="sparse"))
+        exact = np.array([hard.bennett(start=angle)[1] for angle in motion.q[:, 0]])
+        assert abs(motion.q[-1, 0] - q[0]) > 0.5
+        np.testing.assert_allclose(motion.q, exact, rtol=0, atol=1e-7)
+
+
+def test_steps_whose_factors_lose_digits_are_taken_with_pivoting(monkeypatch):
+    """With a bound that nothing meets every step is a dense one: counted, and the same motion."""
+    model, start = CASES["five-bar"]()
+    taken = mg.simulate(model, start, 0.02, step=1e-3, formulation=ALI3P(matrices="dense"))
+    lost = Elimination.record
+
+    def record(self, dtype):
+        found = lost(self, dtype)
+        found.lost[0] = 1  # as if a solution had too few digits
+        return found
+
+    monkeypatch.setattr(Elimination, "record", record)
+    motion = mg.simulate(model, start, 0.02, step=1e-3, formulation=ALI3P(matrices="sparse"))
+    assert motion.dense_steps >= 1
+    np.testing.assert_allclose(motion.q, taken.q, rtol=0, atol=1e-11)
+    goal = mg.AtEnd(mg.measures.KineticEnergy())
+    for method in ("adjoint", "direct"):
+        wanted, got = (mg.gradient(x, goal, ["A1.mass"], method=method).array for x in (taken, motion))
+        np.testing.assert_allclose(got, wanted, rtol=1e-8)
+
+
+def test_large_loops_take_sparse_matrices_by_themselves():
+    model, _ = gallery.four_bars(40)
+    found = System(model).elimination()
+    assert found is not None
+    assert found.work < 0.01 * found.size**3 / 3
+    assert System(gallery.five_bar()).elimination() is None
+    with pytest.raises(InputError, match="matrices is 'spares'"):
+        ALI3P(matrices="spares")
+
+
+def test_factors_of_matrices_by_entries():
+    """A x = b of the entries of K, C and M beside dense ones, with springs, balls and wheels."""
+    for name in ("five-bar", "stewart", "rolling bicycle"):
+        model, start = CASES[name]()
+        motion = mg.simulate(model, start, 0.002, step=1e-3)
+        system, states = motion.system, motion.record.states()
+        by = eliminated(system.T)
+        dense, entries = linearised(system.T, states), linearised_entries(system.T, states, by)
+        for what in ("K", "C", "M"):
+            full = np.zeros_like(dense.K)
+            full[:, by.tables["entry_rows"], by.tables["entry_cols"]] = getattr(entries, what)
+            wanted = getattr(dense, what)
+            np.testing.assert_allclose(
+                full, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max(), err_msg=f"{name} {what}"
+            )
+        for what in ("J", "J_rate"):
+            full = np.zeros_like(dense.J)
+            full[:, by.tables["row_of"], by.tables["row_columns"]] = getattr(entries, what)
+            wanted = getattr(dense, what)
+            np.testing.assert_allclose(
+                full, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max(), err_msg=f"{name} {what}"
+            )
+
+
+def test_rows_that_depend_on_each_other_are_not_called_independent():
+    rng = np.random.default_rng(3)
+    J = rng.normal(size=(50, 60)) * (rng.random((50, 60)) < 0.1)
+    J[np.arange(50), np.arange(50)] += 3.0
+    assert surely_independent(J)
+    J[-1] = J[0] + 1e-9 * J[1]
+    assert not surely_independent(J)

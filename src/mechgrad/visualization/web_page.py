@@ -42,7 +42,7 @@ def animation_html(scene: Scene, *, standalone: bool = True, live: bool = False,
 
     >>> from mechgrad.visualization.scene import scene_of
     >>> page = animation_html(scene_of(pendulum))
-    >>> page.startswith("<!DOCTYPE html>"), "http" in page.split("<script")[0]
+    >>> page.startswith("<!DOCTYPE html>"), "://" in page.split("<script")[0]
     (True, False)
     """
     described, numbers = scene_data(scene)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mechgrad.dynamics.elimination import Elimination
-from mechgrad.dynamics.kernels.saddle import forget_ranks
 from mechgrad.dynamics.kernels.solver import Settings
 from mechgrad.dynamics.kernels.sparse import Sparse
 from mechgrad.dynamics.kernels.state_accelerations import DONE, TOO_FEW_DIGITS
@@ -44,7 +45,7 @@ def marched(
         assert sparse is not None
         sparse.lost[0] = 0
         ranks[:] = known
-        forget_ranks(ranks)
+        ranks[1:3] = np.nan  # other matrices come from now on (`saddle.forget_ranks`)
         here = [x[first : first + 2] for x in arrays]
         got, reason, at = _kernels.march(T, settings, ranks, h, t + first * every * h, every, Samples(*here))
         dense, first = dense + every, first + int(got) - 1

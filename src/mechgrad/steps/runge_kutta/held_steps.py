@@ -29,7 +29,8 @@ from mechgrad.steps.runge_kutta.kernels.stages_again import (
     note_derivatives,
     sum_of_stages,
 )
-from mechgrad.steps.runge_kutta.step import fixed_states, held_steps, numbers
+from mechgrad.steps.runge_kutta.kinds import numbers
+from mechgrad.steps.runge_kutta.step import fixed_states, held_steps
 from mechgrad.typing import Array, FloatArray, IntArray
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,6 +29,7 @@ from mechgrad.steps.runge_kutta.kernels.collocation import BEYOND as BEYOND_TOLE
 from mechgrad.steps.runge_kutta.kernels.collocation import FOLD
 from mechgrad.steps.runge_kutta.kernels.step_control import AdaptiveReports, ExtendedTableau
 from mechgrad.steps.runge_kutta.kernels.step_control import Task as MarchTask
+from mechgrad.steps.runge_kutta.kinds import numbers, with_pivots
 from mechgrad.steps.stopped import Nodes, stopped_at, stopped_between
 from mechgrad.steps.stops import crossing, located
 from mechgrad.steps.task import MOST_STEPS, Task
@@ -42,33 +43,6 @@ WARNS_CALLER = 6  # frames above a warning: the line that called `simulate`
 TOLD_ABOVE = 100.0  # times the tolerance, what a step across a fold leaves
 DEGREE = 5  # of polynomials between fixed steps: errors of h^5 in velocities, beyond those of order four
 BEYOND = 1e100  # velocities [rad/s, m/s] whose squares would soon overflow: an unstable march, no motion
-
-
-class Kind(NamedTuple):
-    """What a march does about constraints, each 1 or None: kernels leave out what is None.
-
-    trees : there are none;    loops : accelerations and multipliers from a saddle system
-    corrects : the state is corrected after each step, by projection (projected) or by solving for the dependent
-    coordinates, in each stage too (dependent; marches have the `Choice` of them in its place)
-    """
-
-    trees: int | None
-    loops: int | None
-    corrects: int | None
-    projected: int | None
-    dependent: Choice | int | None
-
-
-TREE = Kind(1, None, None, None, None)
-KINDS = (Kind(None, 1, None, None, None), Kind(None, 1, 1, 1, None), Kind(None, 1, 1, None, 1))
-
-
-def numbers(task: Task) -> tuple[Array, Kind]:
-    """Numbers of the acceleration problem, and what follows a step."""
-    explicit = task.formulation.explicit()
-    if explicit is None:
-        raise InputError(f"{task.formulation.name} has no explicit method; choose a scheme of the Newmark family.")
-    return np.array(explicit[:4], float), KINDS[explicit.after] if task.system.n_constraints else TREE
 
 
 def first_step(task: Task, f: Array) -> float:
@@ -86,10 +60,12 @@ def switching(T: Mechanism) -> int | None:
 
 
 def _marching(
-    task: Task, choosing: Choosing | None = None, ranks: FloatArray | None = None
-) -> Callable[..., tuple[Any, ...]]:
+    task: Task, choosing: Choosing | None = None, ranks: FloatArray | None = None,
+    dense_steps: list[int] | None = None,
+) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
     """The compiled march of order eight, ready for its ends, start and outputs; returns the instants of switches
-    last. choosing, ranks: go on from call to call; those of the task, and none so far, if left out."""
+    last. choosing, ranks: go on from call to call; those of the task, and none so far, if left out. dense_steps: takes
+    the numbers of steps that dense matrices took."""
     f, kind = numbers(task)
     T, dtype = task.system.recursive, task.system.dtype
     if choosing is None:
@@ -111,7 +87,12 @@ def _marching(
                 reports=AdaptiveReports(q=Q, v=V, path=path, instants=instants),
             )  # fmt: skip
             kinds = kind._replace(dependent=c)
-            return _adaptive.adaptive_one(T, f, kinds, contacts, ranks, asked)  # type: ignore[no-any-return]
+            found, dense = with_pivots(
+                lambda kinds: _adaptive.adaptive_one(T, f, kinds, contacts, ranks, asked), kinds, ranks
+            )
+            if dense and dense_steps is not None:
+                dense_steps.append(int(found[2]))
+            return found
 
         def enough(found: tuple[Any, ...]) -> bool:
             nonlocal instants
@@ -139,12 +120,13 @@ def adaptive(task: Task) -> Record:
     Q, V = np.empty((samples, task.q.shape[1]), task.q.dtype), np.empty((samples, task.v.shape[1]), task.q.dtype)
     Q[0], V[0] = task.q[0], task.v[0]
     choosing, ranks = task.choosing(), no_ranks()
-    h, march = _first(task), _marching(task, choosing, ranks)
+    dense: list[int] = []
+    h, march = _first(task), _marching(task, choosing, ranks, dense)
     done, steps, rejected, events = 1, 0, 0, np.zeros(0)
 
     def so_far(count: int, why: str) -> Record:
         _warn_beyond_tolerance(task, ranks)
-        counts = {"steps": steps, "rejected": rejected, "events": events}
+        counts = {"steps": steps, "rejected": rejected, "events": events, "dense_steps": sum(dense)}
         return recorded(task, t[:count], Q[:count], V[:count], ended=why, **counts, **_memory(choosing, ranks))
 
     for first, last in [(0, samples - 1)] if task.held is not None else task.parts(samples):
@@ -310,7 +292,7 @@ class _FixedRun:
         self.t = task.t0 + np.linspace(0.0, task.duration, self.outputs)
         self.Q, self.V = (np.empty((self.outputs, *x.shape), task.q.dtype) for x in (task.q, task.v))
         self.Q[0], self.V[0] = task.q, task.v
-        self.choosing, self.ranks = task.choosing(), no_ranks()
+        self.choosing, self.ranks, self.dense_steps = task.choosing(), no_ranks(), 0
 
     def march(
         self, h: float, t0: float, Q: Array, V: Array, choosing: Choosing | None, ranks: Array
@@ -322,8 +304,12 @@ class _FixedRun:
 
         def taken(c: Choice | None) -> tuple[int, int, int]:
             ranks[:] = before
-            kinds = self.kind._replace(dependent=c)
-            return kernel(task.system.recursive, self.f, kinds, tableau, ranks, h, t0, every, Q, V)  # type: ignore[no-any-return]
+            found, dense = with_pivots(
+                lambda kind: kernel(task.system.recursive, self.f, kind, tableau, ranks, h, t0, every, Q, V),
+                self.kind._replace(dependent=c), ranks,
+            )  # fmt: skip
+            self.dense_steps += every * (len(Q) - 1) if dense else 0
+            return found  # type: ignore[return-value]
 
         found: tuple[int, int, int] = chosen(choosing, taken)
         return found
@@ -333,8 +319,9 @@ class _FixedRun:
         states = _shaped(self.Q[:count], self.V[:count], self.task.single)
         steps = self.every * (count if why in REASONS.values() else count - 1)
         return recorded(
-            self.task, self.t[:count], *states, ended=why, steps=steps, rejected=0, **_memory(self.choosing)
-        )
+            self.task, self.t[:count], *states, ended=why, steps=steps, rejected=0, dense_steps=self.dense_steps,
+            **_memory(self.choosing),
+        )  # fmt: skip
 
     def interrupted(self, starts: int) -> Exception:
         """What ends a batch of which some starts are done."""
@@ -402,7 +389,10 @@ def fixed_states(record: Record, k: int, count: int, h: float) -> tuple[Array, A
     t0 = float(record.t[k])
     T, arguments = task.system.recursive, (task.scheme.tableau, no_ranks(), h, t0, 1)
     _, reason, _ = chosen(
-        task.choosing(k * every), lambda c: _kernels.fixed_one(T, f, kind._replace(dependent=c), *arguments, Q, V)
+        task.choosing(k * every),
+        lambda c: with_pivots(
+            lambda kind: _kernels.fixed_one(T, f, kind, *arguments, Q, V), kind._replace(dependent=c), arguments[1]
+        )[0],
     )
     taken_again(reason, t0)
     return Q[:-1, 0], V[:-1, 0]

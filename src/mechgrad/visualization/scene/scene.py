@@ -50,7 +50,7 @@ class Scene:
     >>> from mechgrad.visualization.scene import scene_of
     >>> scene = scene_of(pendulum)
     >>> scene
-    Scene of 'pendulum': 1 bodies, 6 solids, 1 instants
+    Scene of 'pendulum': 1 bodies, 7 solids, 1 instants
     """
 
     name: str
@@ -120,7 +120,7 @@ def scene_of(
     >>> from mechgrad.visualization.scene import scene_of
     >>> swing = mg.simulate(pendulum, {"pin": 0.5}, 1.0)
     >>> scene_of(swing, trails=["bob.com"]).layers
-    ('bodies', 'joints', 'axes', 'ground', 'centres of mass', 'velocities')
+    ('bodies', 'axes', 'joints', 'ground', 'centres of mass', 'velocities')
     """
     states = drawn(thing, amplitude)
     model, poses = states.model, poses_of(states)

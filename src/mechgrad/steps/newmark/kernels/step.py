@@ -28,7 +28,7 @@ import math
 
 from mechgrad.dynamics.kernels.laws import law_int
 from mechgrad.dynamics.kernels.saddle import saddle_factor, saddle_refine
-from mechgrad.dynamics.kernels.sparse import column_of, first_entry, solve_factored
+from mechgrad.dynamics.kernels.sparse import column_of, first_entry, solve_again, solve_factored
 from mechgrad.dynamics.kernels.state_accelerations import BAD_NUMBER, DIVERGED, DONE, NOT_CONVERGED, SINGULAR
 from mechgrad.dynamics.kernels.system import (
     forces,
@@ -379,12 +379,12 @@ def project(mechanism, work, solver, settings, state, norms, t, has_mass, loose,
     if not saddle_factor(solver.sparse, solver.M, J, J, solver.eps_newton, n, m, solver.P, solver.pivots_P):
         return SINGULAR
     defect = norms[RATES]
-    norms[LEFT] = _left(_nearest(work, solver, settings, work.rates, v), defect, settings.enough)
+    norms[LEFT] = _left(_nearest(work, solver, settings, work.rates, v, True), defect, settings.enough)
     place(mechanism, work, q, v, a, scalar * 0.0 + t, m, scalar)
     norms[RATES], norms[SECONDS], norms[PROJECTED] = _norm(work.rates, m), _norm(work.seconds, m), 1.0
     if settings.project_accelerations:
         defect = norms[SECONDS]
-        norms[SECONDS] = _nearest(work, solver, settings, work.seconds, a)
+        norms[SECONDS] = _nearest(work, solver, settings, work.seconds, a, False)
         norms[LEFT] = max(norms[LEFT], _left(norms[SECONDS], defect, settings.enough))
     return DONE
 
@@ -396,15 +396,18 @@ def _left(after, before, enough):
 
 
 @inner
-def _nearest(work, solver, settings, defects, u):
-    """u := the nearest u without defects; returns the norm of what is left of them."""
+def _nearest(work, solver, settings, defects, u, first):
+    """u := the nearest u without defects; returns the norm of what is left of them. first: with new factors."""
     n, m, x, c, J, sparse = u.size, solver.c.size, solver.x, solver.c, work.J, solver.sparse
     for j in range(n):
         x[j] = 0.0
     for k in range(m):
         c[k] = -defects[k]
         x[n + k] = -defects[k]
-    solve_factored(sparse, solver.P, solver.pivots_P, x, n + m)
+    if first:
+        solve_factored(sparse, solver.P, solver.pivots_P, x, n + m)
+    else:
+        solve_again(sparse, solver.P, solver.pivots_P, x, n + m)
     saddle_refine(sparse, solver.P, solver.pivots_P, J, c, x, n, m, settings.passes, settings.enough, solver.work)
     left = 0.0
     for k in range(m):

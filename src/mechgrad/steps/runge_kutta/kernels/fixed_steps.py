@@ -208,12 +208,12 @@ def make_march_workspace(mechanism, numbers, kind, stages, dtype, lanes):
     """All that a march needs, and what it does about constraints: (trees, loops, projected, dependent).
 
     numbers: (eps, Omega, xi, compliant) of the formulation; kind: a record with the fields trees, loops and projected,
-    each 1 or None, and dependent, a `Choice` or None.
+    each 1 or None, dependent, a `Choice` or None, and sparse, a `Sparse` or None.
     """
-    solver = make_solver(mechanism, *numbers[:3], compliant=numbers[3] != 0.0)
+    solver = make_solver(mechanism, *numbers[:3], compliant=numbers[3] != 0.0, sparse=kind.sparse)
     scratch = make_stages(mechanism, stages, dtype, lanes, kind.dependent)
     does = kind.trees, kind.loops, kind.projected, None if kind.dependent is None else 1
-    return make_work(mechanism, lanes), solver, scratch, does
+    return make_work(mechanism, lanes, kind.sparse), solver, scratch, does
 
 
 @wrapper
