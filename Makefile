@@ -54,6 +54,7 @@ benchmark-dynamics: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/work_precision.py $(BENCHMARK_ARGS)
 	$(BIN)/python benchmarks/dynamics.py $(BENCHMARK_ARGS)
 	$(BIN)/python benchmarks/hard.py $(BENCHMARK_ARGS)
+	$(BIN)/python benchmarks/machines.py $(BENCHMARK_ARGS)
 
 benchmark-gradients: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/gradients.py $(BENCHMARK_ARGS)

@@ -2,22 +2,27 @@
 
     python benchmarks/machines.py [--quick]
 
-One thread. Candidates take turns inside one run; times are the least of all rounds, ratios of two candidates medians of
-the ratios of rounds. A simulation is the whole call of `simulate`, a gradient that of `mg.gradient` after it. One
-function a machine, each with its figures and its targets. The last line is one JSON object.
+One thread, and the time that it had of a processor, so that what else runs on the machine counts little. Candidates
+take turns inside one run; times are the least of all rounds, ratios of two candidates medians of those of the rounds. A
+simulation is the whole call of `simulate`, a gradient that of `mg.gradient` after it. One function a machine, each with
+its figures and its targets. The last line is one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from common import Report, digits, faster, interleave, machine
+from common import Report, Times, digits, faster, machine
 
 import mechgrad as mg
 from mechgrad.gallery import bicycle, bicycle_start, buggy, buggy_freedoms, buggy_start, lane_change
@@ -31,6 +36,19 @@ class Target(NamedTuple):
     key: str
     bound: str
     value: float
+
+
+def in_turns(calls: dict[str, Callable[[], object]], rounds: int) -> Times:
+    """Seconds of this thread per call, one number a round, after one call of each that is not counted."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for k in range(rounds + 1):
+        for name, call in calls.items():
+            gc.collect()
+            begin = time.thread_time()
+            call()
+            if k:
+                times[name].append(time.thread_time() - begin)
+    return {name: np.array(values) for name, values in times.items()}
 
 
 def shake() -> mg.Integral:
@@ -80,9 +98,9 @@ def buggy_figures(report: Report, rounds: int) -> list[Target]:
             calls[name] = lambda form=form, case=case: case.motion(form)
             for method in ("direct", "adjoint"):
                 calls[f"{name}, {method}"] = lambda motion=motion, method=method, case=case: mg.gradient(
-                    motion, case.goal, NUMBERS, method=method
+                    motion, case.goal, NUMBERS, method=method, threads=1
                 )
-        times = interleave(calls, rounds)
+        times = in_turns(calls, rounds)
         least = {name: float(x.min()) for name, x in times.items()}
         steps = round(case.duration / case.step)
         report.note(f"{case.name}_realtime_factor", case.duration / least["ALI3-P"])
@@ -125,9 +143,9 @@ def bicycle_figures(report: Report, rounds: int) -> list[Target]:
         if count == 32:
             calls["simulation"] = lambda case=case: case.motion(None)
         calls[f"adjoint, {count} knots"] = lambda motion=motion, knots=knots: mg.gradient(
-            motion, upright(), knots, method="adjoint"
+            motion, upright(), knots, method="adjoint", threads=1
         )
-    times = interleave(calls, rounds)
+    times = in_turns(calls, rounds)
     least = {name: float(x.min()) for name, x in times.items()}
     report.note("bicycle_realtime_factor", 10.0 / least["simulation"])
     report.note("bicycle_us_per_step", 100.0 * least["simulation"])

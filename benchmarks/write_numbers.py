@@ -56,6 +56,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "dynamics": (),
     "work_precision": (),
     "hard": (),
+    "machines": (),
     "gradients": (),
     "scaling": (),
     "optimization": (),

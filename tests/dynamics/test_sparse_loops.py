@@ -27,8 +27,26 @@ def _with_start(make, start):
     return model, start(model)
 
 
+def _five_bar_on_the_ground():
+    """A sphere at its tip touches a bump while it moves; another one is out of reach of everything."""
+    bar = gallery.five_bar()
+    ground = mg.surfaces.Bump(centre=0.5, height=0.2, length=40.0, heading=(1.0, 0.0, 0.0))
+    tip = mg.kinematics.marker_motion(bar, ["P2"], gallery.five_bar_start()).position[0]
+    points = [*bar.points, mg.Point("floor", "ground", tip - (0.0, 0.3, 0.0)), mg.Point("away", "ground", (90, 0, 0))]
+    forces = [
+        mg.forces.SphereContact("touch", "P2", 0.12, "floor", "aloft", 40.0, exponent=1.0, friction=0.3, ground=ground),
+        mg.forces.BodyContact("far", "P2", "away", 0.1, 0.1, 10.0),
+    ]
+    model = mg.Model(
+        bar.name, bar.bodies, bar.joints, points, [*bar.vectors, mg.Vector("aloft", "ground", (0, 1, 0))],
+        gravity=bar.gravity, cut=bar.cut, constraints=bar.constraints, forces=[*bar.forces, *forces],
+    )  # fmt: skip
+    return model, gallery.five_bar_start()
+
+
 CASES = {
     "four-bars": _four_bars,
+    "five-bar on the ground": _five_bar_on_the_ground,
     "five-bar": lambda: (gallery.five_bar(), gallery.five_bar_start()),
     "slider-crank": lambda: _with_start(
         gallery.slider_crank, lambda m: mg.assemble(m, {m.q_names[0]: 0.3}, {m.v_names[0]: 4.0})
