@@ -130,6 +130,11 @@ def arm7() -> Scene:
     return scene_of(mg.state(model, [0.3, 0.7, 0.2, 1.2, 0.1, 0.8, 0.0]))
 
 
+def buggy() -> Scene:
+    model = gallery.buggy(ground=mg.surfaces.Step(start=1.38, height=0.12, width=0.16))
+    return scene_of(mg.state(model, model.neutral()), eye=(0.9, -1.0, 0.34))
+
+
 def still(name: str) -> Callable[[], Scene]:
     return lambda: scene_of(getattr(gallery, name)())
 
@@ -141,6 +146,7 @@ SCENES: dict[str, Photograph] = {
     "human-lifting": Photograph(human, strip=3),
     "gait": Photograph(gait, strip=7),
     "bicycle": Photograph(bicycle),
+    "buggy": Photograph(buggy),
     "delta-robot": Photograph(delta_robot),
     "theo-jansen-leg": Photograph(theo_jansen_leg, at=0.3),
     "watts-linkage": Photograph(watts_linkage, at=0.7),

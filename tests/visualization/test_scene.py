@@ -139,6 +139,15 @@ def test_a_ghost_moves_at_the_same_times() -> None:
         scene_of(first, ghost=mg.gallery.double_pendulum())
 
 
+def test_curves_have_units() -> None:
+    motion = mg.kinematic_motion(pendulum(), [0.0, 0.5], {"pin": mg.functions.Polynomial((0, 2))})
+    measures = [mg.measures.JointCoordinate("pin"), mg.measures.PointPosition("bob.com")]
+    curves = scene_of(motion, measures=measures).curves
+    assert [curve.unit for curve in curves] == ["rad", "m", "m", "m"]
+    assert [curve.label[-1] for curve in curves[1:]] == ["x", "y", "z"]
+    np.testing.assert_allclose(curves[0].values, [0.0, 1.0], atol=1e-12)
+
+
 def test_modes_swing() -> None:
     mode = mg.linearise(pendulum(), {"pin": 0.0}).modes[0]
     scene = scene_of(mode, amplitude=0.3)

@@ -8,12 +8,16 @@ import numpy as np
 
 from mechgrad.model.shapes import Cylinder, Ring, Sphere
 from mechgrad.typing import FloatArray
-from mechgrad.visualization.scene.colours import CONTACT, GROUND, TYRE
+from mechgrad.visualization.scene.colours import CONTACT, GROUND, RIM, TYRE
 from mechgrad.visualization.scene.nodes import GROUND_FRAME, Node, Path, Surface
 from mechgrad.visualization.scene.outline import Outline, marker_place, vector_place
 
 TUBE = 0.075  # of a tyre, of its radius
 SPOKES = 14
+HEAVY, STOUT = (
+    60.0,
+    0.22,
+)  # mass over radius squared [kg/m^2] of the wheel of a car, and the tube of its tyre, of its radius
 PLATE = 0.6  # half the side of a plane that is touched, of the size
 CURVE_POINTS = 120
 LEVEL = 0.999  # cosine of the angle between a floor's normal and the vertical, at least
@@ -63,6 +67,10 @@ def _round(outline: Outline, element: Any) -> list[Node]:
         if body in outline.balls:
             return [Node(body, "bodies", frame, Sphere(r, tuple(centre)), outline.colours.get(body, CONTACT))]
         return [Node(element.name, "contact spheres", frame, Sphere(r, tuple(centre)), CONTACT)]
+    if float(np.real(outline.model.body(body).mass)) > HEAVY * r * r:  # the wheel of a car: a stout tyre on a rim
+        rim = Cylinder(tuple(centre - 0.2 * r * axis[1]), tuple(centre + 0.2 * r * axis[1]), 0.6 * r)
+        stout = Ring(r, STOUT * r, tuple(axis[1]), tuple(centre))
+        return [Node(element.name, "bodies", frame, stout, TYRE), Node(element.name, "bodies", frame, rim, RIM)]
     ring = Ring(r, TUBE * r, tuple(axis[1]), tuple(centre), spokes=SPOKES)
     hub = Cylinder(tuple(centre - 0.16 * r * axis[1]), tuple(centre + 0.16 * r * axis[1]), 0.09 * r)
     return [Node(element.name, "bodies", frame, ring, TYRE), Node(element.name, "bodies", frame, hub, GROUND)]

@@ -62,6 +62,6 @@ def _map(
     a, b, c, d = (part.ravel() for part in (number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]))
     faces = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
     faces = faces[np.isfinite(Z.ravel())[faces].all(axis=1)]  # a map ends somewhere
-    if not len(faces):
-        return None
+    if not len(faces) or (frame < 0 and not np.nanmax(np.abs(Z)) > 0.0):
+        return None  # a level ground is the floor
     return Node(f"ground of {forces[0].name}", "terrain", frame, Surface(points, faces, smooth=True), EARTH)

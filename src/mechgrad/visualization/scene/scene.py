@@ -189,11 +189,12 @@ def _curves(states: Drawn, measures: Iterable[Any]) -> tuple[Curve, ...]:
         if measured is None or not states.moves:
             raise InputError("measures are drawn over the time of a motion; a state and a model have none.")
         values = np.real(measured(measure)).reshape(len(states.thing.t), -1)[states.kept]
-        labels = [measure.label] if values.shape[1] == 1 else [f"{measure.label} {x}" for x in "xyz"]
-        if len(labels) != values.shape[1]:
-            labels = [f"{measure.label} [{k}]" for k in range(values.shape[1])]
+        columns = tuple(measure.columns(states.model))
+        if len(columns) != values.shape[1]:  # a measure of a user that says nothing of its numbers
+            columns = tuple((f"[{k}]", "") for k in range(values.shape[1]))
         curves += [
-            Curve(label, str(getattr(measure, "unit", "")), y) for label, y in zip(labels, values.T, strict=True)
+            Curve(f"{measure.label} {part}".rstrip(), "" if unit == "1" else unit, y)
+            for (part, unit), y in zip(columns, values.T, strict=True)
         ]
     return tuple(curves)
 
