@@ -10,6 +10,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
+__all__ = [
+    "AssemblyError",
+    "CertificateError",
+    "ClosedLoopError",
+    "DisconnectedError",
+    "DuplicateNameError",
+    "IdleGravityWarning",
+    "InertiaError",
+    "InputError",
+    "LoopError",
+    "MassError",
+    "MechgradError",
+    "MechgradWarning",
+    "ModelError",
+    "NoEquilibriumError",
+    "NotFiniteError",
+    "ParentOrderError",
+    "ShapeError",
+    "SingularMassMatrixError",
+    "ToleranceWarning",
+    "TooLargeError",
+    "UnknownNameError",
+    "ValueRangeError",
+    "ZeroAxisError",
+]
+
 _DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 RENAMED: Final = {
-    "mechgrad.NoEquilibriumError": "errors.NoEquilibriumError",
     "forces.Separation": "measures.Distance",
     "forces.Coordinate": "measures.JointCoordinate",
     "forces.Height": "measures.Height",
