@@ -115,6 +115,10 @@ def forces_given() -> Case:
     still = {
         "cart.com.*": "it slides without turning", "cart.inertia.*": "it slides without turning",
         "*.orientation.w": "the length of Euler parameters", "plain curve.curve.values.0": "the curve is not there",
+        "sphere contact.damping_*": "no viscous damping", "wheel contact.damping_*": "no viscous damping",
+        "tyre.damping_*": "no viscous damping", "balls.damping_*": "no viscous damping",
+        "balls.length*": "spheres have none", "links.length*": "they touch between their ends",
+        "tyre on shaker.critical_slip": "it slides along, beyond its critical slip",
     }  # fmt: skip
     return Case(model, q, v, still=still, t0=0.15, step=1e-4)
 

@@ -78,7 +78,7 @@ def forced_tree():
 
 
 def with_ground_below(model, q, t0=0.0):
-    """The same, with the ground of contacts and tyres that would be deep inside it, or above it, where they press it."""
+    """The same, but what is deep inside its ground, or above it, has ground that it presses."""
     points, forces = list(model.points), list(model.forces)
     for force in touching(model):
         _, depth = depth_of(model, force, q, t0)
