@@ -49,7 +49,6 @@ if TYPE_CHECKING:  # what type checkers read; imported when it is asked for, sin
     from mechgrad import shapes as shapes
     from mechgrad import surfaces as surfaces
     from mechgrad import terms as terms
-    from mechgrad.dynamics.equilibrium import NoEquilibriumError as NoEquilibriumError
     from mechgrad.dynamics.equilibrium import equilibrium as equilibrium
     from mechgrad.errors import AssemblyError as AssemblyError
     from mechgrad.errors import InputError as InputError
@@ -124,8 +123,7 @@ _NAMES = [
     # is it right?
     "certify", "certify_model", "Certificate",
     # what went wrong?
-    "MechgradError", "ModelError", "InputError", "AssemblyError", "StepFailed", "NoEquilibriumError",
-    "MechgradWarning",
+    "MechgradError", "ModelError", "InputError", "AssemblyError", "StepFailed", "MechgradWarning",
 ]  # fmt: skip
 
 _NAMESPACES = (
@@ -138,7 +136,7 @@ _NAMESPACES = (
 _HOMES = {
     name: module
     for module, names in {
-        "mechgrad.dynamics.equilibrium": "NoEquilibriumError equilibrium",
+        "mechgrad.dynamics.equilibrium": "equilibrium",
         "mechgrad.errors": "AssemblyError InputError MechgradError MechgradWarning ModelError",
         "mechgrad.inverse.loads": "Load",
         "mechgrad.io": "load_model save_model",

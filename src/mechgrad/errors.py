@@ -5,6 +5,36 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = [
+    "AssemblyError",
+    "CertificateError",
+    "ClosedLoopError",
+    "DisconnectedError",
+    "DuplicateNameError",
+    "IdleGravityWarning",
+    "InertiaError",
+    "InputError",
+    "LoopError",
+    "MassError",
+    "MechgradError",
+    "MechgradWarning",
+    "ModelError",
+    "NoEquilibriumError",
+    "NotFiniteError",
+    "ParentOrderError",
+    "ShapeError",
+    "SingularMassMatrixError",
+    "ToleranceWarning",
+    "TooLargeError",
+    "UnknownNameError",
+    "ValueRangeError",
+    "ZeroAxisError",
+]
 
 _DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 
@@ -96,6 +126,22 @@ class TooLargeError(InputError, MemoryError):
 
 class AssemblyError(MechgradError, ArithmeticError):
     """Constraints that cannot be met: a loop that does not close, coordinates that contradict each other."""
+
+
+class NoEquilibriumError(MechgradError, ArithmeticError):
+    """No configuration near the guess is one of rest; `.q` is the nearest that was found.
+
+    >>> import mechgrad as mg
+    >>> try:
+    ...     mg.equilibrium(mg.Model("falling", [mg.Body("b", 1.0)], [mg.Prismatic("z", "ground", "b")]))
+    ... except NoEquilibriumError as error:
+    ...     print(str(error)[:58])
+    model 'falling' has no equilibrium that 200 iterations rea
+    """
+
+    def __init__(self, message: str, q: np.ndarray) -> None:
+        super().__init__(message)
+        self.q = q
 
 
 class SingularMassMatrixError(MechgradError, ArithmeticError):

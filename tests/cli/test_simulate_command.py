@@ -98,6 +98,9 @@ def test_what_there_is_of_a_motion_is_written(tmp_path: Path, monkeypatch: pytes
         np.testing.assert_array_equal(archive["q"], motion.q)
 
 
+BUGGY = {"buggy_freedoms", "buggy_rest", "lane_change"}  # what is done with it
+
+
 def test_one_list_for_all_commands(tmp_path: Path) -> None:
     for command in ("describe", "check", "simulate"):
         text = " ".join(runner.invoke(app, [command, "--help"], env={"COLUMNS": "300"}).output.split())
@@ -110,7 +113,9 @@ def test_one_list_for_all_commands(tmp_path: Path) -> None:
         )
         assert read_problem(tmp_path / "p.toml").recipe.model == find_model(name)
     makers = {name for name in gallery.__all__ if not name.endswith(("_start", "_motion", "_angle", "_height", "_end"))}
-    assert makers - {"WALKER_SEGMENTS", "Gait", "GaitCheck", "gait", "walker_limits", "walker_mirror"} == set(GALLERY)
+    assert makers - {"WALKER_SEGMENTS", "Gait", "GaitCheck", "gait", "walker_limits", "walker_mirror"} - BUGGY == set(
+        GALLERY
+    )
 
 
 @pytest.mark.parametrize("name", GALLERY)

@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import five_bar_reference as reference
 
 import mechgrad as mg
-from mechgrad.dynamics.equilibrium import NoEquilibriumError, equilibrium
+from mechgrad.dynamics.equilibrium import equilibrium
+from mechgrad.errors import NoEquilibriumError
 from mechgrad.gallery import double_pendulum
 from mechgrad.gallery.mechanisms import five_bar, five_bar_start
 

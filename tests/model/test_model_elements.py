@@ -199,7 +199,8 @@ def test_tables_carry_a_complex_step(path):
     assert_allclose(stacked(moved).real, stacked(TABLES), atol=1e-15)
     # central differences: h^2 times third derivatives of order one, and roundings of 2e5 (the tyre's stiffness)
     assert_allclose(slope, (up - down) / (2 * h), atol=1e-6)
-    assert path not in [*OWN, *USED] or np.abs(slope).max() > 1e-3
+    idle = ("balls.length", "balls.length_b")  # spheres have none
+    assert path in idle or path not in [*OWN, *USED] or np.abs(slope).max() > 1e-3
 
 
 def test_complex_numbers_anywhere_make_all_tables_complex():

@@ -111,9 +111,14 @@ def forces_given() -> Case:
         x, floor = mg.kinematics.marker_motion(model, [point, "spot"], q).position
         q = np.array(q)
         q[model.q_slice(joint).start : model.q_slice(joint).start + 3] += (height - up @ (x - floor)) * up
+    model = mechanisms.with_ground_below(model, q, t0=0.15)
     still = {
         "cart.com.*": "it slides without turning", "cart.inertia.*": "it slides without turning",
         "*.orientation.w": "the length of Euler parameters", "plain curve.curve.values.0": "the curve is not there",
+        "sphere contact.damping_*": "no viscous damping", "wheel contact.damping_*": "no viscous damping",
+        "tyre.damping_*": "no viscous damping", "balls.damping_*": "no viscous damping",
+        "balls.length*": "spheres have none", "links.length*": "they touch between their ends",
+        "tyre on shaker.critical_slip": "it slides along, beyond its critical slip",
     }  # fmt: skip
     return Case(model, q, v, still=still, t0=0.15, step=1e-4)
 
@@ -160,7 +165,9 @@ def springs() -> mg.Model:
             (0.99, -0.02, 0.1, 0.04),
         ),
         mg.forces.Motor("motor", "hinge", mg.functions.Harmonic(0.7, frequency=0.4, phase=0.3, offset=0.2)),
-        mg.forces.SphereContact("ground contact", "P ball", 0.1, "floor", "up", 4e3, 0.2, 1.5, 0.3, 0.02),
+        mg.forces.SphereContact(
+            "ground contact", "P ball", 0.1, "floor", "up", 4e3, 0.2, 1.5, 0.3, 0.02, 30.0, 20.0, 0.05, 0.3
+        ),
         mg.forces.UserForce(
             "law",
             [mg.measures.JointCoordinate("slide")],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,10 @@ import row_values as plain
 
 import mechgrad as mg
 from mechgrad.gallery import five_bar, five_bar_start, slider_crank
+from mechgrad.model.forces.ground_touch import surface_axes
+from mechgrad.model.primitives.attached import places
+from mechgrad.model.surfaces import Plane
+from mechgrad.simulation.starts.touch import depth_of, touching
 
 SPLINE = mg.functions.Spline((0.0, 0.05, 0.1, 0.3), (0.5, 2.0, -1.0, 0.3))
 
@@ -69,7 +74,21 @@ def forced_tree():
     )  # fmt: skip
     rng = np.random.default_rng(8)
     q = np.asarray(model.integrate(model.neutral(), rng.uniform(-0.7, 0.7, model.n_v)))
-    return model, (q, 0.3 * rng.normal(size=model.n_v))
+    return with_ground_below(model, q), (q, 0.3 * rng.normal(size=model.n_v))
+
+
+def with_ground_below(model, q, t0=0.0):
+    """The same, but what is deep inside its ground, or above it, has ground that it presses."""
+    points, forces = list(model.points), list(model.forces)
+    for force in touching(model):
+        _, depth = depth_of(model, force, q, t0)
+        if not 0.05 < depth / force.radius < 0.9:
+            plane = places(model)(force.plane_point)
+            n = surface_axes(places(model)(force.normal).local, force.ground or Plane())[:, 2]
+            down = plane.local - (depth - 0.3 * force.radius) * n
+            points.append(mg.Point(f"ground {len(points)}", plane.body, down))
+            forces[forces.index(force)] = replace(force, plane_point=points[-1].name)
+    return mg.Model(model.name, model.bodies, model.joints, points, model.vectors, gravity=model.gravity, forces=forces)
 
 
 def constrained():

@@ -247,8 +247,10 @@ def test_trees(tree, formulation):
         "energy": mg.Integral(mg.measures.KineticEnergy()) + mg.AtEnd(mg.measures.PotentialEnergy())
     }
     wrt += ["start.position.*", "start.velocity.*"]
+    # iteration without a matrix converges where friction at rest turns little within a step
+    step = 1e-4 if tree == "forces" and isinstance(formulation, mg.formulations.FullyRecursive) else 1e-3
     motion = mg.simulate(
-        model, mg.state(model, *start), duration=0.01, step=1e-3, formulation=formulation, scheme="trapezoidal"
+        model, mg.state(model, *start), duration=10 * step, step=step, formulation=formulation, scheme="trapezoidal"
     )
     exact = mg.gradient(motion, goals, wrt, method="complex")
     moved = np.abs(exact.array).max(axis=0) > 1e-12

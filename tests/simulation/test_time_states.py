@@ -356,6 +356,7 @@ ELSEWHERE = {
     "plot_demo": "draws over the instants it is given",
     "plot_torques": "draws over the instants it is given",
     "plot_sensitivities": "draws over the instants it is given",
+    "Scene": "what is seen: instants of the motion that it is given",
     "GroundReactions": "a result; planned motions begin at 0 by definition",
     "UserConstraint": "a flag: whether the function is given its share of the motion",
     "UserTerm": "a flag: whether the function is given its share of the motion",
@@ -369,7 +370,7 @@ ALONG = {
     "kinetic_energy": "test_power_reactions_and_energies_of_a_motion",
 }
 # of positions, sums of the others, drawings, or views; `at` is among those that are covered
-TIMELESS = {"at", "potential_energy", "energy", "markers", "plot", "rows"}
+TIMELESS = {"at", "potential_energy", "energy", "markers", "plot", "report", "rows", "save"}
 
 
 def timed_functions() -> set[str]:

@@ -114,7 +114,8 @@ def test_trees_with_forces():
     motion = mg.simulate(model, start, duration=0.02, step=1e-3, samples=11, scheme="rk4")
     goals = [mg.Integral(M.KineticEnergy()), mg.AtEnd(M.JointAcceleration(model.v_names[0]))]
     forces = [p.path for p in model.parameters() if p.path.split(".")[0] in {x.name for x in model.forces}]
-    compared(motion, goals, [*forces[::3], "*.mass", "start.position.*"], 1e-10)
+    # accelerations by contacts of 2e5 N/m are large, and so are their roundings: 3e-10 was seen
+    compared(motion, goals, [*forces[::3], "*.mass", "start.position.*"], 1e-9)
 
 
 @pytest.mark.parametrize("how", [{"scheme": "rk4", "step": 1e-2}, {"scheme": "dop853"}], ids=["rk4", "dop853"])

@@ -25,7 +25,7 @@ from scipy.linalg import eigh
 from mechgrad.dynamics.kernels import states as _kernels
 from mechgrad.dynamics.row_forces import row_forces
 from mechgrad.dynamics.system import System
-from mechgrad.errors import InputError, MechgradError
+from mechgrad.errors import InputError, NoEquilibriumError
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.assembly import LARGEST_TURN, RANK, assemble, find_velocities, given_values, held_rates, newton
 from mechgrad.kinematics.batch import tree_of
@@ -49,21 +49,6 @@ FIRMER = 10.0  # ratio by which the honey changes
 MASSLESS = 1e-9  # of all inertia: what a coordinate without any is given in a relaxation
 STORED = 1e-6  # of the largest force: an equilibrium that was found and written down is balanced better
 POLISH = 2  # steps that give imaginary parts to a real solution
-
-
-class NoEquilibriumError(MechgradError, ArithmeticError):
-    """No configuration near the guess is one of rest; `.q` is the nearest that was found.
-
-    >>> try:
-    ...     equilibrium(mg.Model("falling", [mg.Body("b", 1.0)], [mg.Prismatic("z", "ground", "b")]))
-    ... except NoEquilibriumError as error:
-    ...     print(str(error)[:58])
-    model 'falling' has no equilibrium that 200 iterations rea
-    """
-
-    def __init__(self, message: str, q: Array) -> None:
-        super().__init__(message)
-        self.q = q
 
 
 @final

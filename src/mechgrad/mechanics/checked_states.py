@@ -164,6 +164,11 @@ def columns_of(model: Model, names: Sequence[str] | None, what: str) -> IntArray
         else:
             quantity = find_quantity(model, name, rate=True)
             if quantity.v_at < 0:
+                if (joint := name.split(".")[0]) in {j.name for j in model.joints} - joints:
+                    raise InputError(
+                        f"{what}: joint {joint!r} of model {model.name!r} is cut and has no coordinate of its own; cut "
+                        f"another joint (cut=[..]), or give names among {', '.join(model.v_names[:8])}."
+                    )
                 raise InputError(
                     f"{what}: {name!r} is no coordinate of model {model.name!r} but a place; give names among "
                     f"model.v_names: {', '.join(model.v_names[:8])}."

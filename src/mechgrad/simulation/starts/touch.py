@@ -17,7 +17,7 @@ from mechgrad.typing import Array, FloatArray
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
-DEEPEST = 0.5  # part of its radius that something may be inside the ground when a motion begins
+DEEPEST = 1.0  # part of its radius that something may be inside the ground when a motion begins: its middle is above it
 AHEAD = 0.1  # seconds that are looked ahead for the edge of a map
 
 
@@ -26,20 +26,18 @@ def check_touch(model: Model, q: Array, t0: float) -> None:
 
     q : (n_q,) of one start
     """
-    for force in _touching(model):
-        (p, _, reach), body = _standing(model, force, q, np.zeros(model.n_v)), places(model)(force.point).body
-        height = _height(force.ground, p, t0)
-        if np.isnan(height):
+    for force in touching(model):
+        body, (p, depth) = places(model)(force.point).body, depth_of(model, force, q, t0)
+        if np.isnan(depth):
             raise InputError(
                 f"force {force.name!r} of model {model.name!r}: {body!r} starts at x = {p[0]:.6g}, y = {p[1]:.6g} m of "
                 f"its height map at t = {t0:.6g} s, and the map {_extent(force.ground)}. Start above the map, or make "
                 "it larger."
             )
-        depth = reach - (p[2] - height)
         if depth > DEEPEST * float(np.real(force.radius)):
             raise InputError(
                 f"force {force.name!r} of model {model.name!r}: {body!r} starts {depth:.4g} m inside the ground at "
-                f"t = {t0:.6g} s, more than half of the radius {np.real(force.radius):.4g} m. Lift the start, or let "
+                f"t = {t0:.6g} s, more than the radius {np.real(force.radius):.4g} m. Lift the start, or let "
                 "mg.equilibrium find one."
             )
 
@@ -47,7 +45,7 @@ def check_touch(model: Model, q: Array, t0: float) -> None:
 def leaving(model: Model, q: Array, v: Array) -> str:
     """What contacts and tyres are at the edge of their height maps, as a sentence; empty if none is."""
     found = []
-    for force in _touching(model):
+    for force in touching(model):
         if force.ground is None:
             continue
         p, rate, _ = _standing(model, force, q, v)
@@ -59,9 +57,15 @@ def leaving(model: Model, q: Array, v: Array) -> str:
     return " ".join(found)
 
 
-def _touching(model: Model) -> list[Any]:
+def touching(model: Model) -> list[Any]:
     """Forces that have a radius, and a plane under them."""
     return [f for f in model.forces if hasattr(f, "ground") and hasattr(f, "plane_point")]
+
+
+def depth_of(model: Model, force: Any, q: Array, t: float) -> tuple[FloatArray, float]:
+    """Where one of these forces stands, in the axes of its surface, and how deep inside it is [m]; NaN beside a map."""
+    p, _, reach = _standing(model, force, q, np.zeros(model.n_v))
+    return p, reach - (p[2] - _height(force.ground, p, t))
 
 
 def _standing(model: Model, force: Any, q: Array, v: Array) -> tuple[FloatArray, FloatArray, float]:
