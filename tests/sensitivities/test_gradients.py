@@ -241,16 +241,18 @@ def spread_over_kinds(model, limit=3):
 )
 def test_trees(tree, formulation):
     model, start = TREES[tree]()
+    if tree == "forces" and isinstance(formulation, mg.formulations.FullyRecursive):
+        # iteration without a matrix converges where no contact is stiff: gradients of a step are refused otherwise
+        soft = [force for force in model.forces if not hasattr(force, "radius")]
+        model = mg.Model(model.name, model.bodies, model.joints, model.points, model.vectors, forces=soft)
     wrt = spread_over_kinds(model)
     marker = f"{model.bodies[-1].name}.com"
     goals = objectives(marker) | {
         "energy": mg.Integral(mg.measures.KineticEnergy()) + mg.AtEnd(mg.measures.PotentialEnergy())
     }
     wrt += ["start.position.*", "start.velocity.*"]
-    # iteration without a matrix converges where friction at rest turns little within a step
-    step = 1e-4 if tree == "forces" and isinstance(formulation, mg.formulations.FullyRecursive) else 1e-3
     motion = mg.simulate(
-        model, mg.state(model, *start), duration=10 * step, step=step, formulation=formulation, scheme="trapezoidal"
+        model, mg.state(model, *start), duration=0.01, step=1e-3, formulation=formulation, scheme="trapezoidal"
     )
     exact = mg.gradient(motion, goals, wrt, method="complex")
     moved = np.abs(exact.array).max(axis=0) > 1e-12
