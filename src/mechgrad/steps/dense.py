@@ -204,7 +204,7 @@ def acceleration_numbers(task: Task) -> Array:
 
 def accelerations_at(task: Task, q: Array, v: Array, t: FloatArray) -> tuple[Array, Array]:
     """a and lam in some states."""
-    a, lam, _, _ = task.system.accelerations(q, v, t, acceleration_numbers(task))
+    a, lam, _, _ = task.system.accelerations(q, v, t, acceleration_numbers(task), recursive=task.formulation.recursive)
     return a, lam
 
 
