@@ -45,6 +45,7 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("motion, error control", lambda x: mg.simulate(_MODEL, np.atleast_2d(x)[0], duration=0.02), False),
     ("motion of loops, implicit", lambda x: _loop(x, "ali3p", "trapezoidal", 0.01), True),
     ("motion of large loops, implicit", lambda x: _loop(x, _SPARSE, "trapezoidal", 0.01), True),
+    ("motion of loops, recursive", lambda x: _loop(x, "fully-recursive", "rk4", 0.01), True),
     ("motion of loops, Matrix R", lambda x: _loop(x, "matrix-r", "trapezoidal", 0.01), True),
     ("motion of loops, explicit", lambda x: _loop(x, "index1", "rk4", 0.01), True),
     ("motion of loops, error control", lambda x: _loop(x.real, "ali3p", "trapezoidal", None), False),

@@ -11,6 +11,7 @@ of which end in the world, relate their neighbours alone).
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,7 +158,7 @@ class _Pairs:
         return others
 
 
-def _ends(lists: list[list[int]]) -> list[int]:
+def _ends(lists: Sequence[Sequence[object]]) -> list[int]:
     """Where each of some lists begins, and where the last ends."""
     return [0, *np.cumsum([len(x) for x in lists]).tolist()]
 
@@ -216,7 +217,7 @@ def recursive_plan(T: Mechanism) -> RecursivePlan:
     for k, here in enumerate(rows.attachments):
         attached[k, : len(here)] = [entry.get((i, k), WORLD) for i in here]
     weights = [len(order.stay[i]) for i in T.columns_i[:, C_ATOM].tolist()]
-    tables = {
+    tables: dict[str, list[int] | IntArray] = {
         "close_start": _ends(order.closed), "close_row": [k for _, k in sequence],
         "close_entry": [entry.get(x, WORLD) for x in sequence],
         "couple_start": _ends([order.couples[k] for _, k in sequence]), "couple_row": [x for _, _, x in coupled],

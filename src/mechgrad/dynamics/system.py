@@ -140,6 +140,12 @@ class System:
         return found._replace(ints=one_of_all(self.model, found.ints))
 
     @cached_property
+    def unforced_recursive(self) -> Mechanism:
+        """`recursive` without gravity, forces and loads."""
+        found = unforced(self.recursive)
+        return found._replace(ints=one_of_all(self.model, found.ints))
+
+    @cached_property
     def unforced_complex(self) -> Mechanism:
         """The same in complex numbers."""
         return as_complex(self.unforced)

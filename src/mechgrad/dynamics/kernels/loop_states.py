@@ -53,7 +53,7 @@ def loop_accelerations(mechanism, work, loops, q, v, t, a, lam, scalar):
 
 
 @inner
-def _displace(atoms_i, q, d, scalar):
+def displace_by(atoms_i, q, d, scalar):
     """q moved by the tangent step d, in place; balls by a few terms of the exponential: steps are corrections."""
     for i in range(atoms_i.shape[0]):
         kind, k, j = atoms_i[i, KIND], atoms_i[i, Q_AT], atoms_i[i, V_AT]
@@ -118,7 +118,7 @@ def project_loops(mechanism, work, loops, q, v, t, scalar):
             break
         passes += 1
         far = any_not_less(total, CLOSE_ENOUGH * CLOSE_ENOUGH)
-        _displace(mechanism.atoms_i, q, loops.x, scalar)
+        displace_by(mechanism.atoms_i, q, loops.x, scalar)
     reason = velocity_pass(mechanism, work, loops, q, v, t, scalar)
     for j in range(mechanism.n_v):
         store(v, j, load(v, j, scalar) + load(loops.x, j, scalar))

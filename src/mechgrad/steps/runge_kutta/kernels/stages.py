@@ -79,10 +79,10 @@ def make_stages(mechanism, count, dtype, lanes, choice=None):
     n = n_q + n_v
     sizes = {
         "y": n, "trial": n, "end": n, "accepted": n, "K": count * n, "q": n_q, "v": n_v,
-        "a": n_v,
+        "a": n_v, "lam": mechanism.n_constraints,
     }  # fmt: skip
     sizes = {name: size * lanes for name, size in sizes.items()}
-    sizes |= {"lam": mechanism.n_constraints, "free_values": free, "free_rates": free, "orientation": 2}
+    sizes |= {"free_values": free, "free_rates": free, "orientation": 2}
     return allocate(Stages, sizes, dtype, weights=np.zeros(count), choice=choice)
 
 
