@@ -124,7 +124,7 @@ class System:
         require_memory(
             8.0 * (4 * n * n + 2 * (n + m) ** 2),  # the workspace of a step, `dynamics.kernels.solver`
             f"the matrices of {n} velocities and {m} constraint rows of model {self.model.name!r}",
-            "Explicit motions of open trees (scheme 'rk4' or 'dop853') need none.",
+            "Explicit motions (scheme 'rk4' or 'dop853') by FullyRecursive need none.",
         )
         return self._record()
 
