@@ -22,7 +22,8 @@ from mechgrad.model.columns import STEP
 from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.record import Record
 from mechgrad.steps.recursive.kernels.tangent import CorrectionEffects
-from mechgrad.steps.recursive.projections import Projections, solved_recursively
+from mechgrad.steps.recursive.projections import Projections
+from mechgrad.steps.recursive.solutions import solved_recursively
 from mechgrad.steps.runge_kutta.held_steps import HeldSteps, Span, Stages
 from mechgrad.typing import Array, FloatArray
 

@@ -18,10 +18,10 @@ from mechgrad.dynamics.states import States, slopes, unforced
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.model.columns import STEP
-from mechgrad.steps.acceleration_slopes import check_regular
 from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.failures import REASONS
 from mechgrad.steps.recursive.kernels.tangent import CorrectionEffects
+from mechgrad.steps.recursive.solutions import solved_recursively
 from mechgrad.steps.weights import Weights
 from mechgrad.typing import Array, FloatArray
 
@@ -98,14 +98,3 @@ class Projections:
             for q, t, x in ((p.q, p.t, right), (p.end_q, p.end_t, end_right))
         )
         return CorrectionEffects(p.first, p.end_t, *(-1j * STEP * x for x in found))
-
-
-def solved_recursively(
-    system: System, numbers: FloatArray, q: Array, t: FloatArray, right: FloatArray
-) -> FloatArray:  # fmt: skip
-    """S^-1 of lines (N, columns, n + m) at N configurations, by elimination of loops."""
-    X = np.array(right, float, order="C")
-    loops = system.recursion(numbers, dtype=float)
-    Q, times = np.array(q.real, float, order="C"), np.array(t, float)
-    check_regular(_kernels.solve_loop_lines(system.recursive, loops, Q, times, X), times, system.model)
-    return X
