@@ -27,7 +27,7 @@ import numpy as np
 
 from mechgrad.dynamics.kernels.loop_elimination import factor_loops
 from mechgrad.dynamics.kernels.loop_solutions import solve_regular
-from mechgrad.dynamics.kernels.loop_states import displace_by, position_pass, velocity_pass
+from mechgrad.dynamics.kernels.loop_states import displace_by, log_rows, position_pass, velocity_pass
 from mechgrad.dynamics.kernels.projection import CLOSE_ENOUGH, POSITION_PASSES
 from mechgrad.dynamics.kernels.saddle import ROUNDING
 from mechgrad.dynamics.kernels.state_accelerations import DONE, NOT_CONVERGED, REFINEMENTS, SINGULAR
@@ -254,6 +254,22 @@ def solve_loop_lines(mechanism, loops, Q, t, X):
     """Lines of X (N, columns, n + m) := S^-1 of them at N configurations, without the influence of eps. Returns the
     first that is singular, or -1."""
     return _solve_loop_lines(mechanism, make_work(mechanism), loops, Q, t, X)
+
+
+@kernel
+def _loop_ranks(mechanism, work, loops, Q, t, log_s):
+    mechanism, work, loops = refer(mechanism), refer(work), refer(loops)
+    begin(mechanism, work, 0.0)
+    for i in range(Q.shape[0]):
+        place(mechanism, work, Q[i], work.zero, work.zero, t[i], mechanism.n_constraints, 0.0)
+        factor_loops(mechanism, work, loops, 0.0)
+        log_s[i] = log_rows(mechanism, loops)
+
+
+@wrapper
+def loop_ranks(mechanism, loops, Q, t, log_s):
+    """log s at N configurations into log_s, s^2 = |det (Gamma M^-1 Gamma^T + eps)|."""
+    _loop_ranks(mechanism, make_work(mechanism), loops, Q, t, log_s)
 
 
 @kernel

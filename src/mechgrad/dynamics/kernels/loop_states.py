@@ -129,15 +129,22 @@ def project_loops(mechanism, work, loops, q, v, t, scalar):
 
 
 @inner
+def log_rows(mechanism, loops):
+    """Half the logarithm of |det (Gamma M^-1 Gamma^T + eps)|, from the pivots of rows in the latest factors."""
+    total = 0.0
+    for k in range(mechanism.n_constraints):
+        total -= math.log(abs(loops.gains[k * GAIN + 6]))
+    return 0.5 * total
+
+
+@inner
 def loop_log_root_det(mechanism, loops):
     """`saddle.log_root_det` of the latest factors."""
     atoms_i, total = mechanism.atoms_i, 0.0
     for i in range(atoms_i.shape[0]):
         for c in range(columns_of_kind(atoms_i[i, KIND])):
             total -= math.log(abs(loops.inertias[i * ARTICULATED + c * ELIMINATED + PIVOT]))
-    for k in range(mechanism.n_constraints):
-        total -= math.log(abs(loops.gains[k * GAIN + 6]))
-    return 0.5 * total
+    return 0.5 * total + log_rows(mechanism, loops)
 
 
 @inner
