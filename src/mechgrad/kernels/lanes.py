@@ -404,6 +404,22 @@ def scatter(scratch, slot, target, row, scalar):
             target[row + lane, j] = get_sample(scratch, slot + j, lane, scalar)
 
 
+@inner
+def scatter_part(scratch, slot, count, target, row, first, scalar):
+    """`count` scalars of scratch become columns first .. first + count - 1 of rows row .. row+L-1 of a C-contiguous
+    (nt, m) array; lanes past the end are dropped."""
+    nt, m = target.shape
+    n = width(scalar)
+    k = 0
+    if n > 1 and row + n <= nt:
+        while k + n <= count:
+            _store_square(scratch, slot + k, target, row * m + first + k, m, scalar)
+            k += n
+    for lane in range(min(n, nt - row)):
+        for j in range(k, count):
+            target[row + lane, first + j] = get_sample(scratch, slot + j, lane, scalar)
+
+
 # ------------------------------------------------------------------------------------------------ comparisons
 def _parts(context, builder, ty, value):
     """Vectors of lanes, or the doubles of a number: what is compared comes first."""

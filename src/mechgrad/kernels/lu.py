@@ -2,7 +2,50 @@
 
 from __future__ import annotations
 
-from mechgrad.kernels.jit import inner
+from numba import types
+from numba.extending import intrinsic
+
+from mechgrad.kernels.host import LANES
+from mechgrad.kernels.jit import inlined, inner
+from mechgrad.kernels.lanes import LaneType, width, zero_of
+from mechgrad.kernels.right_hand_sides import load_at, store_at
+
+BY_ROWS = 20  # unknowns, up to which solutions go row by row
+
+
+@intrinsic
+def _wide(typingctx, array):
+    """Zero of the widest scalar that an array holds: lanes of real numbers, one of others."""
+    return _zero_beside(array, LANES)
+
+
+@intrinsic
+def _half_wide(typingctx, array):
+    """The same, of half the width."""
+    return _zero_beside(array, max(LANES // 2, 1))
+
+
+def _zero_beside(array, n):
+    if array.dtype == types.float64:
+        result, code = zero_of(LaneType(n))
+        return result.return_type(array), code
+    number = array.dtype
+    return number(array), lambda context, builder, signature, args: context.get_constant_generic(builder, number, 0)
+
+
+@inlined
+def _subtract(A, at, factor, other, count):
+    """A[at ..] -= factor A[other ..], `count` numbers, most of them in registers of several."""
+    j, wide, half = 0, _wide(A), _half_wide(A)
+    while j + width(wide) <= count:
+        store_at(A, at + j, load_at(A, at + j, wide) - load_at(A, other + j, wide) * factor)
+        j += width(wide)
+    while j + width(half) <= count:
+        store_at(A, at + j, load_at(A, at + j, half) - load_at(A, other + j, half) * factor)
+        j += width(half)
+    while j < count:
+        A[at + j] -= factor * A[other + j]
+        j += 1
 
 
 @inner
@@ -25,39 +68,43 @@ def lu_factor(A, pivots, n):
             factor = A[i * n + k] * inverse
             A[i * n + k] = factor
             if factor != 0.0:
-                for j in range(k + 1, n):
-                    A[i * n + j] -= factor * A[k * n + j]
+                _subtract(A, i * n + k + 1, factor, k * n + k + 1, n - k - 1)
     return True
 
 
 @inner
-def _dot(A, at, b, first, last):
-    """sum of A[at + j] b[j], j = first .. last - 1, in four running sums: one would wait for itself."""
-    s0, s1, s2, s3 = 0.0 * b[0], 0.0 * b[0], 0.0 * b[0], 0.0 * b[0]
-    j = first
-    while j + 3 < last:
-        s0 += A[at + j] * b[j]
-        s1 += A[at + j + 1] * b[j + 1]
-        s2 += A[at + j + 2] * b[j + 2]
-        s3 += A[at + j + 3] * b[j + 3]
-        j += 4
-    while j < last:
-        s0 += A[at + j] * b[j]
-        j += 1
-    return (s0 + s1) + (s2 + s3)
-
-
-@inner
 def lu_solve(A, pivots, b, n):
-    """b := A^-1 b from the factors."""
+    """b := A^-1 b from the factors.
+
+    Small systems go row by row, and the unknown found last comes last, so that one product and one sum are all that an
+    unknown waits for; large ones column by column: what is found leaves all others at once. Quotients wait for nothing.
+    """
     for k in range(n):
         row = pivots[k]
         if row != k:
             b[k], b[row] = b[row], b[k]
-    for k in range(1, n):
-        b[k] = b[k] - _dot(A, k * n, b, 0, k)
+    if n <= BY_ROWS:
+        for k in range(1, n):
+            x, at = b[k], k * n
+            for j in range(k):
+                x -= A[at + j] * b[j]
+            b[k] = x
+        for k in range(n - 1, -1, -1):
+            x, at = b[k], k * n
+            inverse = 1.0 / A[at + k]
+            for j in range(n - 1, k, -1):
+                x -= A[at + j] * b[j]
+            b[k] = x * inverse
+        return
+    for k in range(n - 1):
+        x = b[k]
+        for i in range(k + 1, n):
+            b[i] -= A[i * n + k] * x
     for k in range(n - 1, -1, -1):
-        b[k] = (b[k] - _dot(A, k * n, b, k + 1, n)) / A[k * n + k]
+        x = b[k] * (1.0 / A[k * n + k])
+        b[k] = x
+        for i in range(k):
+            b[i] -= A[i * n + k] * x
 
 
 @inner
