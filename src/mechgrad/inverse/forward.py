@@ -260,7 +260,7 @@ def forward_dynamics_derivatives(
         if not arrays:
             paths = r.parameters
             arrays = [empty((nt, n, m), batch.dtype) for m in (n, n, n, len(paths))]
-        minus_one = np.full((part.stop - lo, n), -1.0, batch.dtype)
+        minus_one: Array = np.full((part.stop - lo, n), -1.0, batch.dtype)
         forces = (r.dq, r.dv, Packed(minus_one, _diagonal(model)), r.dp)
         for x, source in zip(arrays, forces, strict=True):
             _solve(model, batch, r.da.values, source, x[part].reshape(part.stop - lo, -1), part)
@@ -290,7 +290,7 @@ def _groups(model: Model, tree: Tree, pattern: Pattern) -> tuple[Array, Array, A
             if tree.column_parent[k] >= 0:
                 reaches[tree.column_parent[k]] |= reaches[k]
         first = np.searchsorted(group[entries], np.arange(width + 1))
-        found = known[pattern] = tuple(np.ascontiguousarray(x) for x in (first, entries, slots, reaches))
+        found = known[pattern] = first, entries, np.ascontiguousarray(slots), reaches
     return found
 
 
