@@ -74,6 +74,60 @@ def test_the_viewer_shows_the_same(page: Page) -> None:
         assert page.requests() == [viewer.url]
 
 
+def heard(page: Page, what: str, wanted: object) -> None:
+    """Wait until the page has heard so much of a march."""
+    end = time.monotonic() + 60
+    while (page.state()["heard"] or {}).get(what) != wanted:
+        assert time.monotonic() < end, page.state()
+        time.sleep(0.02)
+
+
+def test_a_march_is_seen_while_it_goes_on(page: Page) -> None:
+    hinge = mg.Revolute("pin", "ground", "bob", child_origin=(0, 0, 1), axis=(0, 1, 0))
+    shifted = mg.Model("swing", [mg.Body("bob", 2.0)], [hinge])
+    with view(shifted, live=True, open_browser=False) as viewer:
+        page.open(viewer.url)
+        assert page.run("return getComputedStyle(document.getElementById('play')).display") == "none"
+        for number, angle in enumerate((0.3, -1.2, 1.9), start=1):
+            viewer.follow(10.0 * number, np.array([angle]))
+            heard(page, "poses", number)
+            expected = scene_of(mg.state(shifted, [angle])).p[0, 0]
+            np.testing.assert_allclose(page.run("return mechgrad.position('bob')"), expected, atol=1e-6)
+        assert page.state()["time"] == 30.0
+        assert page.run("return document.getElementById('clock').value") == "30.000 s"
+        told: list[float] = []
+
+        def watch(t: float, q: np.ndarray) -> None:
+            told.append(t)
+            viewer.follow(t, q)
+
+        motion = mg.simulate(shifted, [2.0], 30.0, step=1e-3, progress=watch)
+        assert len(told) >= 2
+        end = time.monotonic() + 60
+        while page.state()["time"] != motion.t[-1]:
+            assert time.monotonic() < end
+        viewer.show(motion)
+        ready = "return window.mechgrad ? mechgrad.state().duration : 0"  # the page turns to the whole motion
+        while page.run(ready) != pytest.approx(30.0):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert page.run("return getComputedStyle(document.getElementById('play')).display") != "none"
+        with pytest.raises(mg.InputError, match="open one with live=True"):
+            viewer.follow(0.0, motion.q[0])
+        assert page.complaints() == []
+        assert set(page.requests()) == {viewer.url, viewer.url + "live"}
+
+
+def test_a_live_page_says_when_nothing_comes_any_more(page: Page) -> None:
+    with view(pendulum(), live=True, open_browser=False) as viewer:
+        page.open(viewer.url)
+        viewer.follow(0.5, np.array([0.1]))
+        heard(page, "poses", 1)
+    heard(page, "over", "end")
+    assert page.run("return document.getElementById('clock').value") == "0.50000 s (ended)"
+    assert page.complaints() == []
+
+
 def test_scrub_goes_to_the_time(page: Page, tmp_path: Path) -> None:
     motion = swing(pendulum(), n=41)
     shifted = mg.Model("swing", pendulum().bodies, [mg.Revolute("pin", "ground", "bob", child_origin=(0, 0, 1))])

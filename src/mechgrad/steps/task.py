@@ -137,6 +137,8 @@ class Task:
 
     def report(self, share: float, t: float) -> None:
         """Say how far the march has come."""
+        if (watch := watching()) is not None:  # calls that listen are rare where parts are short
+            watch.look()
         if self.progress:
             sys.stdout.write(f"\r  {100 * share:3.0f} %  t = {t:.4g} s" + ("\n" if share >= 1 else ""))
             sys.stdout.flush()

@@ -50,17 +50,21 @@ class Watch(threading.Event):
         self._t, self._Q, self._row = t, Q, 0
 
     def is_set(self) -> bool:
-        """False; tells where the march stands, where that is news."""
+        """False; looks at the march."""
+        self.look()
+        return False
+
+    def look(self) -> None:
+        """Tell where the march stands, if that is news, and about twenty times a second at most."""
         now = time.perf_counter()
         if now - self._last < 0.8 * EVERY or not len(self._Q):
-            return False
+            return
         there = np.isfinite(self._Q[self._row + 1 :, 0])
         more = int(there.argmin()) if not there.all() else len(there)
         if more:
             self._row += more
             self.tell(float(self._t[self._row]), self._Q[self._row])
             self._last = time.perf_counter()
-        return False
 
     def tell(self, t: float, q: Array) -> None:
         """Say where the march is."""

@@ -70,7 +70,8 @@ class Feed:
         known = 0
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._number > known or self._over, SILENCE)
+                if self._number == known and not self._over:
+                    self._changed.wait(SILENCE)
                 found, over = (self._newest if self._number > known else b":\n\n"), self._over
                 known = self._number
             yield found

@@ -25,7 +25,7 @@ NAMES = (HOST, "localhost")
 
 
 class _Page(http.server.BaseHTTPRequestHandler):
-    """Answers one address with the page, one with what a march tells, and every other one with 404; it reads no file."""
+    """Answers one address with the page, one with what a march tells, every other one with 404; it reads no file."""
 
     server: _Server
 

@@ -187,13 +187,14 @@ class Player {
     this.playing = on && !this.still && !this.live; this.playBox.classList.toggle("on", this.playing);
     if (this.playing && !this.loop && this.stage.time >= this.series.duration()) this.seek(0);
     this.last = null; this.drawn = [];
-    if (!this.playing && this.coarse < 1) { this.coarse = 1; this.resize(); }
+    if (!this.playing) { this.stage.plain(this.plain = false); if (this.coarse < 1) { this.coarse = 1; this.resize(); } }
   }
 
-  ease() { // fewer pixels while it plays, where the machine does not draw enough pictures per second
-    if (this.drawn.length >= PATIENCE && this.rate() < SMOOTH && this.coarse > COARSEST) {
-      this.coarse = Math.max(COARSEST, 0.75 * this.coarse); this.drawn = []; this.resize();
-    }
+  ease() { // plainer shadows, then fewer pixels while it plays, where the machine does not draw enough pictures per second
+    if (this.drawn.length < PATIENCE || this.rate() >= SMOOTH || this.coarse <= COARSEST) return;
+    if (!this.plain) this.stage.plain(this.plain = true);
+    else { this.coarse = Math.max(COARSEST, 0.75 * this.coarse); this.resize(); }
+    this.drawn = [];
   }
 
   seek(time) {

@@ -8,6 +8,7 @@ const OVERLAID = new Set(["centres of mass"]);
 class Stage {
   constructor(canvas, scene, series) {
     this.scene = scene; this.series = series; this.canvas = canvas; this.dirty = true; this.time = 0;
+    SIZE = scene.size;
     this.world = new THREE.Scene(); this.layers = new Map(); this.up = vec(scene.up);
     this.renderer = new THREE.WebGLRenderer({ canvas, alpha: true, antialias: !software(), powerPreference: "high-performance" });
     this.renderer.outputEncoding = THREE.sRGBEncoding;
@@ -209,6 +210,13 @@ class Stage {
     this.resize(width, height, fine); this.draw();
     paint.imageSmoothingQuality = "high"; paint.drawImage(this.canvas, 0, 0, width, height);
     return canvas;
+  }
+
+  plain(on) { // shadows with hard edges, for machines that do not draw enough pictures per second
+    const type = on ? THREE.BasicShadowMap : THREE.PCFShadowMap;
+    if (this.renderer.shadowMap.type === type) return;
+    this.renderer.shadowMap.type = type; this.dirty = true;
+    this.world.traverse(thing => { if (thing.receiveShadow) thing.material.needsUpdate = true; });
   }
 
   draw() { this.dirty = false; this.renderer.render(this.world, this.camera); }
