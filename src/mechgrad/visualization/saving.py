@@ -13,7 +13,7 @@ import numpy as np
 from mechgrad.errors import InputError
 from mechgrad.typing import FloatArray
 from mechgrad.visualization.browser import pictures
-from mechgrad.visualization.scene import Scene, scene_of
+from mechgrad.visualization.scene import LAYERS, Scene, scene_of
 from mechgrad.visualization.three import ViewerUnavailableError
 from mechgrad.visualization.web_page import animation_html
 
@@ -32,7 +32,7 @@ def save_scene(
     strip: int = 0,
     speed: float = 1.0,
     size: tuple[int, int] = (960, 600),
-    arrows: Sequence[str] = ("velocities", "reactions", "contact forces"),
+    arrows: Sequence[str] = LAYERS,
     **options: Any,
 ) -> Path:
     """Write what `scene_of` draws; the ending of the path says as what.

@@ -15,7 +15,7 @@ from mechgrad.errors import InputError
 from mechgrad.model.model import Model
 from mechgrad.typing import Array
 from mechgrad.visualization.live import Feed
-from mechgrad.visualization.scene import Scene, scene_of
+from mechgrad.visualization.scene import LAYERS, Scene, scene_of
 from mechgrad.visualization.web_page import LIVE, animation_html, moving_frames
 
 __all__ = ["Viewer", "view"]
@@ -153,7 +153,7 @@ class Viewer:
 def view(
     thing: Any,
     *,
-    arrows: Sequence[str] = ("velocities", "reactions", "contact forces"),
+    arrows: Sequence[str] = LAYERS,
     trails: Sequence[str] = (),
     measures: Iterable[Any] = (),
     ghost: Any = None,

@@ -1,6 +1,7 @@
 // The stage: light, floor, camera, and every body where it is at a time.
 
-const HIDDEN = new Set(["axes", "centres of mass", "contact spheres", "velocities", "reactions", "contact forces"]);
+const HIDDEN = new Set(["axes", "centres of mass", "contact spheres", "velocities", "reactions", "contact forces",
+  "loads", "load couples", "driving torques", "driving forces"]);
 const SHADE = 2.1; // radius of what shadows fall on, of what is seen
 const FAR = 2.2; // ways that are so much longer than what is seen are followed
 const OVERLAID = new Set(["centres of mass"]);
