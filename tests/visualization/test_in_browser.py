@@ -26,7 +26,7 @@ import mechgrad as mg
 from mechgrad.visualization import animation_html, save_scene, scene_of, view
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-SIZE = (480, 300)
+SIZE, SMALL = (480, 300), (240, 150)  # of pictures in the docs, and of those that are compared with them
 DIFFERENT = 12.0  # of 255 levels: what two blurred pictures may differ by in one place
 FAR_OFF = (60, 38), 1.0  # size that pictures are reduced to, and radius of the blur
 
@@ -221,6 +221,11 @@ def seen_from_far(data: bytes) -> np.ndarray:
     return np.asarray(image.filter(ImageFilter.GaussianBlur(blur)), float)
 
 
+def taken(page: Page, size: tuple[int, int] = SMALL) -> bytes:
+    """A picture of the page, as a file."""
+    return b64decode(page.run(f"return mechgrad.picture({size[0]}, {size[1]})").partition(",")[2])
+
+
 def difference(a: bytes, b: bytes) -> float:
     return float(np.abs(seen_from_far(a) - seen_from_far(b)).max())
 
@@ -232,10 +237,11 @@ def test_pictures_are_as_they_were(name: str, page: Page, tmp_path: Path) -> Non
     assert len(text) < 2e6
     opened(page, text, tmp_path)
     page.run(f"mechgrad.seek({1e9 if wanted.at is None else wanted.at})")
-    picture = b64decode(page.run(f"return mechgrad.picture({SIZE[0]}, {SIZE[1]})").partition(",")[2])
+    picture = taken(page)
     assert page.complaints() == []
     kept = IMAGES / f"seen-{name}.png"
     if os.environ.get("MECHGRAD_NEW_PICTURES"):
+        picture = taken(page, SIZE)
         small = Image.open(io.BytesIO(picture)).convert("RGB").quantize(256, dither=Image.Dither.FLOYDSTEINBERG)
         small.save(kept, optimize=True)
     assert difference(picture, kept.read_bytes()) < DIFFERENT
@@ -246,10 +252,10 @@ def test_the_comparison_sees_what_is_missing(page: Page, tmp_path: Path) -> None
     kept = (IMAGES / "seen-five-bar.png").read_bytes()
     opened(page, animation_html(five_bar()), tmp_path)
     page.run("mechgrad.seek(0.6)")
-    other = b64decode(page.run(f"return mechgrad.picture({SIZE[0]}, {SIZE[1]})").partition(",")[2])
+    other = taken(page)
     assert difference(other, kept) > 2 * DIFFERENT
     page.run("mechgrad.seek(1e9); document.querySelector('input[data-layer=springs]').click()")
-    without = b64decode(page.run(f"return mechgrad.picture({SIZE[0]}, {SIZE[1]})").partition(",")[2])
+    without = taken(page)
     assert difference(without, kept) > DIFFERENT
 
 
