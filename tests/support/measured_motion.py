@@ -27,7 +27,8 @@ SHOULDER, ELBOW, REACH = np.array([0.1, -0.2, 0.3]), np.array([0.4, 0.1, -0.05])
 BALL_SEAT, HINGE_SEAT = np.array([-0.05, 0.1, 0.02]), np.array([0.04, -0.03, 0.06])
 HINGE_AXIS, SLIDE_AXIS = np.array([0.2, 1.0, 0.3]), np.array([1.0, 0.1, -0.2])
 POINTS = {"tip": ("tool", (0.2, 0.1, 0.05)), "ring": ("kite", (0.1, -0.2, 0.15)), "eye": ("kite", (-0.1, 0.1, 0.2)),
-          "wall": ("ground", (0.9, 1.0, 0.4)), "hub": ("arm", (0.3, 0.2, -0.1))}  # fmt: skip
+          "wall": ("ground", (0.9, 1.0, 0.4)), "hub": ("arm", (0.3, 0.2, -0.1)),
+          "road": ("ground", (0.0, 0.0, -0.35))}  # fmt: skip
 VECTORS = {"beak": ("tool", (0.5, 0.2, 1.5)), "tail": ("kite", (0.3, 2.0, -0.4)), "mast": ("arm", (1.0, -0.6, 0.5)),
            "sky": ("ground", (0.0, 0.0, 1.0))}  # fmt: skip
 TORQUE = (0.0, 0.05, 0.12, 0.2), (2.0, -1.0, 0.5, 1.5)
@@ -35,7 +36,7 @@ SPRING = {"stiffness": 60.0, "damping": 2.5, "free_length": 0.6}
 BEND = {"stiffness": 4.0, "damping": 0.3, "free_angle": 0.5}
 RUB = {"coulomb": 0.5, "viscous": 0.2, "speed": 0.3}
 K, C, KR, CR = (20.0, 30.0, 10.0), (1.0, 0.5, 2.0), (3.0, 5.0, 4.0), (0.2, 0.1, 0.3)
-TYRE = {"radius": 0.6, "stiffness": 40.0, "compression_damping": 3.0, "restitution_damping": 3.0, "slip_speed": 0.4,
+TYRE = {"radius": 0.5, "stiffness": 40.0, "compression_damping": 3.0, "restitution_damping": 3.0, "slip_speed": 0.4,
         "critical_slip": 0.9, "critical_angle": 0.7, "friction_x": 0.8, "friction_y": 0.6}  # fmt: skip
 BUMP = {"centre": 0.3, "height": 0.1, "length": 2.5}  # of its road
 FRAME_A, FRAME_B = (0.9, 0.3, -0.2, 0.4), (0.7, -0.4, 0.5, 0.1)
@@ -57,7 +58,7 @@ def model(rope=True):
         mg.forces.JointFriction("rub", "reach", **RUB),
         mg.forces.Bushing("mount", "wall", "eye", K, C, KR, CR, FRAME_A, FRAME_B),
         mg.forces.EllipseTyre(
-            "roll", "hub", "mast", plane_point="ground.origin", normal="sky", ground=mg.surfaces.Bump(**BUMP), **TYRE
+            "roll", "hub", "mast", plane_point="road", normal="sky", ground=mg.surfaces.Bump(**BUMP), **TYRE
         ),
     ]
     points = [mg.Point(name, *place) for name, place in POINTS.items()]
@@ -197,7 +198,7 @@ def tyre_contact(bodies):
     n = np.array([-slope, 0.0, 1.0]) / np.hypot(1.0, slope)
     down = (n @ axis) * axis - n
     down = down / np.linalg.norm(down)
-    depth = n @ (np.array([x[0], x[1], height]) - x - TYRE["radius"] * down)
+    depth = n @ (np.array([x[0], x[1], POINTS["road"][1][2] + height]) - x - TYRE["radius"] * down)
     lowest = xd + np.cross(bodies["arm"].w, TYRE["radius"] * down)
     ahead = np.cross(axis, n) / np.linalg.norm(np.cross(axis, n))
     across = np.cross(n, ahead)
