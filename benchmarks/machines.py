@@ -26,6 +26,7 @@ from common import Report, Times, digits, faster, machine
 
 import mechgrad as mg
 from mechgrad.gallery import bicycle, bicycle_freedoms, bicycle_start, buggy, buggy_freedoms, buggy_start, lane_change
+from mechgrad.gallery.buggy import RADIUS
 
 NUMBERS = ["front stiffness", "front damping", "rear stiffness", "rear damping", "chassis.mass"]
 
@@ -126,6 +127,40 @@ def buggy_figures(report: Report, rounds: int) -> list[Target]:
     ]
 
 
+def exudyn_figures(report: Report, rounds: int) -> list[Target]:
+    """The car comes down on its springs while it rolls on a level road, here and in Exudyn (`support.exudyn_buggy` says
+    what differs), by steps of 1 ms; time of the thread in the solvers' calls alone."""
+    from support import exudyn_buggy as twin
+
+    model, speed, duration = buggy(), 3.0, 1.0
+    start = buggy_start(model, speed, speed / RADIUS)
+    ways = {
+        f"Exudyn, {scheme}, {linear}{', modified Newton' if modified else ''}": twin.Solver(scheme, modified, linear)
+        for scheme in ("trapezoidal", "generalized alpha") for linear in ("sparse", "dense")
+        for modified in (True, False)
+    }  # fmt: skip
+    settled = twin.settle(model, 1e-3, duration, 20, next(iter(ways.values())), speed).position
+    ours = mg.simulate(model, start, duration, step=1e-3).markers(["chassis.com"]).position[::50, 0]
+    travel = float(np.ptp(ours[:, 2]))
+    report.note("buggy_exudyn_off", float(np.abs(settled - ours).max()) / travel)
+    times: dict[str, list[float]] = {"mechgrad": [], **{name: [] for name in ways}}
+    for _ in range(rounds):
+        begin = time.thread_time()
+        mg.simulate(model, start, duration, step=1e-3)
+        times["mechgrad"].append(time.thread_time() - begin)
+        for name, solver in ways.items():
+            times[name].append(twin.settle(model, 1e-3, duration, solver=solver, speed=speed).thread_seconds)
+    best = min(ways, key=lambda name: min(times[name]))
+    seconds = {name: np.array(x) for name, x in times.items()}
+    report.note("buggy_level_us_per_step", 1e3 * seconds["mechgrad"].min())
+    report.note("buggy_exudyn_us_per_step", 1e3 * seconds[best].min())
+    report.note("buggy_exudyn_way", best)
+    report.note("buggy_ratio_vs_exudyn", faster(seconds, "mechgrad", best))
+    rows = [[name, digits(1e3 * float(x.min()))] for name, x in seconds.items()]
+    report.table("the buggy on a level road, least of all rounds", ["", "us per step"], rows)
+    return [Target("buggy_ratio_vs_exudyn", "at least", 1.0)]
+
+
 def upright() -> mg.Integral:
     """The integral of speed and lean off their wishes, squared, of the bicycle."""
     return mg.Integral(
@@ -199,7 +234,7 @@ def growing(method: str, counts: tuple[int, ...], duration: float) -> dict[str, 
     return calls
 
 
-MACHINES: tuple[Callable[[Report, int], list[Target]], ...] = (buggy_figures, bicycle_figures)
+MACHINES: tuple[Callable[[Report, int], list[Target]], ...] = (buggy_figures, bicycle_figures, exudyn_figures)
 
 
 def main() -> None:

@@ -39,7 +39,7 @@ class Twin:
         q = model.neutral()
         self.bodies = {"ground": Placed(self.mbs.AddObject(items.ObjectGround()), np.zeros(3), np.eye(3))}
         at = mg.kinematics.marker_motion(model, [f"{body.name}.com" for body in model.bodies], q).position
-        poses = mg.kinematics.body_motion(model, q).rotation
+        poses = mg.kinematics.body_motion(model, q).R
         for body, centre, axes in zip(model.bodies, at, poses, strict=True):
             spin = np.array([0.0, speed / RADIUS, 0.0]) if body.name.endswith("wheel") else None
             number = _rigid(
@@ -48,7 +48,7 @@ class Twin:
             )  # fmt: skip
             self.bodies[body.name] = Placed(number, centre, axes)
         self.places = {point.name: self._world(point.body, point.position) for point in model.points}
-        for joint in (*model.joints, *model.cut_joints):
+        for joint in model.joints:
             self._join(joint)
         self._guide()
         self._push()

@@ -157,13 +157,18 @@ def _tyres(contact: str, stiffness: float, damping: float, restitution_damping: 
     of rest."""
     tyres: list[Force] = []
     for name, radius, load in WHEELS:
-        at = (f"{name} tyre", f"{name} hub", f"{name} axis", radius, "ground.origin", "up")
-        slips = {"critical_slip": 0.15, "critical_angle": 0.15}
+        hub, axis = f"{name} hub", f"{name} axis"
         if contact == "ellipse tyres":
-            dampings = {"compression_damping": damping, "restitution_damping": restitution_damping}
-            tyres.append(EllipseTyre(*at, stiffness=stiffness, **dampings, **slips))
+            tyre: Force = EllipseTyre(
+                f"{name} tyre", hub, axis, radius, "ground.origin", "up", stiffness, damping, restitution_damping,
+                critical_slip=0.15, critical_angle=0.15,
+            )  # fmt: skip
         else:
-            tyres.append(Tyre(*at, stiffness=stiffness, damping=damping / load, **slips))
+            tyre = Tyre(
+                f"{name} tyre", hub, axis, radius, "ground.origin", "up", stiffness, damping / load, critical_slip=0.15,
+                critical_angle=0.15,
+            )  # fmt: skip
+        tyres.append(tyre)
     fall = SphereContact("fall", "crown", BUMPER, "ground.origin", "up", stiffness=6e4, damping=0.2, exponent=1.0)
     return [*tyres, fall]
 
