@@ -48,6 +48,7 @@ REAR, FRONT = 0.30, 0.35  # radii [m]
 GRAVITY = 9.81
 REAR_LOAD, FRONT_LOAD = 612.84, 309.30  # [N] on the road when upright and at rest
 WHEELS = (("rear", REAR, REAR_LOAD), ("front", FRONT, FRONT_LOAD))
+SIDEWAYS = ("side", "rear axis", "front axis")
 CROWN, BUMPER = (0.3, 0.0, 3.0), 1.0  # centre and radius [m] of the sphere that ends a fall
 
 
@@ -83,10 +84,8 @@ def bicycle(
     stiffness : float
         Of a tyre [N/m]: 6000 is the printed number of a study with this bicycle, soft (10 cm under the rear wheel);
         60000 is usual.
-    damping : float
-        Of a tyre under its load at rest [N s/m]; of ellipse tyres while they are pressed in.
-    restitution_damping : float
-        Of ellipse tyres while they come back [N s/m].
+    damping, restitution_damping : float
+        Of a tyre under its load at rest [N s/m]; of ellipse tyres while they are pressed in, and while they come back.
 
     >>> bicycle().n_v, bicycle("rolling").total_mass
     (9, 94.0)
@@ -98,13 +97,8 @@ def bicycle(
     bodies, joints = _parts()
     y = (0.0, 1.0, 0.0)
     points = [Point("rear hub", "rear"), Point("front hub", "front"), Point("crown", "frame", CROWN)]
-    vectors = [
-        Vector("up", "ground", (0, 0, 1)),
-        Vector("ahead", "frame", (1, 0, 0)),
-        Vector("side", "frame", y),
-        Vector("rear axis", "rear", y),
-        Vector("front axis", "front", y),
-    ]
+    vectors = [Vector("up", "ground", (0, 0, 1)), Vector("ahead", "frame", (1, 0, 0))]
+    vectors += [Vector(name, body, y) for name, body in zip(SIDEWAYS, ("frame", "rear", "front"), strict=True)]
     times = np.linspace(0.0, duration, knots)
     motors: list[Force] = [
         Motor(name, hinge, Spline(times, _values(name, values, knots)))
