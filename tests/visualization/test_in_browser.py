@@ -176,10 +176,10 @@ def test_switches_act(page: Page, tmp_path: Path) -> None:
     assert {"bodies", "joints", "axes", "centres of mass", "velocities", "reactions", "trails", "ghost"} <= set(layers)
     seen = {}
     for name, on in layers.items():
-        before = page.run("return mechgrad.picture(240, 150)")
+        before = page.run("return mechgrad.picture(240, 150, null, 1)")
         page.run(f"document.querySelector('input[data-layer=\"{name}\"]').click()")
         assert page.state()["layers"][name] is not on
-        seen[name] = page.run("return mechgrad.picture(240, 150)") != before
+        seen[name] = page.run("return mechgrad.picture(240, 150, null, 1)") != before
         page.run(f"document.querySelector('input[data-layer=\"{name}\"]').click()")
     assert seen == dict.fromkeys(layers, True)
     label = page.run("return document.querySelector('input[data-layer=reactions]').parentElement.textContent")
