@@ -91,6 +91,7 @@ ROOMS = {
         "GaitCheck",
         "arm7",
         "bicycle",
+        "bicycle_freedoms",
         "bicycle_start",
         "bricard",
         "buggy",

@@ -1,6 +1,6 @@
 """Mechanisms to start from: knows how to fill a Model with plausible numbers; and a step to walk."""
 
-from mechgrad.gallery.bicycle import bicycle, bicycle_start
+from mechgrad.gallery.bicycle import bicycle, bicycle_freedoms, bicycle_start
 from mechgrad.gallery.buggy import buggy
 from mechgrad.gallery.buggy_runs import buggy_freedoms, buggy_rest, buggy_start, lane_change
 from mechgrad.gallery.cars import half_car, quarter_car
@@ -27,6 +27,7 @@ __all__ = [
     "GaitCheck",
     "arm7",
     "bicycle",
+    "bicycle_freedoms",
     "bicycle_start",
     "bricard",
     "buggy",
