@@ -273,7 +273,7 @@ def loop_ranks(mechanism, loops, Q, t, log_s):
 
 
 @kernel
-def _projection_passes(mechanism, work, loops, V, room, passes):
+def _projection_passes(mechanism, work, loops, V, places, passes):
     mechanism, work, loops, passes = refer(mechanism), refer(work), refer(loops), refer(passes)
     begin(mechanism, work, 0.0)
     n, m, x, at, reason = mechanism.n_v, mechanism.n_constraints, loops.x, 0, DONE
@@ -283,8 +283,8 @@ def _projection_passes(mechanism, work, loops, V, room, passes):
         while far:
             if at - passes.first[i] == POSITION_PASSES:
                 return i, at, NOT_CONVERGED
-            if at == room:
-                return -1, room + 1, DONE
+            if at == places:
+                return -1, places + 1, DONE
             reason, _, total = position_pass(mechanism, work, loops, q, v, t, 0.0)
             if reason != DONE:
                 return i, at, reason
@@ -313,15 +313,15 @@ def _projection_passes(mechanism, work, loops, V, room, passes):
 def projection_passes(mechanism, loops, Q, V, t):
     """Project N states, as marches do: (`Passes`, state that could not be, or -1, and the reason)."""
     N, (n_q, n, m) = len(Q), (mechanism.n_q, mechanism.n_v, mechanism.n_constraints)
-    room, work = 2 * N, make_work(mechanism)
+    places, work = 2 * N, make_work(mechanism)
     while True:
-        sizes = {"q": (room, n_q), "d": (room, n), "s": (room, m), "t": room, "dv": (N, n), "dual": (N, m)}
+        sizes = {"q": (places, n_q), "d": (places, n), "s": (places, m), "t": places, "dv": (N, n), "dual": (N, m)}
         arrays = {name: np.zeros(size) for name, size in sizes.items()}
         passes = Passes(
             first=np.zeros(N + 1, np.int64), end_q=np.array(Q, order="C"), end_v=np.array(V, order="C"),
             end_t=np.array(t), **arrays,
         )  # fmt: skip
-        bad, used, reason = _projection_passes(mechanism, work, loops, V, room, passes)
-        if used <= room:
+        bad, used, reason = _projection_passes(mechanism, work, loops, V, places, passes)
+        if used <= places:
             return passes._replace(**{name: arrays[name][:used] for name in ("q", "d", "s", "t")}), bad, reason
-        room *= 2
+        places *= 2

@@ -66,7 +66,10 @@ class RecursiveAdjoint(Adjoint):
         steps, stages, count, system = self.steps, piece.stages, self.count, self.steps.system
         here, N, m = stages.states, len(stages.states.t), system.n_constraints
         weights = LoopWeights(
-            np.zeros((count, N, steps.n)), np.zeros((count, N, m)), piece.ends.room(count), piece.within.room(count)
+            np.zeros((count, N, steps.n)),
+            np.zeros((count, N, m)),
+            piece.ends.no_weights(count),
+            piece.within.no_weights(count),
         )
         bad, reason = loop_adjoint(
             system.recursive, system.unforced_recursive, system.recursion(steps.f, dtype=float),

@@ -46,7 +46,7 @@ class Projections:
             )  # fmt: skip
         self.holonomic = np.where(np.arange(system.n_constraints) < system.n_holonomic, 1.0, 0.0)
 
-    def room(self, count: int) -> PassWeights:
+    def no_weights(self, count: int) -> PassWeights:
         """Zeros for the weights of some objectives."""
         p = self.passes
         shapes = p.d.shape, p.s.shape, p.dv.shape, p.dual.shape
