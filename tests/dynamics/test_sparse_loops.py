@@ -164,6 +164,7 @@ def test_hard_cases_pass_with_sparse_matrices(name):
         exact = np.array([hard.bennett(start=angle)[1] for angle in motion.q[:, 0]])
         assert abs(motion.q[-1, 0] - q[0]) > 0.5
         np.testing.assert_allclose(motion.q, exact, rtol=0, atol=1e-7)
+    assert motion.dense_steps == 0
 
 
 def test_steps_whose_factors_lose_digits_are_taken_with_pivoting(monkeypatch):
