@@ -22,9 +22,8 @@ from mechgrad.model.mechanism import (
     LAW,
     LAW_NUMBERS,
     LAW_WIDTH,
-    N_LAWS,
 )
-from mechgrad.model.primitives.rows import CAPSULES, CONTACT, CURVE, FAR, FIRST_GROUND, FRICTION, MOTOR, SPRING, TYRE
+from mechgrad.model.primitives.rows import CONTACT, CURVE, FAR, FIRST_GROUND, FRICTION, MOTOR, SPRING, TYRE
 
 VISCOUS_OF_CONTACT, VISCOUS_OF_TYRE = 5, 8  # where the numbers of Kelvin-Voigt damping begin
 
@@ -167,8 +166,8 @@ def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd):
         )  # fmt: skip
 
 
-@inlined
-def _let_go(y, y_g, y_gd, first, rows, most, scalar):
+@inner
+def let_go(y, y_g, y_gd, first, rows, most, scalar):
     """No force on rows, nor partials, which were none already where there was no force."""
     total, zero = scalar * 0.0, scalar * 0.0
     for i in range(first, first + rows):
@@ -190,7 +189,9 @@ def apply_laws(ints, numbers, work, t, scalar):
     values, rates, y, y_g, y_gd = work.values, work.rates, work.y, work.y_g, work.y_gd
     g, gd, F, F_g, F_gd = work.law_g, work.law_gd, work.law_F, work.law_F_g, work.law_F_gd
     most = ints[LAW_WIDTH]
-    for k in range(ints[N_LAWS]):
+    near_laws = work.near_laws
+    for near in range(near_laws[0]):
+        k = near_laws[1 + near]
         first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         if law_int(ints, k, L_KIND) == SPRING:  # the commonest law, without a detour through samples
             stiffness, damping = law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1)
@@ -199,8 +200,8 @@ def apply_laws(ints, numbers, work, t, scalar):
             store(y_g, first * most, scalar * 0.0 + stiffness)
             store(y_gd, first * most, scalar * 0.0 + damping)
             continue
-        if law_int(ints, k, L_KIND) == CAPSULES and not any_not_less(FAR * 0.5 - load(values, first, scalar), 0.0):
-            _let_go(y, y_g, y_gd, first, rows, most, scalar)
+        if law_int(ints, k, L_KIND) >= FIRST_GROUND and not any_not_less(FAR * 0.5 - load(values, first, scalar), 0.0):
+            let_go(y, y_g, y_gd, first, rows, most, scalar)
             continue
         for lane in range(width(scalar)):
             for i in range(rows):

@@ -54,9 +54,9 @@ def _residual_about_one_point(mechanism, work, scalar):
     """work.r of the placed state, forces applied."""
     body_wrenches(mechanism.atoms_i, mechanism.atoms_f, work.frames, work.wrenches, scalar)
     apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
-    push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
+    push_rows(mechanism.ints, work.near_rows, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
     project(mechanism.atoms_i, work.twists, work.wrenches, work.r, scalar)
-    push_coordinates(mechanism.ints, mechanism.numbers, work.y, work.r, runtime_int(0), scalar)
+    push_coordinates(mechanism.ints, mechanism.numbers, work.near_rows, work.y, work.r, runtime_int(0), scalar)
 
 
 @inner
@@ -69,10 +69,12 @@ def _changing_forces(mechanism, atoms_f, numbers, direction, t, work, scalar):
         clear(work.wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
     if direction[LAWS] and mechanism.n_laws:
         apply_laws(mechanism.ints, numbers, work, t, scalar)
-        push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, mechanism.n_constraints, scalar)
+        push_rows(
+            mechanism.ints, work.near_rows, work.attachments, work.y, work.wrenches, mechanism.n_constraints, scalar
+        )
     project(mechanism.atoms_i, work.twists, work.wrenches, work.r, scalar)
     if direction[LAWS]:
-        push_coordinates(mechanism.ints, numbers, work.y, work.r, mechanism.n_constraints, scalar)
+        push_coordinates(mechanism.ints, numbers, work.near_rows, work.y, work.r, mechanism.n_constraints, scalar)
 
 
 @kernel
@@ -104,6 +106,13 @@ def _lift(values, dual, zero, scalar):
         store(dual, slot, dual_of(load(values, slot, zero), zero))
 
 
+@inner
+def _share(of, to):
+    """Copy integers."""
+    for k in range(of.size):
+        to[k] = of[k]
+
+
 @kernel
 def _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, directions, r):
     scalar, real = dual_zero(), lane_zero()
@@ -119,6 +128,8 @@ def _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, directio
         _lift(work.attachments, dual.attachments, real, scalar)
         _lift(work.values, dual.values, real, scalar)
         _lift(work.rates, dual.rates, real, scalar)
+        _share(work.near_laws, dual.near_laws)
+        _share(work.near_rows, dual.near_rows)
         for k in range(directions.shape[0]):
             _changing_forces(mechanism, atoms[k], numbers[k], directions[k], dual_of(now, real), dual, scalar)
             _put_slopes(dual.r, r, row, directions[k, COLUMN], scalar)

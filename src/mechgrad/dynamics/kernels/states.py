@@ -84,7 +84,7 @@ def _row_forces(mechanism, work, Q, V, A, L, t, Y, W):
             Y[i, k] = y[k]
         for k in range(mechanism.n_atoms * WRENCH):
             wrenches[k] = 0.0
-        push_rows(mechanism.ints, work.attachments, y, wrenches, runtime_int(0), scalar)
+        push_rows(mechanism.ints, work.near_rows, work.attachments, y, wrenches, runtime_int(0), scalar)
         for k in range(mechanism.n_atoms):
             o = k * WRENCH
             force = get3(wrenches, o + FORCE, scalar)

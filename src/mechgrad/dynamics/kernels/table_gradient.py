@@ -184,7 +184,7 @@ def _place_forces(mechanism, work, lam, instant, scalar):
         mechanism.atoms_i, mechanism.atoms_f, work.frames, work.wrenches, work.inertia, scalar
     )  # fmt: skip
     apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
-    push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
+    push_rows(mechanism.ints, work.near_rows, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
     sum_wrenches(mechanism.atoms_i, work.wrenches, scalar)
 
 
@@ -203,15 +203,16 @@ def _add_bodies(mechanism, work, block, totals, o, scalar):
 def _add_all_rows(mechanism, work, lanes, block, totals, o, instant, scalar):
     """Covectors of rows, laws and markers; gradients by their numbers."""
     numbers = totals.numbers[o]
-    virtual_markers(mechanism.ints, work.motion, block.virtual, block.xu, scalar)
+    virtual_markers(mechanism.ints, work.near_markers, work.motion, block.virtual, block.xu, scalar)
     add_law_weights(mechanism, work, block, scalar)
     add_law_numbers(
-        mechanism.ints, mechanism.numbers, instant, work.values, work.rates, block.rates_u, numbers, scalar
+        mechanism.ints, mechanism.numbers, work.near_laws, instant, work.values, work.rates, block.rates_u, numbers,
+        scalar,
     )  # fmt: skip
     add_rows(mechanism, work, lanes, block, instant, numbers, scalar)
     add_markers(
-        mechanism.ints, work.frames, work.motion, block.virtual, block.xu, block.by_marker, block.covectors,
-        totals.markers[o], scalar,
+        mechanism.ints, work, block.virtual, block.xu, block.by_marker, block.covectors, totals.markers[o], scalar
+
     )  # fmt: skip
 
 

@@ -181,13 +181,15 @@ def _gradient_curvature(mechanism, work, sparse, k, b, j, factor, H, scalar):
 def sparse_row_curvature(mechanism, work, sparse, H, scalar):
     """Add to entries of H what the changing gradients of all rows, times their multipliers work.y, do."""
     ints, row_start, row_columns = mechanism.ints, sparse.row_start, sparse.row_columns
-    for k in range(acting_count(ints)):
-        kind, factor = row_int(ints, k, R_KIND), load(work.y, k, scalar)
-        if kind in (LINEAR, POINT) or not any_not_less(magnitude(factor), NOTHING):  # no change, or nothing acts
-            continue
-        for b in range(row_start[k + 1] - row_start[k]):
-            j = row_columns[row_start[k] + b]
-            if kind >= SLIP:
-                _contact_curvature(mechanism, work, sparse, k, b, j, factor, H, scalar)
-            else:
-                _gradient_curvature(mechanism, work, sparse, k, b, j, factor, H, scalar)
+    near_rows = work.near_rows
+    for stretch in range(near_rows[0]):
+        for k in range(near_rows[1 + 2 * stretch], min(acting_count(ints), near_rows[2 + 2 * stretch])):
+            kind, factor = row_int(ints, k, R_KIND), load(work.y, k, scalar)
+            if kind in (LINEAR, POINT) or not any_not_less(magnitude(factor), NOTHING):  # no change, or nothing acts
+                continue
+            for b in range(row_start[k + 1] - row_start[k]):
+                j = row_columns[row_start[k] + b]
+                if kind >= SLIP:
+                    _contact_curvature(mechanism, work, sparse, k, b, j, factor, H, scalar)
+                else:
+                    _gradient_curvature(mechanism, work, sparse, k, b, j, factor, H, scalar)
