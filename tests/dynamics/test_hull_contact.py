@@ -73,10 +73,10 @@ def test_a_round_hull_is_a_ball():
     rng = np.random.default_rng(5)
     states = [eq.Instant(eq.random_pose(rng), eq.random_pose(rng)) for _ in range(20)]
     q, v = np.array([s.q() for s in states]), np.array([s.v() for s in states])
-    hull = contact(mg.surfaces.Superellipsoid(0.3, 0.3, 0.3, order=2), 0.9, 0.0)
-    ball = mg.forces.BodyContact("f", "on other", "on base", 0.9, 0.3, 2e3, **NORMAL)
+    hull = contact(mg.surfaces.Superellipsoid(0.3, 0.3, 0.3, order=2), 0.7, 0.0)
+    ball = mg.forces.BodyContact("f", "on other", "on base", 0.7, 0.3, 2e3, **NORMAL)
     found, wanted = (-mg.terms.motion_terms(eq.model_with(f), q, v).r for f in (hull, ball))
-    assert 3 < np.count_nonzero(wanted.any(axis=1)) < 20
+    assert 3 < np.count_nonzero(np.abs(wanted).max(axis=1) > 1e-9) < 20
     np.testing.assert_allclose(found, wanted, atol=1e-11 * np.abs(wanted).max())
 
 
@@ -92,7 +92,7 @@ def test_distances(order):
     assert abs((0.2 / 0.6) ** order + (0.05 / 0.25) ** order + (z / 0.4) ** order - 1.0) < 1e-12
     rise = [(hull.elevation(0.2 + dx, 0.05 + dy) - hull.elevation(0.2 - dx, 0.05 - dy)) / (2 * h)
             for dx, dy in ((h, 0), (0, h))]  # fmt: skip
-    np.testing.assert_allclose(hull.slopes(0.2, 0.05), rise, rtol=1e-7)
+    np.testing.assert_allclose(hull.slopes(0.2, 0.05), rise, rtol=1e-6)  # differences of heights lose ten digits
 
 
 def thrown(height, **options):

@@ -135,6 +135,15 @@ def buggy() -> Scene:
     return scene_of(mg.state(model, model.neutral()), eye=(0.9, -1.0, 0.34))
 
 
+def anchor() -> Scene:
+    model = gallery.anchor()
+    q = gallery.anchor_start(model).q.reshape(-1)
+    named = dict(zip(model.q_names, range(model.n_q), strict=True))
+    q[named["windlass"]] = 9.4  # most of the chain is on board
+    q[named["swivel pin"]] = 0.5
+    return scene_of(mg.state(model, q), eye=(1.0, -0.75, 0.18))
+
+
 def still(name: str) -> Callable[[], Scene]:
     return lambda: scene_of(getattr(gallery, name)())
 
@@ -147,6 +156,7 @@ SCENES: dict[str, Photograph] = {
     "gait": Photograph(gait, strip=7),
     "bicycle": Photograph(bicycle),
     "buggy": Photograph(buggy),
+    "anchor": Photograph(anchor),
     "delta-robot": Photograph(delta_robot),
     "theo-jansen-leg": Photograph(theo_jansen_leg, at=0.3),
     "watts-linkage": Photograph(watts_linkage, at=0.7),

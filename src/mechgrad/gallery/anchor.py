@@ -8,12 +8,14 @@ Printed there are these counts and times of computation only; links, masses, hul
     link      0.2 m from pin to pin, 2 kg, inertia about its middle 8e-3, 8e-3, 2e-4 kg m^2, a sphere of 0.05 m
     anchor    40 kg, inertia 4, 4, 2 kg m^2, spheres at crown and flukes
     contact   1e5 N/m, Kelvin-Voigt 1000 N s/m pressed in and 500 N s/m coming back, friction 0.3
-    hull      a superellipsoid of order 4, 24 m long, 16 m high and 5 m wide, its side 5 mm beside the hanging chain
+    hull      a superellipsoid of order 4, 24 m long, 16 m high and 5 m wide, its side 5 mm beside the chain; the ship
+              heels by 5 degrees, which lays the chain on it
     windlass  hauls 0.2 m/s after a second, from rest, as an induction motor does: its pull falls with its speed
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -46,7 +48,7 @@ ANCHOR_SPHERES = {  # places in the anchor's frame, below the shackle, and radii
     "left fluke": ((0.0, 0.4, -0.75), 0.08),
     "right fluke": ((0.0, -0.4, -0.75), 0.08),
 }
-GRAVITY = 9.81
+GRAVITY, HEEL = 9.81, 5.0  # m/s^2, degrees
 GAP = 0.005  # between the hanging chain and the hull [m]
 HALF_LENGTH, HALF_HEIGHT, HALF_WIDTH = 12.0, 8.0, 2.5  # of the hull [m]
 MIDDLE = -7.0  # height of its middle [m]; the hawse pipe is at zero
@@ -61,12 +63,12 @@ CONTACT = {
 def anchor(links: int = LINKS, driven: bool = False, hull: bool = True) -> Model:
     """A ship's anchor on its chain, hauled in along the hull: 64 bodies, 126 degrees of freedom, 65 contacts.
 
-    z is up; the hawse pipe is at the origin, the hull on the side of negative x, its middle 7 m below. At q = 0 the
-    chain hangs straight. The `end link` slides up the pipe (joint `windlass`, positive upwards); `link 1` hangs from
-    it on a ball, `link 2` .. on universal joints whose axes cross, the `swivel` turns about the chain below the last of
-    them, and the `anchor` swings from the swivel's shackle towards the hull. Contacts are `link 7 side`, `swivel side`,
-    `crown side`, ...; the hull is that of each of them, `link 7 side.ground.half_height` half of its width.
-    Point `crown` is the lowest of the anchor.
+    Axes are those of the ship, which heels: z is its mast, the hawse pipe at the origin, the hull on the side of
+    negative x, its middle 7 m below. At q = 0 the chain is straight along z. The `end link` slides up the pipe (joint
+    `windlass`, positive upwards); `link 1` hangs from it on a ball, `link 2` .. on universal joints whose axes cross,
+    the `swivel` turns about the chain below the last of them, and the `anchor` swings from the swivel's shackle towards
+    the hull. Contacts are `link 7 side`, `swivel side`, `crown side`, ...; the hull is that of each of them, `link 7
+    side.ground.half_height` half of its width. Point `crown` is the lowest of the anchor.
 
     Parameters
     ----------
@@ -97,12 +99,12 @@ def anchor(links: int = LINKS, driven: bool = False, hull: bool = True) -> Model
         [Vector("outboard", "ground", (1, 0, 0)), Vector("sky", "ground", (0, 0, 1))],
         constraints=[Driver("hauling", "windlass", _way())] if driven else [],
         forces=[*([] if driven else _windlass(links)), *(_contacts(names) if hull else [])],
-        gravity=(0, 0, -GRAVITY),
+        gravity=(-GRAVITY * math.sin(math.radians(HEEL)), 0, -GRAVITY * math.cos(math.radians(HEEL))),
     )  # fmt: skip
 
 
-def anchor_start(model: Model, swing: float = 0.06) -> State:
-    """The chain hangs straight and swings about the hawse pipe towards the hull, at `swing` rad/s; the windlass holds.
+def anchor_start(model: Model, swing: float = 0.03) -> State:
+    """The chain is straight and swings about the hawse pipe towards the hull, at `swing` rad/s; the windlass holds.
 
     >>> anchor_start(anchor()).t
     0.0
@@ -142,7 +144,7 @@ def _way() -> Spline:
 
 def _windlass(links: int) -> list[Any]:
     """Pull = weight + grip (speed wanted - speed): an induction motor about its synchronous speed."""
-    weight = GRAVITY * ((links + 2) * LINK_MASS + ANCHOR_MASS)
+    weight = GRAVITY * math.cos(math.radians(HEEL)) * ((links + 2) * LINK_MASS + ANCHOR_MASS)
     t = np.append(np.linspace(0.0, RISE, 11), [2.0, 21.0])
     pull = Spline(t, [weight + GRIP * _speed(x) for x in t])
     return [Motor("pull", "windlass", pull), JointFriction("slip", "windlass", viscous=GRIP)]

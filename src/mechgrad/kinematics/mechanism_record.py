@@ -330,8 +330,13 @@ def guards_of(rows_i: IntArray, laws_i: IntArray, markers: int) -> tuple[IntArra
                 users[m] = k if users[m] in (-1, k) else -2
     watched = sorted({m for line in guarded.values() for m in line[2:]})
     users[watched] = -2
-    own = {k: np.flatnonzero(users == k) for k in guarded}
-    guards = [(k, *line, *(own[k][[0, -1]] + [0, 1] if own[k].size else (0, 0))) for k, line in guarded.items()]
+    guards = []
+    for k, line in guarded.items():
+        own = np.flatnonzero(users == k)
+        runs = np.split(own, np.flatnonzero(np.diff(own) > 1) + 1)
+        longest = max(runs, key=len)  # the other runs are placed with those of all
+        users[np.setdiff1d(own, longest)] = -2
+        guards.append((k, *line, *((longest[0], longest[-1] + 1) if longest.size else (0, 0))))
     edges = np.flatnonzero(np.diff(np.concatenate([[False], users < 0, [False]])))
     return np.array(guards, np.int64).reshape(-1, GUARD), edges.reshape(-1, 2), np.array(watched, np.int64)
 

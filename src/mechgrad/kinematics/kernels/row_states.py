@@ -143,9 +143,11 @@ def _left_out_until(ints, numbers, k, kind, motion, rows, attachments, scalar):
     m, reach = 1 if kind == PLANE else 0, row_number(ints, numbers, k, R_RADIUS)
     d = get3(motion, marker_at(ints, k, m) * MOTION, scalar)
     d = sub(d, get3(motion, marker_at(ints, k, m + 1) * MOTION, scalar))
-    if any_not_less(reach * reach - dot(d, d), 0.0):
-        if row_int(ints, k + 3, R_COUNT) <= 0 or _touches_grown_hull(ints, numbers, k, kind, d, motion, scalar):
-            return k
+    near = any_not_less(reach * reach - dot(d, d), 0.0)
+    if near and row_int(ints, k + 3, R_COUNT) > 0:
+        near = _touches_grown_hull(ints, numbers, k, kind, d, motion, scalar)
+    if near:
+        return k
     leave_out(k, k + row_int(ints, k, R_COUNT), rows, attachments, scalar)
     return k + row_int(ints, k, R_COUNT)
 
