@@ -1,7 +1,7 @@
 """A ship's anchor: 64 bodies, 126 degrees of freedom, hauled in along the hull, and what its motion depends on.
 
-The machine of A. Lopez Varela's thesis (2022, section 7.5), which announces its sensitivities (docs/anchor.md). `--duration 0.5`
-takes half a second of it; the default is a tenth of that.
+The machine of A. Lopez Varela's thesis (2022, section 7.5), which announces its sensitivities (docs/anchor.md).
+`--duration 0.5` takes half a second of it; the default is a tenth of that.
 """
 
 from __future__ import annotations

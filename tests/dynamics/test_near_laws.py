@@ -52,7 +52,10 @@ def answers(options):
     """A motion during which pairs meet and part, and its gradients, both ways, with a complex step."""
     model, start = swarm()
     motion = mg.simulate(model, start, 0.15, **options)
-    goal = mg.Integral(lambda x: (x * x).sum(-1), mg.measures.PointPosition("b2.origin"))
+    goal = mg.Integral(
+        lambda x, y: (x * x).sum(-1) + (y * y).sum(-1), mg.measures.PointPosition("b2.origin"),
+        mg.measures.PointPosition("b1.origin"),
+    )  # fmt: skip
     numbers = [
         "touch 1 0.stiffness",
         "hull 2.radius",

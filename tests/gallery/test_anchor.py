@@ -13,7 +13,8 @@ from mechgrad.gallery import anchor, anchor_start
 
 NUMBERS = [
     "anchor.mass", "link 30.mass", "link 30.com.z", "link 35 side.stiffness", "link 35 side.friction",
-    "link 35 side.restitution_damping", "link 35 side.ground.half_height", "pin 20.origin.z", "slip.viscous", "gravity.x",
+    "link 35 side.restitution_damping", "link 35 side.ground.half_height", "pin 20.origin.z", "slip.viscous",
+    "gravity.x",
 ]  # fmt: skip
 CROWN = mg.Integral(lambda x: x[:, 0] ** 2 + 0.1 * x[:, 2], mg.measures.PointPosition("crown"))
 

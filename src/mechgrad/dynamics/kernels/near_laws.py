@@ -91,15 +91,21 @@ def _put_lists(mechanism, work):
     ints, known, near_laws, near_rows, near_markers = (
         mechanism.ints, work.near_known, work.near_laws, work.near_rows, work.near_markers,
     )  # fmt: skip
-    law, row, laws, rows, markers = 0, 0, 0, 0, mechanism.n_common
-    for m in range(2 * markers):
-        near_markers[1 + m] = ints[ints[AT_COMMON] + m]
+    law, row, laws, rows, markers, common = 0, 0, 0, 0, 0, 0
     for g in range(mechanism.n_guards + 1):
         last = g == mechanism.n_guards
-        if not last and known[1 + g] != 0:
-            if _guard(ints, g, G_MARKER) < _guard(ints, g, G_MARKER_END):
-                near_markers[1 + 2 * markers] = _guard(ints, g, G_MARKER)
-                near_markers[2 + 2 * markers] = _guard(ints, g, G_MARKER_END)
+        near = not last and known[1 + g] != 0
+        own, own_end = mechanism.n_markers, mechanism.n_markers
+        if near:
+            own, own_end = _guard(ints, g, G_MARKER), _guard(ints, g, G_MARKER_END)
+        # in the order of all markers, so that sums over them are the same with and without a list
+        while common < mechanism.n_common and (last or near) and ints[ints[AT_COMMON] + 2 * common] <= own:
+            near_markers[1 + 2 * markers] = ints[ints[AT_COMMON] + 2 * common]
+            near_markers[2 + 2 * markers] = ints[ints[AT_COMMON] + 2 * common + 1]
+            markers, common = markers + 1, common + 1
+        if near:
+            if own < own_end:
+                near_markers[1 + 2 * markers], near_markers[2 + 2 * markers] = own, own_end
                 markers += 1
             continue
         far, first = mechanism.n_laws, mechanism.n_all
@@ -142,14 +148,14 @@ def look_around(mechanism, work, scalar):
         known[1 + g] = 1 if near else 0
     known[0] = 1
     _put_lists(mechanism, work)
-    place_markers(mechanism, work, mechanism.n_common, scalar)
+    place_markers(mechanism, work, scalar)
 
 
 @inner
-def place_markers(mechanism, work, first, scalar):
-    """Motion of the markers of all near stretches from number `first` on."""
+def place_markers(mechanism, work, scalar):
+    """Motion of the markers of all near stretches."""
     near_markers = work.near_markers
-    for k in range(first, near_markers[0]):
+    for k in range(near_markers[0]):
         marker_motion_block(
             mechanism.markers_i, mechanism.markers_f, work.frames, work.motion, near_markers[1 + 2 * k],
             near_markers[2 + 2 * k], scalar,

@@ -45,7 +45,7 @@ def tree_accelerations(mechanism, work, q, v, t, a, scalar):
     first, last, n_v = mechanism.n_constraints, mechanism.n_rows, v.size // width(scalar)
     check = free_motion(atoms_i, atoms_f, q, v, last > first, work.frames, work.twists, scalar)
     if last > first:
-        place_markers(mechanism, work, runtime_int(0), scalar)
+        place_markers(mechanism, work, scalar)
         look_around(mechanism, work, scalar)
         place_rows_of(mechanism, work, q, v, work.zero, t, first, last, scalar)
     if any_not_less(check, 1.0):

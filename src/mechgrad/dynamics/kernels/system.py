@@ -235,7 +235,7 @@ def place(mechanism, work, q, v, a, t, last, scalar):
     """Frames, markers and the rows 0 .. last - 1 of a state. Returns 0, or NaN where a number is bad."""
     check = outward(mechanism.atoms_i, mechanism.atoms_f, q, v, a, work.frames, work.twists, scalar)
     if last:
-        place_markers(mechanism, work, runtime_int(0), scalar)
+        place_markers(mechanism, work, scalar)
         if last > mechanism.n_constraints:
             look_around(mechanism, work, scalar)
         place_rows_of(mechanism, work, q, v, a, t, runtime_int(0), last, scalar)
