@@ -10,7 +10,7 @@ import math
 
 from mechgrad.dynamics.kernels.surface_heights import surface, surface_int
 from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.sloped import seeded, value_part
+from mechgrad.kernels.sloped import direction_in, seeded, value_part
 from mechgrad.kernels.sloped_functions import root_of, sin_slope
 from mechgrad.kernels.vec3 import add, scale, sub
 from mechgrad.model.mechanism import LAW_NUMBERS, S_KIND
@@ -30,7 +30,7 @@ ARC, PLACES, TRIALS = 1.2, 13, 60
 @inlined
 def number(numbers, law, i):
     """Number i of a law that is (where its numbers begin, which of them is the variable of direction 0)."""
-    return seeded(numbers[law[0] + i], i - law[1])
+    return seeded(numbers[law[0] + i], direction_in(law, i))
 
 
 @inlined
@@ -45,8 +45,8 @@ def surface_here(ints, numbers, k, law, x, y):
     """`surface` at sloped coordinates; it also rises and tilts about that place, along directions of their own."""
     h, hx, hy, _, _, _ = surface(ints, numbers, k, x, y)
     zero = numbers[law[0]] * 0.0
-    rise, tilt_x = seeded(zero, SHIFT - law[1]), seeded(zero, TILT_X - law[1])
-    tilt_y = seeded(zero, TILT_Y - law[1])
+    rise, tilt_x = seeded(zero, direction_in(law, SHIFT)), seeded(zero, direction_in(law, TILT_X))
+    tilt_y = seeded(zero, direction_in(law, TILT_Y))
     h = h + rise + tilt_x * (x - value_part(x)) + tilt_y * (y - value_part(y))
     return h, hx + tilt_x, hy + tilt_y
 
@@ -193,4 +193,4 @@ def lowest(ints, numbers, k, law, p, a, b, radius):
 @inlined
 def _tilts(numbers, law):
     zero = numbers[law[0]] * 0.0
-    return seeded(zero, TILT_X - law[1]), seeded(zero, TILT_Y - law[1])
+    return seeded(zero, direction_in(law, TILT_X)), seeded(zero, direction_in(law, TILT_Y))

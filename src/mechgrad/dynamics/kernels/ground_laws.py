@@ -72,6 +72,21 @@ def evaluated(ints, numbers, k, axis, g, gd, seeds):
     return (m[1] - f[0], m[2] - m[0] - f[1], -f[2], -m[2], m[0], -m[1]), depth, share, place
 
 
+@inner
+def plain_ground_law(ints, numbers, k, rows, g, gd, F):
+    """Forces of law k without partials, into an array of zeros: the same formulas in plain numbers."""
+    if out_of_reach(ints, numbers, k, g):
+        return
+    kind, at, ground = _tables(ints, k)
+    axis = rows - 3
+    spin = (gd[1] - gd[4], gd[5] - gd[0], gd[3] - gd[1])
+    f, m, _, _, _ = touching(
+        kind, ints, numbers, (at, None), ground, (g[0], g[1], g[2]), (g[axis], g[axis + 1], g[axis + 2]),
+        (gd[0], gd[1], gd[2]), spin,
+    )  # fmt: skip
+    F[0], F[1], F[2], F[3], F[4], F[5] = m[1] - f[0], m[2] - m[0] - f[1], -f[2], -m[2], m[0], -m[1]
+
+
 @inlined
 def out_of_reach(ints, numbers, k, g):
     """Whether a sphere or rim is above all of its surface; tyres look at the slope below them."""

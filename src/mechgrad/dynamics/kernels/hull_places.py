@@ -6,8 +6,9 @@ The closest point x of a point p outside, with its multiplier, solves
 
     x_i + lam m x_i^(m-1) / s_i^m = p_i,     f(x) = 1,     lam > 0
 
-For a given lam these are three scalar equations, convex and increasing in |x_i|; f then falls with lam, which Newton's
-iteration within a bracket finds, in plain real numbers. One Newton step for x and lam together in the kernel's numbers,
+Newton's iteration for x and lam together finds it from the ray to the middle on, in plain real numbers; where it does
+not settle, one within a bracket: for a given lam these are three scalar equations, convex and increasing in |x_i|, and
+f falls with lam. One Newton step for x and lam together in the kernel's numbers,
 and one more in sloped ones, have the derivatives, exactly. The normal is n = f_x / |f_x|, the distance lam |f_x|. A
 point inside has no distance here: it is NaN, the march stops, and what called it says where.
 """
@@ -18,7 +19,7 @@ import math
 
 from mechgrad.dynamics.kernels.surface_heights import surface_at, surface_int
 from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.sloped import seeded, value_part
+from mechgrad.kernels.sloped import direction_in, seeded, value_part
 from mechgrad.kernels.sloped_functions import root_of
 from mechgrad.kernels.vec3 import dot, scale
 from mechgrad.model.mechanism import LAW_NUMBERS, S_LINES
@@ -27,6 +28,7 @@ HALVES = 1  # where half of the length, width and height stand in the numbers of
 # their directions, beyond the numbers of a law: the ones by which heights rise and tilt
 FIRST_HALF = LAW_NUMBERS
 ROUNDING, TRIALS, STEPS = 4e-16, 60, 60
+QUICK, SETTLED = 12, 1e-9  # two more steps follow, each of which squares what is left
 
 
 @inlined
@@ -126,6 +128,32 @@ def _refined(m, s, p, x, lam, slope):
 
 
 @inner
+def _found_at_once(m, s, p):
+    """(lam, x) as of `_multiplier`, by Newton's iteration for both at once from the ray to the middle on, real numbers;
+    a negative lam where this does not settle, or leads elsewhere: a solution with lam > 0 is the only one."""
+    u = (p[0] / s[0], p[1] / s[1], p[2] / s[2])
+    size = power_of(u[0], m) + power_of(u[1], m) + power_of(u[2], m)
+    if not size > 1.0:
+        return math.nan, (math.nan, math.nan, math.nan)
+    shrink = math.exp(-math.log(size) / m)
+    x = (p[0] * shrink, p[1] * shrink, p[2] * shrink)
+    g = (
+        m * power_of(u[0] * shrink, m - 1) / s[0],
+        m * power_of(u[1] * shrink, m - 1) / s[1],
+        m * power_of(u[2] * shrink, m - 1) / s[2],
+    )
+    lam = (dot(p, g) - dot(x, g)) / dot(g, g)
+    for _ in range(QUICK):
+        new, lam = _refined(m, s, p, x, lam, s)
+        change = abs(new[0] - x[0]) + abs(new[1] - x[1]) + abs(new[2] - x[2])
+        x = new
+        if change <= SETTLED * (s[0] + s[1] + s[2]):
+            same = x[0] * p[0] >= 0.0 and x[1] * p[1] >= 0.0 and x[2] * p[2] >= 0.0
+            return (lam if same else -1.0), x
+    return -1.0, x
+
+
+@inner
 def hull_halves(ints, numbers, k):
     """Half of length, width and height of surface k."""
     o = surface_at(ints, k) + HALVES
@@ -138,13 +166,16 @@ def closest_of_hull(ints, numbers, k, law, p):
     m, plain = surface_int(ints, k, S_LINES), hull_halves(ints, numbers, k)
     at = (value_part(p[0]), value_part(p[1]), value_part(p[2]))
     real = (plain[0].real, plain[1].real, plain[2].real)
-    lam, x = _multiplier(m, real, (at[0].real, at[1].real, at[2].real))
+    there = (at[0].real, at[1].real, at[2].real)
+    lam, x = _found_at_once(m, real, there)
+    if lam <= 0.0:
+        lam, x = _multiplier(m, real, there)
     zero = at[0] * 0.0
     x, lam = _refined(m, plain, at, (zero + x[0], zero + x[1], zero + x[2]), zero + lam, plain)
     s = (
-        seeded(plain[0], FIRST_HALF - law[1]),
-        seeded(plain[1], FIRST_HALF + 1 - law[1]),
-        seeded(plain[2], FIRST_HALF + 2 - law[1]),
+        seeded(plain[0], direction_in(law, FIRST_HALF)),
+        seeded(plain[1], direction_in(law, FIRST_HALF + 1)),
+        seeded(plain[2], direction_in(law, FIRST_HALF + 2)),
     )
     y, weight = _refined(m, s, p, x, lam, plain)
     u = (y[0] / s[0], y[1] / s[1], y[2] / s[2])

@@ -68,7 +68,7 @@ def _changing_forces(mechanism, atoms_f, numbers, direction, t, work, scalar):
     else:
         clear(work.wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
     if direction[LAWS] and mechanism.n_laws:
-        apply_laws(mechanism.ints, numbers, work, t, scalar)
+        apply_laws(mechanism.ints, numbers, work, t, None, scalar)
         push_rows(
             mechanism.ints, work.near_rows, work.attachments, work.y, work.wrenches, mechanism.n_constraints, scalar
         )

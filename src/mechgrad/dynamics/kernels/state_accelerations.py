@@ -14,7 +14,7 @@ from mechgrad.dynamics.kernels.near_laws import look_around, place_markers
 from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.sparse import lost_digits, solve_factored
 from mechgrad.dynamics.kernels.system import (
-    forces,
+    forces_alone,
     mass,
     place,
     place_rows_of,
@@ -50,7 +50,7 @@ def tree_accelerations(mechanism, work, q, v, t, a, scalar):
         place_rows_of(mechanism, work, q, v, work.zero, t, first, last, scalar)
     if any_not_less(check, 1.0):
         return BAD_NUMBER
-    forces(mechanism, work, t, scalar)
+    forces_alone(mechanism, work, t, scalar)
     loaded = mechanism.loads_i.shape[0] > 0 or last > first
     if loaded:
         clear(work.wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
@@ -76,7 +76,7 @@ def saddle_accelerations(mechanism, work, solver, q, v, t, a, lam, scalar):
     check = place(mechanism, work, q, v, work.zero, t, mechanism.n_rows, scalar)
     if any_not_less(check, 1.0):
         return BAD_NUMBER
-    forces(mechanism, work, t, scalar)
+    forces_alone(mechanism, work, t, scalar)
     for k in range(m):
         work.y[k] = 0.0
     residual(mechanism, work, q, v, work.zero, solver.r, scalar)

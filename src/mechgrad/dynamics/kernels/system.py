@@ -302,7 +302,14 @@ def row_rate_jacobian(mechanism, work, sparse, first, last, scalar):
 def forces(mechanism, work, t, scalar):
     """Multipliers y of the rows of laws, with partials."""
     if mechanism.n_laws:
-        apply_laws(mechanism.ints, mechanism.numbers, work, t, scalar)
+        apply_laws(mechanism.ints, mechanism.numbers, work, t, runtime_int(1), scalar)
+
+
+@inner
+def forces_alone(mechanism, work, t, scalar):
+    """Multipliers y of the rows of laws, for those who linearise nothing."""
+    if mechanism.n_laws:
+        apply_laws(mechanism.ints, mechanism.numbers, work, t, None, scalar)
 
 
 @inner

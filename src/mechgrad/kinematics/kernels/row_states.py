@@ -155,14 +155,14 @@ def _left_out_until(ints, numbers, k, kind, motion, rows, attachments, scalar):
 @inner
 def _touches_grown_hull(ints, numbers, k, kind, d, motion, scalar):
     """Whether sum (p_i / s_i)^m < 1 in a sample, p the parts of d along the axes of a hull, which are those of rows
-    k .. k + 2; s stands in the direction of row k + 3, m in that of row k + 4."""
+    k .. k + 2; 1 / s stands in the direction of row k + 3, m in that of row k + 4."""
     order, total = int(row_number(ints, numbers, k + 4, R_DIRECTION).real), scalar * 0.0
     for i in range(3):
         if kind == POINT:
             e = _world_direction(ints, numbers, k + i, scalar)
         else:
             e = get3(motion, marker_at(ints, k + i, 0) * MOTION, scalar)
-        u = dot(e, d) * (1.0 / row_number(ints, numbers, k + 3, R_DIRECTION + i))
+        u = dot(e, d) * row_number(ints, numbers, k + 3, R_DIRECTION + i)
         square = u * u
         power = square
         for _ in range(2, order, 2):
@@ -205,13 +205,14 @@ def place_rows(ints, numbers, near_rows, motion, frames, state, t, first, last, 
         accelerations that these were made with (and a, for LINEAR rows)
     rows : `RowStates`, one slot per row; attachments : ATTACHMENTS slots per row
     """
-    following = first
     for stretch in range(near_rows[0]):
-        begin, end = max(first, near_rows[1 + 2 * stretch]), min(last, near_rows[2 + 2 * stretch])
-        for k in range(begin, end):
+        following, end = max(first, near_rows[1 + 2 * stretch]), min(last, near_rows[2 + 2 * stretch])
+        while following < end:
+            k, following = following, following + 1
             kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * ATTACHMENTS
-            following = max(following, _left_out_until(ints, numbers, k, kind, motion, rows, attachments, scalar))
-            if k < following:
+            beyond = _left_out_until(ints, numbers, k, kind, motion, rows, attachments, scalar)
+            if beyond > k:
+                following = beyond
                 continue
             value, rate, second = scalar * 0.0, scalar * 0.0, scalar * 0.0
             if kind == LINEAR:

@@ -76,10 +76,10 @@ class Superellipsoid(Surface):
         return result
 
     def grown(self, radius: Number) -> tuple[Number, Number, Number]:
-        """Halves of a hull of the same shape outside of which a sphere does not touch this one [m]."""
+        """1 over the halves of a hull of the same shape outside of which a sphere does not touch this one [1/m]."""
         halves = self.half_length, self.half_width, self.half_height
         factor = 1.0 + radius / min(halves, key=lambda half: half.real)
-        return halves[0] * factor, halves[1] * factor, halves[2] * factor
+        return 1.0 / (halves[0] * factor), 1.0 / (halves[1] * factor), 1.0 / (halves[2] * factor)
 
     def elevation(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Of its upper half; NaN beside it."""
@@ -112,19 +112,22 @@ class Superellipsoid(Surface):
 def _closest(at: list[float], s: list[float], m: int) -> list[float]:
     """The closest point of a point outside, both over the halves s: y + lam m / s^2 y^(m-1) = at, sum y^m = 1."""
 
-    def excess(lam: float) -> tuple[float, list[float]]:
+    lam, low, high = 0.0, 0.0, math.inf
+    for _ in range(TRIALS):  # the excess falls with lam: Newton's iteration within a bracket
         y = [_settled(x, lam * m / half**2, m) for x, half in zip(at, s, strict=True)]
-        return sum(x**m for x in y) - 1.0, y
-
-    low, high = 0.0, 1.0
-    while excess(high)[0] > 0.0:
-        low, high = high, 2.0 * high
-    for _ in range(TRIALS):  # it falls with lam
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if excess(middle)[0] > 0.0 else (low, middle)
-        if high - low <= ROUNDING * high:
+        excess = sum(x**m for x in y) - 1.0
+        slope = sum(
+            (m * x ** (m - 1) / half) ** 2 / (1.0 + (m - 1) * m * lam / half**2 * x ** (m - 2))
+            for x, half in zip(y, s, strict=True)
+        )
+        low, high = (lam, high) if excess > 0.0 else (low, lam)
+        new = lam + excess / slope
+        if not low <= new <= high:
+            new = 0.5 * (low + high)
+        if abs(new - lam) <= ROUNDING * new:
             break
-    return excess(high)[1]
+        lam = new
+    return y
 
 
 def _settled(target: float, weight: float, m: int) -> float:
