@@ -29,12 +29,14 @@ from mechgrad.gallery import (
     anchor,
     anchor_start,
     bicycle,
+    bicycle_freedoms,
     bicycle_start,
     buggy,
     buggy_freedoms,
     buggy_start,
     lane_change,
-)
+)  # fmt: skip
+from mechgrad.gallery.buggy import RADIUS
 
 NUMBERS = ["front stiffness", "front damping", "rear stiffness", "rear damping", "chassis.mass"]
 
@@ -130,7 +132,43 @@ def buggy_figures(report: Report, rounds: int) -> list[Target]:
         Target("lane_change_realtime_factor", "at least", 60.0),
         Target("buggy_adjoint_over_simulation", "at most", 2.0),
         Target("lane_change_adjoint_over_simulation", "at most", 2.0),
+        Target("buggy_adjoint_over_simulation_matrix_r", "at most", 2.0),
+        Target("lane_change_adjoint_over_simulation_matrix_r", "at most", 2.0),
     ]
+
+
+def exudyn_figures(report: Report, rounds: int) -> list[Target]:
+    """The car comes down on its springs while it rolls on a level road, here and in Exudyn (`support.exudyn_buggy` says
+    what differs), by steps of 1 ms; time of the thread in the solvers' calls alone."""
+    from support import exudyn_buggy as twin
+
+    model, speed, duration = buggy(), 3.0, 1.0
+    start = buggy_start(model, speed, speed / RADIUS)
+    ways = {
+        f"Exudyn, {scheme}, {linear}{', modified Newton' if modified else ''}": twin.Solver(scheme, modified, linear)
+        for scheme in ("trapezoidal", "generalized alpha") for linear in ("sparse", "dense")
+        for modified in (True, False)
+    }  # fmt: skip
+    settled = twin.settle(model, 1e-3, duration, 20, next(iter(ways.values())), speed).position
+    ours = mg.simulate(model, start, duration, step=1e-3).markers(["chassis.com"]).position[::50, 0]
+    travel = float(np.ptp(ours[:, 2]))
+    report.note("buggy_exudyn_off", float(np.abs(settled - ours).max()) / travel)
+    times: dict[str, list[float]] = {"mechgrad": [], **{name: [] for name in ways}}
+    for _ in range(rounds):
+        begin = time.thread_time()
+        mg.simulate(model, start, duration, step=1e-3)
+        times["mechgrad"].append(time.thread_time() - begin)
+        for name, solver in ways.items():
+            times[name].append(twin.settle(model, 1e-3, duration, solver=solver, speed=speed).thread_seconds)
+    best = min(ways, key=lambda name: min(times[name]))
+    seconds = {name: np.array(x) for name, x in times.items()}
+    report.note("buggy_level_us_per_step", 1e3 * seconds["mechgrad"].min())
+    report.note("buggy_exudyn_us_per_step", 1e3 * seconds[best].min())
+    report.note("buggy_exudyn_way", best)
+    report.note("buggy_ratio_vs_exudyn", faster(seconds, "mechgrad", best))
+    rows = [[name, digits(1e3 * float(x.min()))] for name, x in seconds.items()]
+    report.table("the buggy on a level road, least of all rounds", ["", "us per step"], rows)
+    return [Target("buggy_ratio_vs_exudyn", "at least", 1.0)]
 
 
 def upright() -> mg.Integral:
@@ -141,32 +179,69 @@ def upright() -> mg.Integral:
     )  # fmt: skip
 
 
+def bicycle_case(knots: int, duration: float) -> tuple[Manoeuvre, list[str]]:
+    """The bicycle on the tyres of the thesis, torques constant, by steps of 1 ms; and the paths of its knots."""
+    model = bicycle("ellipse tyres", knots=knots // 2, duration=duration, drive=-1.0)
+    paths = [f"{motor}.torque.values.{k}" for motor in ("drive", "steer") for k in range(knots // 2)]
+    return Manoeuvre("bicycle", model, bicycle_start(model), duration, 1e-3, upright()), paths
+
+
 def bicycle_figures(report: Report, rounds: int) -> list[Target]:
-    """Ten seconds on tyres by steps of 1 ms; its adjoint gradient by 32 and by 1000 knots of two torques."""
+    """Ten seconds by steps of 1 ms, in three formulations; gradients by 32 knots of two torques, and by more."""
+    case, paths = bicycle_case(32, 10.0)
+    forms: dict[str, dict[str, Any]] = {
+        "ALI3-P": {"formulation": mg.formulations.ALI3P(), "scheme": "trapezoidal"},
+        "Matrix R": {"formulation": mg.formulations.MatrixR(bicycle_freedoms()), "scheme": "trapezoidal"},
+        "recursive, RK4": {},
+    }
     calls: dict[str, Callable[[], object]] = {}
-    for count in (32, 1000):
-        model = bicycle(knots=count // 2, drive=-1.0)
-        case = Manoeuvre("bicycle", model, bicycle_start(model), 10.0, 1e-3, upright())
-        motion = case.motion(None)  # an open tree: elimination, explicit steps
-        knots = [f"{motor}.torque.values.{k}" for motor in ("drive", "steer") for k in range(count // 2)]
-        if count == 32:
-            calls["simulation"] = lambda case=case: case.motion(None)
-        calls[f"adjoint, {count} knots"] = lambda motion=motion, knots=knots: mg.gradient(
-            motion, upright(), knots, method="adjoint", threads=1
-        )
+    for name, how in forms.items():
+
+        def march(case: Manoeuvre = case, how: dict[str, Any] = how) -> mg.Trajectory:
+            return mg.simulate(case.model, case.start, case.duration, step=case.step, **how)
+
+        calls[name], motion = march, march()
+        for method in ("direct", "adjoint") if how else ("adjoint",):
+            calls[f"{name}, {method}"] = lambda motion=motion, method=method: mg.gradient(
+                motion, upright(), paths, method=method, threads=1
+            )
+    calls |= growing("adjoint", (32, 1000), 10.0)
+    calls |= growing("direct", (32, 200), 1.0)
     times = in_turns(calls, rounds)
     least = {name: float(x.min()) for name, x in times.items()}
-    report.note("bicycle_realtime_factor", 10.0 / least["simulation"])
-    report.note("bicycle_us_per_step", 100.0 * least["simulation"])
-    report.note("bicycle_adjoint_over_simulation", faster(times, "simulation", "adjoint, 32 knots"))
+    report.note("bicycle_realtime_factor", 10.0 / least["ALI3-P"])
+    report.note("bicycle_us_per_step", 100.0 * least["ALI3-P"])
+    report.note("bicycle_matrix_r_over_ali3p", faster(times, "ALI3-P", "Matrix R"))
+    report.note("bicycle_recursive_over_ali3p", faster(times, "ALI3-P", "recursive, RK4"))
+    report.note("bicycle_realtime_factor_recursive", 10.0 / least["recursive, RK4"])
+    for method in ("direct", "adjoint"):
+        for name, key in (("ALI3-P", ""), ("Matrix R", "_matrix_r")):
+            report.note(f"bicycle_{method}_over_simulation{key}", faster(times, name, f"{name}, {method}"))
+    report.note("bicycle_adjoint_over_simulation_recursive", faster(times, "recursive, RK4", "recursive, RK4, adjoint"))
     report.note("bicycle_adjoint_growth_32_to_1000", faster(times, "adjoint, 32 knots", "adjoint, 1000 knots"))
-    rows = [[name, digits(100.0 * s), digits(10.0 / s)] for name, s in least.items()]
-    report.table("the bicycle, least of all rounds", ["", "us per step", "x real time"], rows)
+    report.note("bicycle_direct_growth_32_to_200", faster(times, "direct, 32 knots", "direct, 200 knots"))
+    rows = [[name, digits(1e3 * s)] for name, s in least.items()]
+    report.table("the bicycle, least of all rounds", ["", "ms"], rows)
     return [
         Target("bicycle_realtime_factor", "at least", 100.0),
         Target("bicycle_adjoint_over_simulation", "at most", 2.0),
+        Target("bicycle_adjoint_over_simulation_matrix_r", "at most", 2.0),
         Target("bicycle_adjoint_growth_32_to_1000", "at most", 1.7),
     ]
+
+
+def growing(method: str, counts: tuple[int, ...], duration: float) -> dict[str, Callable[[], object]]:
+    """Gradients of the bicycle by more and more knots."""
+    calls: dict[str, Callable[[], object]] = {}
+    for count in counts:
+        case, paths = bicycle_case(count, duration)
+        motion = mg.simulate(
+            case.model, case.start, duration, step=case.step, formulation="ali3p", scheme="trapezoidal"
+        )
+        calls[f"{method}, {count} knots"] = lambda motion=motion, paths=paths: mg.gradient(
+            motion, upright(), paths, method=method, threads=1
+        )
+    return calls
 
 
 def lowest() -> mg.Integral:
@@ -242,7 +317,7 @@ def idle_figures(report: Report, rounds: int) -> list[Target]:
 
 
 MACHINES: tuple[Callable[[Report, int], list[Target]], ...] = (
-    buggy_figures, bicycle_figures, anchor_figures, idle_figures,
+    buggy_figures, bicycle_figures, anchor_figures, idle_figures, exudyn_figures,
 )  # fmt: skip
 
 

@@ -12,10 +12,10 @@
   objectives agree.
 - identification: five numbers of the five-bar from 60 positions of P2; `LeastSquares` beside `least_squares` of scipy
   with finite differences, both to their own end.
-- many starts: searches from eight starts (6 s of motion), in two threads and on two workers of Dask, beside one after
-  the other; the workers are warm. Each gradient takes one thread wherever it is computed. Evaluations of 30 ms, and
-  of 200 ms: four starts of 40 s. Workers keep memory between motions (Dask tells them to return it at once otherwise,
-  which costs a fifth of a long motion in page faults).
+- many starts: searches from eight starts, in two threads and on two workers of Dask, beside one after the other; the
+  workers are warm. Each gradient takes one thread wherever it is computed. Evaluations of 30 ms (6 s of motion), and of
+  200 ms (40 s). Workers keep memory between motions (Dask tells them to return it at once otherwise, which costs a
+  fifth of a long motion in page faults).
 - overhead: an evaluation whose motion and gradient are known already, so that all that is left is the problem around
   them, beside a simulation.
 
@@ -251,8 +251,8 @@ def many_starts(report: Report, rounds: int) -> None:
             "one after the other": search(4.0, 8, executor="serial"),
             "2 threads": search(4.0, 8, at_once=2),
             "2 Dask workers": search(4.0, 8, executor=client.get_executor()),
-            "one after the other, long": search(27.0, 4, executor="serial"),
-            "2 Dask workers, long": search(27.0, 4, executor=client.get_executor()),
+            "one after the other, long": search(27.0, 8, executor="serial"),
+            "2 Dask workers, long": search(27.0, 8, executor=client.get_executor()),
         }
         times = {name: float(np.min(x)) for name, x in interleave(calls, rounds).items()}
     alone, long = times["one after the other"], times["one after the other, long"]

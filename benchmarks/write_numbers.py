@@ -51,6 +51,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "start": ("--wheel", "dist"),  # after `make wheels`
     "inverse_dynamics": (),
     "forward_dynamics": (),
+    "operations": (),
     "methods": (),
     "verbs": (),
     "dynamics": (),

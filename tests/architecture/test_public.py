@@ -93,6 +93,7 @@ ROOMS = {
         "anchor_start",
         "arm7",
         "bicycle",
+        "bicycle_freedoms",
         "bicycle_start",
         "bricard",
         "buggy",

@@ -36,6 +36,8 @@ WAYS = {
     "matrix-r, trapezoidal": ("matrix-r", "trapezoidal", None),
     "matrix-r, rk4": ("matrix-r", "rk4", None),
     "matrix-r, dop853": ("matrix-r", "dop853", 1e-9),
+    "sparse ali3p, trapezoidal": ("ali3p(matrices='sparse')", "trapezoidal", None),
+    "sparse index1, dop853": ("index1(matrices='sparse')", "dop853", 1e-9),
 }
 
 
@@ -67,7 +69,7 @@ def bounds(linkage, way, warned=False):
     On a wrong branch errors are 0.01 to 2.
     """
     tolerance = WAYS[way][2]
-    if way == "index1, dop853" and not warned:
+    if way.endswith("index1, dop853") and not warned:
         return 30 * tolerance, 1000 * tolerance
     if tolerance is not None:
         return (1e-5, 1e-4) if tolerance < 1e-7 else (1e3 * tolerance, 1e3 * tolerance)

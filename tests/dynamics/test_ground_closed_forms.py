@@ -135,7 +135,7 @@ ROAD = mg.surfaces.HeightMap(np.linspace(-1, 1, 9), np.linspace(-1, 1, 5), np.ze
     [
         (
             [0, 0, -0.05, 1, 0, 0, 0],
-            "'rim' starts 0.35 m inside the ground at t = 0 s, more than the radius 0.3 m",
+            "'rim' starts 0.35 m inside the ground at t = 0 s, more than half of the radius, 0.15 m",
         ),
         (
             [2, 0, 0.3, 1, 0, 0, 0],

@@ -16,6 +16,13 @@ from mechgrad.simulation.simulate import simulate
 from mechgrad.simulation.trajectory import StepFailed
 
 TIGHT = hard.TIGHT
+
+
+def sparse(formulation):
+    """The same with sparse matrices, which small mechanisms do not take by themselves."""
+    return f"{formulation}(matrices='sparse')"
+
+
 LOOP_WAYS = [
     ("index1", "dop853", TIGHT, 1e-9),
     ("index1", "rk4", {"step": 1e-3}, 1e-6),
@@ -26,6 +33,12 @@ LOOP_WAYS = [
     ("ali3p", "trapezoidal", {"step": 5e-4}, 1e-5),
     ("ali3p", "generalized-alpha", {"step": 5e-4}, 1e-5),
     ("penalty", "trapezoidal", {"step": 5e-4}, 1e-4),
+    (sparse("index1"), "dop853", TIGHT, 1e-9),
+    (sparse("index1"), "rk4", {"step": 1e-3}, 1e-6),
+    (sparse("index1"), "trapezoidal", {"step": 5e-4}, 1e-4),
+    (sparse("ali3p"), "trapezoidal", {"step": 5e-4}, 1e-5),
+    (sparse("ali3p"), "generalized-alpha", {"step": 5e-4}, 1e-5),
+    (sparse("penalty"), "trapezoidal", {"step": 5e-4}, 1e-4),
 ]
 
 
@@ -34,7 +47,8 @@ LOOP_WAYS = [
 
 @pytest.mark.parametrize("scale", [1e-4, 1e4])
 @pytest.mark.parametrize(
-    ("formulation", "scheme"), [("ali3p", "trapezoidal"), ("index1", "trapezoidal"), ("index1", "rk4")]
+    ("formulation", "scheme"),
+    [("ali3p", "trapezoidal"), ("index1", "trapezoidal"), ("index1", "rk4"), (sparse("ali3p"), "trapezoidal")],
 )
 def test_a_common_factor_of_all_masses_changes_nothing(scale, formulation, scheme):
     """Grams or tons: what regularises constraints is hardly felt; ALI3-P measures it by masses."""
@@ -62,7 +76,7 @@ def test_bennett_moves_with_redundant_rows(formulation, scheme, how, tolerance):
     assert abs(motion.q[-1, 0] - q[0]) > 0.5
     np.testing.assert_allclose(motion.q, wanted.q, rtol=0, atol=tolerance)
     exact = np.array([hard.bennett(start=angle)[1] for angle in motion.q[:, 0]])
-    np.testing.assert_allclose(motion.q, exact, rtol=0, atol=1e-5 if formulation == "penalty" else 1e-7)
+    np.testing.assert_allclose(motion.q, exact, rtol=0, atol=1e-5 if formulation.startswith("penalty") else 1e-7)
     assert len(motion.system.redundant(motion.q[0])) == 3
 
 
@@ -83,7 +97,9 @@ def test_bennett_for_longer():
 
 
 @pytest.mark.parametrize("n", [5, 10])
-@pytest.mark.parametrize("formulation", ["ali3p", "penalty", "index1", "matrix-r"])
+@pytest.mark.parametrize(
+    "formulation", ["ali3p", "penalty", "index1", "matrix-r", *map(sparse, ("ali3p", "penalty", "index1"))]
+)
 def test_many_loops(n, formulation):
     """Swinging below the ground line, clear of the change points, against the pendulum that they are."""
     model, state = hard.four_bars(n)
@@ -135,16 +151,32 @@ def test_every_start_speed_passes_change_points(speed):
     assert energy < 5e-4
 
 
-@pytest.mark.parametrize("options", [{"tangent": "approximate"}, {"reuse": True}])
+@pytest.mark.parametrize("scheme", ["trapezoidal", "generalized-alpha", "hht"])
+@pytest.mark.parametrize("n", [1, 5])
+def test_second_order_through_change_points_with_sparse_matrices(n, scheme):
+    """To the digits that dense ones give: steps of either kind leave the same to the motion."""
+    for h in (2e-3, 5e-4):
+        dense, found = (
+            through_change_points(n, 1.0, 5.0, step=h, scheme=scheme, formulation=ALI3P(matrices=kind))
+            for kind in ("dense", "sparse")
+        )
+        np.testing.assert_allclose(found, dense, rtol=1e-2, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "options", [{"tangent": "approximate"}, {"reuse": True}, {"reuse": True, "matrices": "sparse"}]
+)
 def test_options_of_ali3p_pass_change_points(options):
     error, energy = through_change_points(5, 1.0, 5.0, step=1e-3, formulation=ALI3P(**options))
     assert error < 4e-5
     assert energy < 1.5e-4
 
 
+@pytest.mark.parametrize("matrices", ["dense", "sparse"])
 @pytest.mark.parametrize("penalty", [1e6, 1e8, 1e10, 1e12])
-def test_the_penalty_of_ali3p_is_of_no_consequence(penalty):
-    error, _ = through_change_points(3, 1.0, 5.0, step=1e-3, formulation=ALI3P(penalty=penalty))
+def test_the_penalty_of_ali3p_is_of_no_consequence(penalty, matrices):
+    formulation = ALI3P(penalty=penalty, matrices=matrices)
+    error, _ = through_change_points(3, 1.0, 5.0, step=1e-3, formulation=formulation)
     assert error < 4e-5
 
 
@@ -164,7 +196,8 @@ def test_outputs_within_long_steps_across_change_points_are_as_good_as_their_end
 
 @pytest.mark.parametrize(
     ("formulation", "scheme"),
-    [(f, s) for f in ("index1", "penalty", "matrix-r") for s in ("trapezoidal", "rk4", "dop853")],
+    [(f, s) for f in ("index1", "penalty", "matrix-r", sparse("index1")) for s in ("trapezoidal", "rk4", "dop853")]
+    + [(sparse("penalty"), "trapezoidal")],
 )
 def test_a_change_point_ends_in_a_clear_message_at_worst(formulation, scheme):
     """Until then, and where it is passed also beyond, the motion is right."""
@@ -176,7 +209,7 @@ def test_a_change_point_ends_in_a_clear_message_at_worst(formulation, scheme):
         motion = simulate(model, mg.state(model, q, v), 5.0, formulation=formulation, scheme=scheme, samples=51, **how)
     except StepFailed as error:
         motion, said = error.trajectory, str(error)
-    if formulation == "index1" and scheme != "trapezoidal":
+    if formulation.startswith("index1") and scheme != "trapezoidal":
         assert motion.ended == "duration"
     elif scheme != "dop853" or formulation == "penalty":
         assert motion.ended != "duration"
@@ -194,11 +227,13 @@ def test_a_change_point_ends_in_a_clear_message_at_worst(formulation, scheme):
 # ---- small steps and units
 
 
-def test_ali3p_converges_down_to_the_smallest_steps_on_an_overconstrained_loop():
+@pytest.mark.parametrize("matrices", ["dense", "sparse"])
+def test_ali3p_converges_down_to_the_smallest_steps_on_an_overconstrained_loop(matrices):
     model, q = hard.bennett()
     start = assemble(model, {"1": q[0]}, {"1": 0.5}, guess=q)
     wanted = simulate(model, start, duration=0.2, samples=3, **TIGHT)
-    errors = [np.abs(simulate(model, start, duration=0.2, samples=3, step=h).q - wanted.q).max()
+    form = ALI3P(matrices=matrices)
+    errors = [np.abs(simulate(model, start, duration=0.2, samples=3, step=h, formulation=form).q - wanted.q).max()
               for h in (4e-4, 2e-4, 1e-4, 5e-5)]  # fmt: skip
     np.testing.assert_allclose(np.log2(np.array(errors[:-1]) / errors[1:]), 2.0, atol=0.15)
 

@@ -156,6 +156,20 @@ def test_steps_whose_factors_lose_digits_are_taken_with_pivoting(monkeypatch):
         np.testing.assert_allclose(got, wanted, rtol=1e-8)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["adjoint", "direct"])
+def test_marches_of_complex_numbers_take_sparse_matrices(method):
+    """Certificates repeat the motion of a large mechanism with complex numbers."""
+    model, state = gallery.four_bars(20)
+    motion = mg.simulate(model, mg.state(model, *state(-1.0, 0.5)), 0.02, step=1e-3)
+    assert motion.system.elimination() is not None
+    paths = [f"{model.bodies[k].name}.mass" for k in (0, 7)]
+    gradient = mg.gradient(motion, mg.AtEnd(mg.measures.KineticEnergy()), paths, method=method)
+    certificate = gradient.certify()
+    assert certificate.influence.min() > 0.0
+    assert certificate.passed
+
+
 def test_large_loops_take_sparse_matrices_by_themselves():
     model, _ = gallery.four_bars(40)
     found = System(model).elimination()

@@ -11,7 +11,7 @@ import pytest
 
 import mechgrad as mg
 from mechgrad.errors import InputError, MechgradError
-from mechgrad.gallery import bicycle, bicycle_start, slider_crank
+from mechgrad.gallery import bicycle, bicycle_freedoms, bicycle_start, slider_crank
 
 # Meijaard, Papadopoulos, Ruina and Schwab (2007), table 2 and section 5: eigenvalues [1/s] by speed [m/s]
 PUBLISHED = {
@@ -64,9 +64,9 @@ def test_rolling_start_leans_and_rolls() -> None:
     assert hub.velocity == pytest.approx(np.tile([4.0, 0.0, 0.0], (2, 1)))
 
 
-@pytest.mark.parametrize("stiffness", [6e3, 6e4])
-def test_on_tyres_it_runs_straight_at_its_depth_of_rest(stiffness: float) -> None:
-    model = bicycle(stiffness=stiffness)
+@pytest.mark.parametrize(("contact", "stiffness"), [("tyres", 6e3), ("tyres", 6e4), ("ellipse tyres", 6e3)])
+def test_on_tyres_it_runs_straight_at_its_depth_of_rest(contact: str, stiffness: float) -> None:
+    model = bicycle(contact, stiffness=stiffness)
     start = bicycle_start(model)
     hub = mg.kinematics.marker_motion(model, ["rear hub", "front hub"], start.q)
     depth = np.array([0.30, 0.35]) - hub.position[:, 2]
@@ -83,6 +83,36 @@ def test_motors_follow_their_knots() -> None:
     start = bicycle_start(model)
     pushed = mg.terms.motion_terms(model, start.q, start.v, t=1.0).r
     assert pushed[[7, 6]] == pytest.approx([-5.0, -0.5], abs=1e-9)  # what the motors exert stands on the other side
+
+
+@pytest.mark.parametrize("method", ["ali3p", "matrix-r"])
+def test_gradients_on_ellipse_tyres_are_exact(method: str) -> None:
+    """Both formulations, by torques, tyres and masses: direct, adjoint, complex steps, differences."""
+    torques = {"drive": [4.0, -3.0, 9.0], "steer": [0.5, -1.0, 0.8]}
+    model = bicycle("ellipse tyres", knots=3, duration=0.3, **torques)
+    form = mg.formulations.ALI3P() if method == "ali3p" else mg.formulations.MatrixR(bicycle_freedoms())
+    motion = mg.simulate(model, bicycle_start(model, lean=0.1), 0.3, step=2e-3, formulation=form, scheme="trapezoidal")
+    hub, side = mg.measures.PointVelocity("rear hub"), mg.measures.PointPosition("side")
+    goal = mg.Integral(lambda v, u: (np.sqrt((v * v).sum(-1)) - 4.5) ** 2 + u[:, 2] ** 2, hub, side)
+    knots = [f"{motor}.torque.values.{k}" for motor in torques for k in range(3)]
+    numbers = ["frame.mass", "rear tyre.stiffness", "front tyre.critical_angle", "rear tyre.restitution_damping"]
+    g = mg.gradient(motion, goal, [*knots, *numbers], method="adjoint")
+    np.testing.assert_allclose(mg.gradient(motion, goal, g.parameters, method="direct").array, g.array, rtol=1e-7)
+    certificate = g.certify(tolerance=1e-7)
+    assert certificate.passed, str(certificate)
+    assert (np.abs(g.relative()) > 1e-6).all()
+
+
+def test_both_formulations_move_alike() -> None:
+    """Nine coordinates of points, vectors and hinges instead of those of joints; without names it is refused."""
+    model = bicycle("ellipse tyres", knots=2, duration=1.0, steer=0.5)
+    start, how = bicycle_start(model), {"step": 2e-3, "scheme": "trapezoidal"}
+    one = mg.simulate(model, start, 0.5, formulation="ali3p", **how)
+    other = mg.simulate(model, start, 0.5, formulation=mg.formulations.MatrixR(bicycle_freedoms()), **how)
+    np.testing.assert_allclose(other.q[-1], one.q[-1], atol=2e-5)
+    assert abs(one.markers(["side"]).position[-1, 0, 2]) > 0.02  # it falls over, slowly
+    with pytest.raises(InputError, match="or name its independent coordinates"):
+        mg.simulate(model, start, 0.5, formulation="matrix-r", **how)
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,21 @@ def test_what_cannot_be_is_refused_with_body_and_instant():
         buggy_start(model, height=0.1)
 
 
+def test_wheels_deep_in_the_ground_are_refused_whoever_made_the_start():
+    """Before any step: 0.18 m of 0.30 m are in the road, with hubs above it; 0.12 m pass."""
+    model = buggy()
+    for lower, refused in ((0.10, False), (0.16, True)):
+        q = model.neutral()
+        q[model.q_names.index("chassis motion.z")] -= lower
+        start = mg.state(model, q, t=2.5)
+        if refused:
+            said = r"'front left wheel' starts 0\.1775 m inside the ground at t = 2\.5 s, more than half of the radius"
+            with pytest.raises(InputError, match=said):
+                mg.simulate(model, start, 0.1, step=0.01)
+        else:
+            assert mg.simulate(model, start, 0.01, step=0.01).t[0] == 2.5
+
+
 def test_a_rack_beyond_the_reach_of_the_tie_rods_says_who_locks_up_and_when():
     model = buggy(mg.functions.Polynomial((0.0, 0.0, 0.2)))
     said = r"'front right tie end', 'steering' come to depend .* bodies .*'rack'"

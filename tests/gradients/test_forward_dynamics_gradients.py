@@ -114,3 +114,23 @@ def test_slender_human_has_a_singular_mass_matrix_and_the_error_names_the_joint(
         mg.forward_dynamics(model, q, v, a)
     with pytest.raises(mg.errors.SingularMassMatrixError, match=r"'dh\.\d+' moves no inertia"):
         mg.forward_dynamics_derivatives(model, q[3], v[3], a[3])
+
+
+@pytest.mark.parametrize("samples", [1, 3, 8, 21])
+@pytest.mark.parametrize("columns", ["", "*.mass", "gravity.*", "*.com.*"])
+def test_columns_of_any_number_go_through_the_factors_of_the_mass_matrix(samples, columns):
+    """Columns go in groups, and rows that cannot be reached are left out: against a dense solution by NumPy."""
+    model = human()
+    _, q, v, _ = human_motion(samples + 1)
+    q, v = q[1:], v[1:]
+    tau = np.random.default_rng(samples).normal(size=v.shape)
+    F = mg.forward_dynamics_derivatives(model, q, v, tau, wrt=columns or ())
+    r = mg.inverse_dynamics_derivatives(model, q, v, F.a, wrt=columns or ())
+    M = mg.mass_matrix(model, q).dense()
+    for got, packed in ((F.dq, r.dq), (F.dv, r.dv), (F.dp, r.dp)):
+        want = -np.linalg.solve(M, packed.dense())
+        assert got.shape == want.shape
+        if want.size:
+            assert np.max(np.abs(want)) > 1e-3
+            assert relative_error(got, want) < 1e-8  # the human's mass matrix has a condition number of some millions
+    assert relative_error(F.dtau, np.linalg.inv(M)) < 1e-8

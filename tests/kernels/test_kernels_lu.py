@@ -26,7 +26,7 @@ def solved(A, b, transposed):
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("dtype", [float, complex])
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 13, 43])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 13, 20, 21, 30, 43])
 def test_solves(n, dtype, transposed):
     rng = np.random.default_rng(n)
     for _ in range(5):

@@ -27,7 +27,8 @@ NUMBERS = [
     "tool.mass", "fore.com.x", "kite.com.z", "tool.com.y", "tool.inertia.yy", "spring.stiffness", "spring.damping",
     "spring.free_length", "bend.stiffness", "rub.coulomb", "mount.stiffness.y", "mount.rotational_damping.z",
     "drive.torque.values.1", "tip.position.y", "ring.position.x", "eye.position.z", "beak.direction.x",
-    "mast.direction.y", "tail.direction.z", "elbow.origin.x", "elbow.child_origin.z", "elbow.axis.z", "reach.axis.y",
+    "mast.direction.y", "tail.direction.z", "hub.position.x", "roll.radius", "roll.stiffness", "roll.ground.height",
+    "elbow.origin.x", "elbow.child_origin.z", "elbow.axis.z", "reach.axis.y",
     "gravity.z", "fore.com.x",
 ]  # fmt: skip
 
@@ -99,6 +100,7 @@ EVERY = {
     "drive": (M.Effort("drive"), lambda s: -by_hand.torque(s.t)),
     "rub": (M.Effort("rub"), lambda s: 0.5 * np.tanh(s.v[10] / 0.3) + 0.2 * s.v[10]),
     "mount": (M.Effort("mount"), lambda s: by_hand.mount_forces(s.bodies)),
+    "roll": (M.TyreContact("roll"), lambda s: by_hand.tyre_contact(s.bodies)),
 }
 LINEAR = ("JointCoordinate", "JointVelocity", "JointAcceleration", "Multiplier")
 

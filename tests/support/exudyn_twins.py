@@ -49,7 +49,8 @@ class Solver:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The point of interest at the recorded instants (rows), and the wall time of the solver's call alone."""
+    """The point of interest at the recorded instants (rows), and the time of the solver's call alone: on the wall, and
+    of its thread."""
 
     t: Array
     position: Array
@@ -57,6 +58,7 @@ class Run:
     acceleration: Array
     seconds: float
     steps: int
+    thread_seconds: float = 0.0
 
     @property
     def microseconds_per_step(self) -> float:
@@ -285,13 +287,13 @@ def _solve(mbs: Any, watch: list[int], step: float, duration: float, records: in
     settings.linearSolver.solverType = getattr(exu.LinearSolverType, LINEAR[solver.linear])
     settings.linearSolver.reuseAnalyzedPattern = solver.linear == "sparse"
     kind = getattr(exu.DynamicSolverType, SCHEMES[solver.scheme])
-    begin = time.perf_counter()
+    begin, busy = time.perf_counter(), time.thread_time()
     success = mbs.SolveDynamic(settings, solverType=kind)
-    seconds = time.perf_counter() - begin
+    seconds, busy = time.perf_counter() - begin, time.thread_time() - busy
     if not success:
         raise RuntimeError(f"Exudyn stopped: {solver} with steps of {step:g} s over {duration:g} s")
     if not records:
         empty = np.empty((0, 3))
-        return Run(np.empty(0), empty, empty, empty, seconds, steps)
+        return Run(np.empty(0), empty, empty, empty, seconds, steps, busy)
     rows = [mbs.GetSensorStoredData(sensor) for sensor in watch]
-    return Run(rows[0][:, 0], *(row[:, 1:] for row in rows), seconds, steps)
+    return Run(rows[0][:, 0], *(row[:, 1:] for row in rows), seconds, steps, busy)

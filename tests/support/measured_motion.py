@@ -27,13 +27,18 @@ SHOULDER, ELBOW, REACH = np.array([0.1, -0.2, 0.3]), np.array([0.4, 0.1, -0.05])
 BALL_SEAT, HINGE_SEAT = np.array([-0.05, 0.1, 0.02]), np.array([0.04, -0.03, 0.06])
 HINGE_AXIS, SLIDE_AXIS = np.array([0.2, 1.0, 0.3]), np.array([1.0, 0.1, -0.2])
 POINTS = {"tip": ("tool", (0.2, 0.1, 0.05)), "ring": ("kite", (0.1, -0.2, 0.15)), "eye": ("kite", (-0.1, 0.1, 0.2)),
-          "wall": ("ground", (0.9, 1.0, 0.4))}  # fmt: skip
-VECTORS = {"beak": ("tool", (0.5, 0.2, 1.5)), "tail": ("kite", (0.3, 2.0, -0.4)), "mast": ("arm", (1.0, -0.6, 0.5))}
+          "wall": ("ground", (0.9, 1.0, 0.4)), "hub": ("arm", (0.3, 0.2, -0.1)),
+          "road": ("ground", (0.0, 0.0, -0.35))}  # fmt: skip
+VECTORS = {"beak": ("tool", (0.5, 0.2, 1.5)), "tail": ("kite", (0.3, 2.0, -0.4)), "mast": ("arm", (1.0, -0.6, 0.5)),
+           "sky": ("ground", (0.0, 0.0, 1.0))}  # fmt: skip
 TORQUE = (0.0, 0.05, 0.12, 0.2), (2.0, -1.0, 0.5, 1.5)
 SPRING = {"stiffness": 60.0, "damping": 2.5, "free_length": 0.6}
 BEND = {"stiffness": 4.0, "damping": 0.3, "free_angle": 0.5}
 RUB = {"coulomb": 0.5, "viscous": 0.2, "speed": 0.3}
 K, C, KR, CR = (20.0, 30.0, 10.0), (1.0, 0.5, 2.0), (3.0, 5.0, 4.0), (0.2, 0.1, 0.3)
+TYRE = {"radius": 0.5, "stiffness": 40.0, "compression_damping": 3.0, "restitution_damping": 3.0, "slip_speed": 0.4,
+        "critical_slip": 0.9, "critical_angle": 0.7, "friction_x": 0.8, "friction_y": 0.6}  # fmt: skip
+BUMP = {"centre": 0.3, "height": 0.1, "length": 2.5}  # of its road
 FRAME_A, FRAME_B = (0.9, 0.3, -0.2, 0.4), (0.7, -0.4, 0.5, 0.1)
 
 
@@ -52,6 +57,9 @@ def model(rope=True):
         mg.forces.Motor("drive", "elbow", mg.functions.Spline(*TORQUE)),
         mg.forces.JointFriction("rub", "reach", **RUB),
         mg.forces.Bushing("mount", "wall", "eye", K, C, KR, CR, FRAME_A, FRAME_B),
+        mg.forces.EllipseTyre(
+            "roll", "hub", "mast", plane_point="road", normal="sky", ground=mg.surfaces.Bump(**BUMP), **TYRE
+        ),
     ]
     points = [mg.Point(name, *place) for name, place in POINTS.items()]
     vectors = [mg.Vector(name, *place) for name, place in VECTORS.items()]
@@ -179,6 +187,27 @@ def mount_forces(bodies):
     """The six efforts: three forces, three moments."""
     _, d, dd, s, sd, _ = mount(bodies)
     return np.concatenate((np.multiply(K, d) + np.multiply(C, dd), np.multiply(KR, s) + np.multiply(CR, sd)))
+
+
+def tyre_contact(bodies):
+    """Load, slip, slip angle, forces along and across, depth of a tyre on the arm, on a ridge across x."""
+    (x, xd, _), axis = point(bodies, "hub"), vector(bodies, "mast")[0]
+    axis = axis / np.linalg.norm(axis)
+    u = 2 * (x[0] - BUMP["centre"]) / BUMP["length"]
+    height, slope = BUMP["height"] * (1 - u**2) ** 3, -12 * BUMP["height"] / BUMP["length"] * u * (1 - u**2) ** 2
+    n = np.array([-slope, 0.0, 1.0]) / np.hypot(1.0, slope)
+    down = (n @ axis) * axis - n
+    down = down / np.linalg.norm(down)
+    depth = n @ (np.array([x[0], x[1], POINTS["road"][1][2] + height]) - x - TYRE["radius"] * down)
+    lowest = xd + np.cross(bodies["arm"].w, TYRE["radius"] * down)
+    ahead = np.cross(axis, n) / np.linalg.norm(np.cross(axis, n))
+    across = np.cross(n, ahead)
+    load = TYRE["stiffness"] * depth - TYRE["compression_damping"] * (n @ lowest)
+    speed = np.hypot(ahead @ xd, TYRE["slip_speed"])
+    slip, drift = -(ahead @ lowest) / speed, (across @ lowest) / speed
+    part = np.array([slip / TYRE["critical_slip"], -drift / TYRE["critical_angle"]])
+    grip = load * np.tanh(np.linalg.norm(part)) * part / np.linalg.norm(part)
+    return np.array([load, slip, np.arctan(drift), TYRE["friction_x"] * grip[0], TYRE["friction_y"] * grip[1], depth])
 
 
 def kinetic_energy(bodies):

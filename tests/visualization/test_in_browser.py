@@ -26,7 +26,7 @@ import mechgrad as mg
 from mechgrad.visualization import animation_html, save_scene, scene_of, view
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-SIZE = (480, 300)
+SIZE, SMALL = (480, 300), (240, 150)  # of pictures in the docs, and of those that are compared with them
 DIFFERENT = 12.0  # of 255 levels: what two blurred pictures may differ by in one place
 FAR_OFF = (60, 38), 1.0  # size that pictures are reduced to, and radius of the blur
 
@@ -72,6 +72,60 @@ def test_the_viewer_shows_the_same(page: Page) -> None:
         assert page.state()["duration"] == pytest.approx(1.0, abs=1e-6)
         assert page.complaints() == []
         assert page.requests() == [viewer.url]
+
+
+def heard(page: Page, what: str, wanted: object) -> None:
+    """Wait until the page has heard so much of a march."""
+    end = time.monotonic() + 60
+    while (page.state()["heard"] or {}).get(what) != wanted:
+        assert time.monotonic() < end, page.state()
+        time.sleep(0.02)
+
+
+def test_a_march_is_seen_while_it_goes_on(page: Page) -> None:
+    hinge = mg.Revolute("pin", "ground", "bob", child_origin=(0, 0, 1), axis=(0, 1, 0))
+    shifted = mg.Model("swing", [mg.Body("bob", 2.0)], [hinge])
+    with view(shifted, live=True, open_browser=False) as viewer:
+        page.open(viewer.url)
+        assert page.run("return getComputedStyle(document.getElementById('play')).display") == "none"
+        for number, angle in enumerate((0.3, -1.2, 1.9), start=1):
+            viewer.follow(10.0 * number, np.array([angle]))
+            heard(page, "poses", number)
+            expected = scene_of(mg.state(shifted, [angle])).p[0, 0]
+            np.testing.assert_allclose(page.run("return mechgrad.position('bob')"), expected, atol=1e-6)
+        assert page.state()["time"] == 30.0
+        assert page.run("return document.getElementById('clock').value") == "30.000 s"
+        told: list[float] = []
+
+        def watch(t: float, q: np.ndarray) -> None:
+            told.append(t)
+            viewer.follow(t, q)
+
+        motion = mg.simulate(shifted, [2.0], 30.0, step=1e-3, progress=watch)
+        assert len(told) >= 2
+        end = time.monotonic() + 60
+        while page.state()["time"] != motion.t[-1]:
+            assert time.monotonic() < end
+        viewer.show(motion)
+        ready = "return window.mechgrad ? mechgrad.state().duration : 0"  # the page turns to the whole motion
+        while page.run(ready) != pytest.approx(30.0):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert page.run("return getComputedStyle(document.getElementById('play')).display") != "none"
+        with pytest.raises(mg.InputError, match="open one with live=True"):
+            viewer.follow(0.0, motion.q[0])
+        assert page.complaints() == []
+        assert set(page.requests()) == {viewer.url, viewer.url + "live"}
+
+
+def test_a_live_page_says_when_nothing_comes_any_more(page: Page) -> None:
+    with view(pendulum(), live=True, open_browser=False) as viewer:
+        page.open(viewer.url)
+        viewer.follow(0.5, np.array([0.1]))
+        heard(page, "poses", 1)
+    heard(page, "over", "end")
+    assert page.run("return document.getElementById('clock').value") == "0.50000 s (ended)"
+    assert page.complaints() == []
 
 
 def test_scrub_goes_to_the_time(page: Page, tmp_path: Path) -> None:
@@ -167,6 +221,11 @@ def seen_from_far(data: bytes) -> np.ndarray:
     return np.asarray(image.filter(ImageFilter.GaussianBlur(blur)), float)
 
 
+def taken(page: Page, size: tuple[int, int] = SMALL) -> bytes:
+    """A picture of the page, as a file."""
+    return b64decode(page.run(f"return mechgrad.picture({size[0]}, {size[1]})").partition(",")[2])
+
+
 def difference(a: bytes, b: bytes) -> float:
     return float(np.abs(seen_from_far(a) - seen_from_far(b)).max())
 
@@ -178,10 +237,11 @@ def test_pictures_are_as_they_were(name: str, page: Page, tmp_path: Path) -> Non
     assert len(text) < 2e6
     opened(page, text, tmp_path)
     page.run(f"mechgrad.seek({1e9 if wanted.at is None else wanted.at})")
-    picture = b64decode(page.run(f"return mechgrad.picture({SIZE[0]}, {SIZE[1]})").partition(",")[2])
+    picture = taken(page)
     assert page.complaints() == []
     kept = IMAGES / f"seen-{name}.png"
     if os.environ.get("MECHGRAD_NEW_PICTURES"):
+        picture = taken(page, SIZE)
         small = Image.open(io.BytesIO(picture)).convert("RGB").quantize(256, dither=Image.Dither.FLOYDSTEINBERG)
         small.save(kept, optimize=True)
     assert difference(picture, kept.read_bytes()) < DIFFERENT
@@ -192,10 +252,10 @@ def test_the_comparison_sees_what_is_missing(page: Page, tmp_path: Path) -> None
     kept = (IMAGES / "seen-five-bar.png").read_bytes()
     opened(page, animation_html(five_bar()), tmp_path)
     page.run("mechgrad.seek(0.6)")
-    other = b64decode(page.run(f"return mechgrad.picture({SIZE[0]}, {SIZE[1]})").partition(",")[2])
+    other = taken(page)
     assert difference(other, kept) > 2 * DIFFERENT
     page.run("mechgrad.seek(1e9); document.querySelector('input[data-layer=springs]').click()")
-    without = b64decode(page.run(f"return mechgrad.picture({SIZE[0]}, {SIZE[1]})").partition(",")[2])
+    without = taken(page)
     assert difference(without, kept) > DIFFERENT
 
 

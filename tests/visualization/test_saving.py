@@ -165,6 +165,46 @@ def test_the_viewer_serves_its_page_and_nothing_else(capsys: pytest.CaptureFixtu
         asked(viewer.url)
 
 
+def test_a_live_viewer_tells_poses_and_serves_nothing_else() -> None:
+    with view(pendulum(), live=True, open_browser=False) as viewer:
+        viewer.follow(0.25, np.array([0.5]))
+        with urllib.request.urlopen(viewer.url + "live", timeout=5) as feed:
+            assert feed.headers["Content-Type"] == "text/event-stream"
+            kind, data = feed.readline(), feed.readline()
+            assert kind == b"event: pose\n"
+            told = json.loads(data.removeprefix(b"data: "))
+            assert told["t"] == 0.25
+            np.testing.assert_allclose(told["e"], [np.cos(0.25), 0, np.sin(0.25), 0], atol=1e-7)
+            viewer.show(swing(pendulum()))
+            assert b"event: reload" in feed.read()
+        assert asked(viewer.url + "live")[0] == 404
+        assert asked(viewer.url)[0] == 200
+    with view(pendulum(), live=True, open_browser=False) as viewer:
+        assert asked(viewer.url + "live", Host="evil.example:80")[0] == 404
+        for path in ("etc/passwd", "live/../etc/passwd", "live?x=1"):
+            assert asked(viewer.url + path)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("thing", "options", "message"),
+    [
+        (swing(pendulum()), {}, "still to be made"),
+        (pendulum(), {"block": True}, "exclude each other"),
+    ],
+)
+def test_what_cannot_be_live_is_refused(thing: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        view(thing, live=True, open_browser=False, **options)
+
+
+def test_poses_that_do_not_fit_a_live_viewer_are_refused() -> None:
+    with view(pendulum(), live=True, open_browser=False) as viewer:
+        with pytest.raises(InputError, match=r"q has shape \(2,\), and the model 'pendulum'"):
+            viewer.follow(0.0, np.zeros(2))
+        with pytest.raises(InputError, match=r"q at t = 0\.3 s is not finite: 'pin'"):
+            viewer.follow(0.3, np.array([np.nan]))
+
+
 def test_a_port_that_is_taken_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as holder:
         port = holder.getsockname()[1]

@@ -64,6 +64,38 @@ def test_reactions_carry_the_weight() -> None:
     np.testing.assert_allclose(layer.vectors[0, 0], (0, 0, 2 * 9.81), atol=1e-9)
 
 
+def test_loads_are_where_and_what_they_were_given() -> None:
+    """Of a bob that hangs at rest: a push at its tip, a couple, a thruster that turns with it."""
+    loads = [
+        mg.Load("bob", force=(0, 3.0, 0), point="bob.com", torque=(0, 0, 0.5), name="push"),
+        mg.Load("bob", force=(0, 0, 2.0), point=(0.1, 0, -1), axes="body"),
+    ]
+    motion = mg.simulate(pendulum(), [np.pi / 2], 0.02, step=0.01, loads=loads)
+    forces, couples = scene_of(motion, arrows=("loads", "load couples")).arrows
+    assert (forces.name, forces.unit, forces.labels) == ("loads", "N", ("push", "load.1"))
+    np.testing.assert_allclose(forces.vectors[0], [(0, 3, 0), (2, 0, 0)], atol=1e-12)
+    np.testing.assert_allclose(forces.at[0], [(-1, 0, 0), (-1, 0, -0.1)], atol=1e-12)
+    assert (couples.unit, couples.labels) == ("N m", ("push",))
+    np.testing.assert_allclose(couples.vectors[0], [(0, 0, 0.5)], atol=1e-12)
+
+
+def test_what_drives_a_hinge_lies_along_its_axis() -> None:
+    """A constant torque and a motor about a hinge add up; a slide has forces, and a guided one its driver's."""
+    plain = pendulum()
+    motor = mg.forces.Motor("drive", "pin", mg.functions.Polynomial((1.0, 50.0)))
+    driven = mg.Model("driven", plain.bodies, plain.joints, forces=[motor])
+    motion = mg.simulate(driven, [0.3], 0.02, step=0.01, tau=[4.0])
+    (layer,) = scene_of(motion, arrows=("driving torques", "driving forces")).arrows
+    assert (layer.name, layer.unit, layer.labels) == ("driving torques", "N m", ("pin",))
+    np.testing.assert_allclose(layer.vectors[:, 0], [(0, 5, 0), (0, 5.5, 0), (0, 6, 0)], atol=1e-12)
+    np.testing.assert_allclose(layer.at[:, 0], 0, atol=1e-12)
+    lift = mg.Model("lift", [mg.Body("load", 2.0)], [mg.Prismatic("up", "ground", "load", axis=(0, 0, 1))])
+    guided = mg.kinematic_motion(lift, [0.0, 0.5], {"up": mg.functions.Polynomial((0, 0, 0.5))})
+    (layer,) = scene_of(guided, arrows=("driving torques", "driving forces")).arrows
+    assert (layer.name, layer.unit, layer.labels) == ("driving forces", "N", ("up",))
+    np.testing.assert_allclose(layer.vectors[0, 0], (0, 0, 2 * (9.81 + 1.0)), atol=1e-9)
+
+
 def test_contact_forces_carry_the_weight() -> None:
     """A ball at rest on the floor, pressed in as deep as its weight asks: the floor pushes up at the lowest point."""
     ball = mg.Body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1))

@@ -79,8 +79,9 @@ def chosen_elimination(T: Mechanism, matrices: str, known: dict[bytes, Eliminati
     return found
 
 
-def _groups(n: int, rows: RowColumns, m: int) -> IntArray:
-    """Columns that move no constraint row together, by the smallest number that is free."""
+def column_groups(n: int, rows: RowColumns, m: int) -> IntArray:
+    """A number for each column, the smallest that is free: columns with one number move none of the first m rows
+    together."""
     of_column: list[list[int]] = [[] for _ in range(n)]
     for k in range(m):
         for j in rows.of(k).tolist():
@@ -123,4 +124,4 @@ def eliminated(T: Mechanism) -> Elimination | None:
     for name, x in tables.items():
         tables[name] = np.ascontiguousarray(x, np.int64)
         tables[name].setflags(write=False)
-    return Elimination(tables, int(np.sum(np.diff(start) ** 2)), n + m, _groups(n, rows, m))
+    return Elimination(tables, int(np.sum(np.diff(start) ** 2)), n + m, column_groups(n, rows, m))

@@ -31,6 +31,7 @@ class MatrixR(Formulation):
 
     Constraints hold to rounding at all three levels. Explicit schemes take the independent coordinates of every stage
     and solve for the others; implicit ones act on the independent coordinates alone. Holonomic constraints only.
+    An open tree has none, and moves in the coordinates that are named.
 
     Left to itself, it chooses other coordinates (and, of redundant constraint rows, others to solve) between two steps
     where [Gamma; B] gets badly conditioned: positions, velocities and accelerations go on as they are, and gradients

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy as np
 from mechgrad.dynamics.kernels import linearised as _linearised
 from mechgrad.dynamics.kernels import slopes as _slopes
 from mechgrad.errors import InputError
-from mechgrad.model.columns import STEP
 from mechgrad.model.mechanism import (
+    AT_ROW_NUMBERS,
     AT_ROWS,
     AT_TAU,
     N_ALL,
@@ -24,13 +24,13 @@ from mechgrad.model.mechanism import (
     R_MARKER,
     REFERENCE,
     ROW,
+    ROW_NUMBERS,
     Mechanism,
 )
 from mechgrad.typing import Array, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from mechgrad.dynamics.elimination import Elimination
-    from mechgrad.model.model import Model
 
 
 class States(NamedTuple):
@@ -99,11 +99,29 @@ def unforced(T: Mechanism) -> Mechanism:
     numbers[T.ints[AT_TAU] : T.ints[AT_TAU] + n_v] = 0.0
     ints[[N_LAWS, N_GUARDS, REFERENCE]] = 0
     ints[[N_ROWS, N_ALL]] = ints[N_CONSTRAINTS]
-    rows = T.ints[T.ints[AT_ROWS] :][: ROW * int(T.ints[N_CONSTRAINTS])].reshape(-1, ROW)
-    markers = int(rows[:, R_MARKER : R_MARKER + 4].max(initial=-1)) + 1  # those of forces come last
+    return _of_rows(T, ints, atoms, numbers)
+
+
+def without_laws(T: Mechanism) -> Mechanism:
+    """The mechanism without forces and their rows: those of constraints, and behind them, at once, those that can be
+    independent coordinates."""
+    numbers, ints = T.numbers.copy(), T.ints.copy()
+    m, first, last = (int(T.ints[at]) for at in (N_CONSTRAINTS, N_ROWS, N_ALL))
+    for table, start, width in ((ints, int(T.ints[AT_ROWS]), ROW), (numbers, int(T.ints[AT_ROW_NUMBERS]), ROW_NUMBERS)):
+        rows = table[start : start + width * last].reshape(-1, width)
+        rows[m : m + last - first] = rows[first:].copy()
+    ints[[N_LAWS, REFERENCE]] = 0
+    ints[N_ROWS], ints[N_ALL] = m, m + last - first
+    return _of_rows(T, ints, T.atoms_f, numbers)
+
+
+def _of_rows(T: Mechanism, ints: IntArray, atoms_f: Array, numbers: Array) -> Mechanism:
+    """A record of fewer rows: without loads, and without markers that no row needs, which come last."""
+    rows = ints[ints[AT_ROWS] :][: ROW * int(ints[N_ALL])].reshape(-1, ROW)
+    markers = int(rows[:, R_MARKER : R_MARKER + 4].max(initial=-1)) + 1
     ints[N_MARKERS] = markers
     tables = {
-        "atoms_f": atoms, "numbers": numbers, "ints": ints, "loads_i": T.loads_i[:0], "loads_f": T.loads_f[:, :0],
+        "atoms_f": atoms_f, "numbers": numbers, "ints": ints, "loads_i": T.loads_i[:0], "loads_f": T.loads_f[:, :0],
         "markers_i": T.markers_i[:markers], "markers_f": T.markers_f[:markers],
     }  # fmt: skip
     tables = {name: np.ascontiguousarray(x) for name, x in tables.items()}
@@ -196,87 +214,3 @@ def _check(bad: int, states: States) -> None:
         raise InputError(
             f"the state near t = {states.t[bad]:.6g} s holds a number that is not finite, or the forces on it do."
         )
-
-
-def coordinate_slopes(
-    model: Model, T: Mechanism, states: States, elimination: Elimination | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Rates and second rates of all rows by q (nt, rows, n_v), along `model.integrate`; T is complex. With an
-    elimination by entries (nt, entries of constraints): columns that move no row together are stepped together."""
-    nt, rows = len(states.q), int(T.ints[N_ALL])
-    together = _together(model.n_v, elimination)
-    rate_q, second_q = np.empty((nt, rows, len(together))), np.empty((nt, rows, len(together)))
-    plain = dict(zip(model.layout.plain_v.tolist(), model.layout.plain_q.tolist(), strict=True))
-
-    def step(here: States, group: int) -> None:
-        columns = together[group]
-        if all(j in plain for j in columns):
-            here.q[:, [plain[j] for j in columns]] += 1j * STEP
-        else:
-            turn = np.zeros((nt, model.n_v), complex)
-            turn[:, columns] = 1j * STEP
-            here.q[:] = model.integrate(here.q, turn)
-
-    _put_by_columns(T, states, len(together), step, rate_q, second_q)
-    return _by_entries(rate_q, elimination), _by_entries(second_q, elimination)
-
-
-def velocity_slopes(
-    model: Model, T: Mechanism, states: States, rate_q: FloatArray, holonomic: bool,
-    elimination: Elimination | None = None,
-) -> FloatArray:  # fmt: skip
-    """Second rates of all rows by v (nt, rows, n_v); twice the rates by q where all coordinates are plain. With an
-    elimination by entries, as `coordinate_slopes`."""
-    if holonomic and len(model.layout.plain_v) == model.n_v:
-        return 2.0 * rate_q
-    nt, rows = len(states.q), int(T.ints[N_ALL])
-    together = _together(model.n_v, elimination)
-    second_v = np.empty((nt, rows, len(together)))
-
-    def step(here: States, group: int) -> None:
-        here.v[:, together[group]] += 1j * STEP
-
-    _put_by_columns(T, states, len(together), step, _NOTHING, second_v)
-    return _by_entries(second_v, elimination)
-
-
-def _together(n: int, elimination: Elimination | None) -> list[list[int]]:
-    """Columns that are stepped together."""
-    if elimination is None:
-        return [[j] for j in range(n)]
-    groups = elimination.groups
-    return [np.flatnonzero(groups == c).tolist() for c in range(int(groups.max(initial=0)) + 1)]
-
-
-def _by_entries(found: FloatArray, elimination: Elimination | None) -> FloatArray:
-    """What groups of columns do to rows (nt, rows, groups), as entries of constraints (nt, entries)."""
-    if elimination is None:
-        return found
-    count, tables = elimination.constraint_entries, elimination.tables
-    rows, columns = tables["row_of"][:count], tables["row_columns"][:count]
-    return np.ascontiguousarray(found[:, rows, elimination.groups[columns]])
-
-
-AT_ONCE = 8192  # states that one call of a kernel sees, where there are many directions: calls cost as much as states
-
-
-def _put_by_columns(
-    T: Mechanism, states: States, n: int, step: Callable[[States, int], None], rates: FloatArray, seconds: FloatArray
-) -> None:
-    """Rates and second rates of all rows along n directions (nt, rows, n), as many directions in one call as fit.
-
-    step : lets states make an imaginary step along a direction, in place
-    """
-    nt, rows = len(states.q), int(T.ints[N_ALL])
-    here = states.complex()
-    some = int(np.clip(AT_ONCE // max(nt, 1), 1, n))
-    for first in range(0, n, some):
-        count = min(some, n - first)
-        many = States(*(np.tile(x, (count,) + (1,) * (x.ndim - 1)) for x in here))
-        for k in range(count):
-            step(many.rows(slice(k * nt, (k + 1) * nt)), first + k)
-        out = [np.empty((count * nt if len(x) else 0, rows, 1)) for x in (rates, seconds)]
-        put_slopes(T, many, 0, rates=out[0], seconds=out[1])
-        for whole, part in zip((rates, seconds), out, strict=True):
-            if len(whole):
-                whole[:, :, first : first + count] = part.reshape(count, nt, rows).transpose(1, 2, 0)

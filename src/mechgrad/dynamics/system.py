@@ -239,10 +239,13 @@ class System:
         J = self.constraints(q[None].real, t=t).J[0].real
         if not J.size or (len(J) > MANY_ROWS and surely_independent(J)):
             return ()
+        size = np.sqrt(np.einsum("ij,ij->i", J, J))
+        unit = J / np.where(size > 0, size, 1.0)[:, None]
+        singular = np.linalg.svd(unit, compute_uv=False)
+        if len(J) <= J.shape[1] and singular[-1] > RANK * singular[0]:  # no diagonal of R is smaller than all of these
+            return ()
         from scipy.linalg import qr
 
-        size = np.linalg.norm(J, axis=1)
-        unit = J / np.where(size > 0, size, 1.0)[:, None]
         _, R, order = qr(unit.T, mode="economic", pivoting=True)
         diagonal = np.abs(np.diag(R))
         rank = int(np.sum(diagonal > RANK * max(diagonal[0], 1e-300))) if diagonal.size else 0

@@ -22,8 +22,10 @@ def chosen(given: str, known: Mapping[str, type[T]], noun: str) -> T:
     100000000000.0
     """
     name, bracket, _ = given.partition("(")
-    kinds = {_plain(key): kind for key, kind in known.items()} | {_plain(x.__name__): x for x in known.values()}
-    kind = kinds.get(_plain(name))
+    kind = known.get(given)
+    if kind is None:
+        kinds = {_plain(key): kind for key, kind in known.items()} | {_plain(x.__name__): x for x in known.values()}
+        kind = kinds.get(_plain(name))
     if kind is None:
         raise unknown_name(noun, given, known)
     numbers, named = _arguments(given, noun) if bracket else ((), {})

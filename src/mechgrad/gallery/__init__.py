@@ -1,7 +1,7 @@
 """Mechanisms to start from: knows how to fill a Model with plausible numbers; and a step to walk."""
 
 from mechgrad.gallery.anchor import anchor, anchor_start
-from mechgrad.gallery.bicycle import bicycle, bicycle_start
+from mechgrad.gallery.bicycle import bicycle, bicycle_freedoms, bicycle_start
 from mechgrad.gallery.buggy import buggy
 from mechgrad.gallery.buggy_runs import buggy_freedoms, buggy_rest, buggy_start, lane_change
 from mechgrad.gallery.cars import half_car, quarter_car
@@ -30,6 +30,7 @@ __all__ = [
     "anchor_start",
     "arm7",
     "bicycle",
+    "bicycle_freedoms",
     "bicycle_start",
     "bricard",
     "buggy",

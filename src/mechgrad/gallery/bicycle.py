@@ -23,18 +23,32 @@ from mechgrad.errors import InputError, unknown_name
 from mechgrad.gallery.bicycle_shapes import fork_shapes, frame_shapes
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.state import State
-from mechgrad.model import Body, Floating, Model, Motor, Point, Revolute, Rolling, SphereContact, Spline, Tyre, Vector
+from mechgrad.model import (
+    Body,
+    EllipseTyre,
+    Floating,
+    Model,
+    Motor,
+    Point,
+    Revolute,
+    Rolling,
+    SphereContact,
+    Spline,
+    Tyre,
+    Vector,
+)
 from mechgrad.model.constraints import Constraint
 from mechgrad.model.forces import Force
 from mechgrad.model.joints import Joint
 from mechgrad.typing import ArrayLike
 
-CONTACTS = ("tyres", "rolling")
+CONTACTS = ("tyres", "ellipse tyres", "rolling")
 WHEELBASE, TRAIL, TILT = 1.02, 0.08, np.pi / 10
 REAR, FRONT = 0.30, 0.35  # radii [m]
 GRAVITY = 9.81
 REAR_LOAD, FRONT_LOAD = 612.84, 309.30  # [N] on the road when upright and at rest
 WHEELS = (("rear", REAR, REAR_LOAD), ("front", FRONT, FRONT_LOAD))
+SIDEWAYS = ("side", "rear axis", "front axis")
 CROWN, BUMPER = (0.3, 0.0, 3.0), 1.0  # centre and radius [m] of the sphere that ends a fall
 
 
@@ -47,6 +61,7 @@ def bicycle(
     steer: ArrayLike = 0.0,
     stiffness: float = 6000.0,
     damping: float = 100.0,
+    restitution_damping: float = 80.0,
 ) -> Model:
     """The benchmark bicycle: 94 kg, a floating frame and three hinges, n_q = 10, n_v = 9.
 
@@ -60,6 +75,7 @@ def bicycle(
     contact :
         "tyres"     `Tyre` under both wheels: an open tree with nine freedoms; critical slips 0.15, friction 1, and a
                     sphere above the rider that ends falls
+        "ellipse tyres"     the same with `EllipseTyre`: grip within the friction ellipse, and two dampings
         "rolling"   `Rolling` wheels that keep to the road: six rows, three freedoms (lean, steering, speed)
     knots : int
         Values of each spline, at least 2, at equal distances over the duration [s].
@@ -68,8 +84,8 @@ def bicycle(
     stiffness : float
         Of a tyre [N/m]: 6000 is the printed number of a study with this bicycle, soft (10 cm under the rear wheel);
         60000 is usual.
-    damping : float
-        Of a tyre under its load at rest [N s/m].
+    damping, restitution_damping : float
+        Of a tyre under its load at rest [N s/m]; of ellipse tyres while they are pressed in, and while they come back.
 
     >>> bicycle().n_v, bicycle("rolling").total_mass
     (9, 94.0)
@@ -81,13 +97,8 @@ def bicycle(
     bodies, joints = _parts()
     y = (0.0, 1.0, 0.0)
     points = [Point("rear hub", "rear"), Point("front hub", "front"), Point("crown", "frame", CROWN)]
-    vectors = [
-        Vector("up", "ground", (0, 0, 1)),
-        Vector("ahead", "frame", (1, 0, 0)),
-        Vector("side", "frame", y),
-        Vector("rear axis", "rear", y),
-        Vector("front axis", "front", y),
-    ]
+    vectors = [Vector("up", "ground", (0, 0, 1)), Vector("ahead", "frame", (1, 0, 0))]
+    vectors += [Vector(name, body, y) for name, body in zip(SIDEWAYS, ("frame", "rear", "front"), strict=True)]
     times = np.linspace(0.0, duration, knots)
     motors: list[Force] = [
         Motor(name, hinge, Spline(times, _values(name, values, knots)))
@@ -96,7 +107,8 @@ def bicycle(
     rolls = contact == "rolling"
     return Model(
         f"bicycle ({contact})", bodies, joints, points, vectors, gravity=(0, 0, -GRAVITY),
-        constraints=_rolling() if rolls else [], forces=motors if rolls else [*motors, *_tyres(stiffness, damping)],
+        constraints=_rolling() if rolls else [],
+        forces=motors if rolls else [*motors, *_tyres(contact, stiffness, damping, restitution_damping)],
     )  # fmt: skip
 
 
@@ -134,16 +146,23 @@ def _rolling() -> list[Constraint]:
     ]  # fmt: skip
 
 
-def _tyres(stiffness: float, damping: float) -> list[Force]:
-    """Tyres, and the sphere that ends a fall; a tyre's damping grows with its depth: this is that at the depth of
-    rest."""
-    tyres: list[Force] = [
-        Tyre(
-            f"{name} tyre", f"{name} hub", f"{name} axis", radius, "ground.origin", "up", stiffness=stiffness,
-            damping=damping / load, critical_slip=0.15, critical_angle=0.15,
-        )
-        for name, radius, load in WHEELS
-    ]  # fmt: skip
+def _tyres(contact: str, stiffness: float, damping: float, restitution_damping: float) -> list[Force]:
+    """Tyres, and the sphere that ends a fall; the damping of a `Tyre` grows with its depth: this is that at the depth
+    of rest."""
+    tyres: list[Force] = []
+    for name, radius, load in WHEELS:
+        hub, axis = f"{name} hub", f"{name} axis"
+        if contact == "ellipse tyres":
+            tyre: Force = EllipseTyre(
+                f"{name} tyre", hub, axis, radius, "ground.origin", "up", stiffness, damping, restitution_damping,
+                critical_slip=0.15, critical_angle=0.15,
+            )  # fmt: skip
+        else:
+            tyre = Tyre(
+                f"{name} tyre", hub, axis, radius, "ground.origin", "up", stiffness, damping / load, critical_slip=0.15,
+                critical_angle=0.15,
+            )  # fmt: skip
+        tyres.append(tyre)
     fall = SphereContact("fall", "crown", BUMPER, "ground.origin", "up", stiffness=6e4, damping=0.2, exponent=1.0)
     return [*tyres, fall]
 
@@ -161,7 +180,7 @@ def bicycle_start(model: Model, speed: float = 4.6, lean: float = 0.0) -> State:
     """
     if not np.isfinite(speed) or not -1.0 < np.real(lean) < 1.0:
         raise InputError(f"speed is {speed} m/s, lean {lean} rad; give a finite speed and less than 1 rad.")
-    on_tyres = any(isinstance(force, Tyre) for force in model.forces)
+    on_tyres = any(isinstance(force, Tyre | EllipseTyre) for force in model.forces)
     spins = {
         f"{wheel} axle": speed / model.value(f"{wheel} {'tyre' if on_tyres else 'wheel'}.radius")
         for wheel in ("rear", "front")
@@ -180,6 +199,20 @@ def bicycle_start(model: Model, speed: float = 4.6, lean: float = 0.0) -> State:
         {"root.x": speed, **dict.fromkeys(("root.y", "ahead.y", "rear axle", "front axle"))},  # as rolling says
         guess=model.integrate(model.neutral(), leaning),
     )
+
+
+def bicycle_freedoms() -> tuple[str, ...]:
+    """Nine independent coordinates of a bicycle on tyres for `MatrixR`: B changes with the configuration.
+
+    World coordinates of the rear hub, components of two vectors of the frame (yaw, pitch, lean), three hinges.
+
+    They serve while the frame does not turn by a right angle.
+
+    >>> len(bicycle_freedoms())
+    9
+    """
+    hub = ("rear hub.x", "rear hub.y", "rear hub.z")
+    return (*hub, "ahead.y", "ahead.z", "side.z", "steering", "rear axle", "front axle")
 
 
 def _on_axis(height: float) -> float:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from mechgrad.gallery.buggy_shape import chassis_shape
 from mechgrad.model import (
     Body,
     Cardan,
@@ -90,7 +91,8 @@ def buggy(steering: Any = 0.0, ground: Surface = Plane()) -> Model:  # noqa: B00
     >>> len(model.bodies), len(model.joints), model.n_v, round(float(model.total_mass), 9)
     (18, 22, 33, 640.0)
     """
-    bodies = [Body("chassis", 500.0, com=(0, 0, -0.2471), inertia=(150.0, 450.0, 500.0))]
+    shape = chassis_shape(_seen)
+    bodies = [Body("chassis", 500.0, com=(0, 0, -0.2471), inertia=(150.0, 450.0, 500.0), shape=shape)]
     bodies.append(Body("rack", 3.0, inertia=(0.05, 0.001, 0.05)))
     at: dict[str, FloatArray] = {"chassis": ORIGIN, "rack": np.array([1.07, 0.0, 0.33])}
     for side, sign in SIDES.items():

@@ -16,26 +16,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from mechgrad.errors import InputError, SingularMassMatrixError
 from mechgrad.inverse.kernels import articulated as _articulated
 from mechgrad.inverse.kernels import mass as _mass
+from mechgrad.inverse.kernels.mass import COLUMNS
 from mechgrad.inverse.loads import Load, LoadTable, compile_loads, loads_are_complex, loads_of
 from mechgrad.inverse.spatial import inverse_dynamics_derivatives
 from mechgrad.kernels.host import LANES
 from mechgrad.kernels.small_dense import PIVOT_TOLERANCE
 from mechgrad.kinematics.batch import BLOCK, Batch, Kernels, check_out
 from mechgrad.kinematics.trees_only import require_tree
-from mechgrad.memory import require_memory
+from mechgrad.memory import empty, require_memory
 from mechgrad.model.columns import column_index
 from mechgrad.model.idle_gravity import note_idle_gravity
-from mechgrad.model.pattern import Packed
+from mechgrad.model.pattern import Packed, Pattern
 from mechgrad.typing import Array, ArrayLike
 
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
+    from mechgrad.model.tree import Tree
 
 MASS = Kernels(_mass.mass_matrix_one, _mass.mass_matrix_lanes, _mass.mass_matrix_complex)
 ACCELERATIONS = Kernels(_mass.accelerations_one, _mass.accelerations_lanes, _mass.accelerations_complex)
@@ -256,22 +259,50 @@ def forward_dynamics_derivatives(
         )  # fmt: skip
         if not arrays:
             paths = r.parameters
-            arrays = [np.zeros((nt, n, m), batch.dtype) for m in (n, n, n, len(paths))]
-        for target, source in zip((arrays[0], arrays[1], arrays[3]), (r.dq, r.dv, r.dp), strict=True):
-            np.negative(source.values, out=source.values)
-            source.pattern.dense(source.values, out=target[part])
-        arrays[2][part] = np.eye(n)
-        for x in arrays:
-            _solve(model, batch, r.da.values, x[part].reshape(part.stop - lo, -1), part)
+            arrays = [empty((nt, n, m), batch.dtype) for m in (n, n, n, len(paths))]
+        minus_one: Array = np.full((part.stop - lo, n), -1.0, batch.dtype)
+        forces = (r.dq, r.dv, Packed(minus_one, _diagonal(model)), r.dp)
+        for x, source in zip(arrays, forces, strict=True):
+            _solve(model, batch, r.da.values, source, x[part].reshape(part.stop - lo, -1), part)
     dq, dv, dtau, dp = (x[0] for x in arrays) if batch.single else arrays
     return ForwardDynamicsDerivatives(a, dq, dv, dtau, dp, paths)
 
 
-def _solve(model: Model, batch: Batch, M: Array, X: Array, part: slice) -> None:
+def _diagonal(model: Model) -> Pattern:
+    """The pattern of the identity."""
+    n = model.n_v
+    known: Pattern = model.shared("diagonal", lambda _: Pattern((n, n), np.arange(n), np.arange(n)))
+    return known
+
+
+def _groups(model: Model, tree: Tree, pattern: Pattern) -> tuple[Array, Array, Array, Array]:
+    """How columns of a pattern are taken together (`kernels.mass.solve_with_mass`), remembered as long as it lasts."""
+    known: WeakKeyDictionary[Pattern, tuple[Array, Array, Array, Array]]
+    known = model.shared("groups of columns", lambda _: WeakKeyDictionary())
+    found = known.get(pattern)
+    if found is None:
+        group, width = pattern.cols // COLUMNS, -(-pattern.shape[1] // COLUMNS)
+        entries = np.argsort(group, kind="stable")
+        slots = (pattern.rows * COLUMNS + pattern.cols % COLUMNS)[entries]
+        reaches = np.zeros((pattern.shape[0], width), bool)
+        reaches[pattern.rows, group] = True
+        for k in range(len(reaches) - 1, -1, -1):
+            if tree.column_parent[k] >= 0:
+                reaches[tree.column_parent[k]] |= reaches[k]
+        first = np.searchsorted(group[entries], np.arange(width + 1))
+        found = known[pattern] = first, entries, np.ascontiguousarray(slots), reaches
+    return found
+
+
+def _solve(model: Model, batch: Batch, M: Array, source: Packed, X: Array, part: slice) -> None:
+    """X := -M^-1 times packed columns."""
     if X.shape[1] == 0:
         return
-    tree = batch.tree
-    row = batch.pick(SOLVE)(tree.chain_start, tree.column_parent, tree.chain_positions, M, X)
+    tree, values = batch.tree, source.values.reshape(len(X), source.pattern.nnz)
+    row = batch.pick(SOLVE)(
+        tree.chain_start, tree.column_parent, tree.chain_positions, _groups(model, tree, source.pattern),
+        M.reshape(len(X), -1), values, X,
+    )  # fmt: skip
     if row >= 0:
         raise singular_mass_matrix(model, batch.arrays[0], part.start + row, batch.single)
 

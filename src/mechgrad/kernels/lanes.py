@@ -23,7 +23,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, overload, register_model
 
 from mechgrad.kernels.host import LANES
-from mechgrad.kernels.jit import inner
+from mechgrad.kernels.jit import inner, runtime_int
 
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(64)
 FLAGS = ("contract", "nsz")
@@ -389,19 +389,26 @@ def gather(source, row, scratch, slot, scalar):
 
 
 @inner
-def scatter(scratch, slot, target, row, scalar):
-    """m scalars of scratch become rows row .. row+L-1 of a C-contiguous (nt, m) array; lanes past the end are
-    dropped."""
+def scatter_part(scratch, slot, count, target, row, first, scalar):
+    """`count` scalars of scratch become columns first .. first + count - 1 of rows row .. row+L-1 of a C-contiguous
+    (nt, m) array; lanes past the end are dropped."""
     nt, m = target.shape
     n = width(scalar)
     k = 0
     if n > 1 and row + n <= nt:
-        while k + n <= m:
-            _store_square(scratch, slot + k, target, row * m + k, m, scalar)
+        while k + n <= count:
+            _store_square(scratch, slot + k, target, row * m + first + k, m, scalar)
             k += n
     for lane in range(min(n, nt - row)):
-        for j in range(k, m):
-            target[row + lane, j] = get_sample(scratch, slot + j, lane, scalar)
+        for j in range(k, count):
+            target[row + lane, first + j] = get_sample(scratch, slot + j, lane, scalar)
+
+
+@inner
+def scatter(scratch, slot, target, row, scalar):
+    """m scalars of scratch become rows row .. row+L-1 of a C-contiguous (nt, m) array; lanes past the end are
+    dropped."""
+    scatter_part(scratch, slot, target.shape[1], target, row, runtime_int(0), scalar)
 
 
 # ------------------------------------------------------------------------------------------------ comparisons

@@ -135,10 +135,58 @@ def add_product(A, rows, n, X, out, first, factor):
         k += 1
 
 
+# One column alone: rows of the matrix go through registers instead, in the same order of sums.
+@inlined
+def _add_transposed_alone(A, rows, n, X, first, out, factor, j, scalar):
+    total = load_at(out, j, scalar)
+    for i in range(rows):
+        total = total + load_at(A, i * n + j, scalar) * (factor * X[first + i, 0])
+    store_at(out, j, total)
+
+
+@inlined
+def _take_row(A, at, x, X, j, scalar):
+    """X[j:] -= x A[at + j:]."""
+    store_at(X, j, load_at(X, j, scalar) - load_at(A, at + j, scalar) * x)
+
+
+@inner
+def _take_rows(A, at, x, X, first, last):
+    """X[j] -= x A[at + j], first <= j < last, of one column."""
+    j = first
+    while j + LANES <= last:
+        _take_row(A, at, x, X, j, lane_zero())
+        j += LANES
+    while j < last:
+        _take_row(A, at, x, X, j, 0.0)
+        j += 1
+
+
+@inner
+def _solve_transposed_alone(A, pivots, X, n):
+    for i in range(n):
+        X[i, 0] = X[i, 0] * (1.0 / A[i * n + i])
+        _take_rows(A, i * n, X[i, 0], X, i + 1, n)
+    for i in range(n - 1, 0, -1):
+        _take_rows(A, i * n, X[i, 0], X, 0, i)
+    for i in range(n - 1, -1, -1):
+        row = pivots[i]
+        if row != i:
+            X[i, 0], X[row, 0] = X[row, 0], X[i, 0]
+
+
 @inner
 def add_transposed(A, rows, n, X, first, out, factor):
     """out += factor A^T X[first:]."""
     k = 0
+    if X.shape[1] == 1:
+        while k + LANES <= n:
+            _add_transposed_alone(A, rows, n, X, first, out, factor, k, lane_zero())
+            k += LANES
+        while k < n:
+            _add_transposed_alone(A, rows, n, X, first, out, factor, k, 0.0)
+            k += 1
+        return
     while k + LANES <= X.shape[1]:
         _add_transposed(A, rows, n, X, first, out, factor, k, lane_zero())
         k += LANES
@@ -162,6 +210,9 @@ def solve_columns(A, pivots, X, n):
 @inner
 def solve_columns_transposed(A, pivots, X, n):
     """X := A^-T X from the factors of `lu_factor`."""
+    if X.shape[1] == 1:
+        _solve_transposed_alone(A, pivots, X, n)
+        return
     k = 0
     while k + LANES <= X.shape[1]:
         _solve_transposed(A, pivots, X, n, k, lane_zero())

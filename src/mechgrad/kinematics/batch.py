@@ -17,7 +17,7 @@ import numpy as np
 
 from mechgrad.errors import InputError
 from mechgrad.kernels.host import LANES
-from mechgrad.memory import UNASKED, require_memory
+from mechgrad.memory import UNASKED, empty, require_memory
 from mechgrad.model.joints import BALL
 from mechgrad.model.tree import KIND, Q_AT, Tree, compile_tree
 from mechgrad.typing import Array, ArrayLike
@@ -157,13 +157,13 @@ class Batch:
     def empty(self, *shape: int) -> Array:
         """An uninitialised array (nt, *shape) of the batch's type."""
         self._require(math.prod(shape))
-        return np.empty((self.nt, *shape), self.dtype)
+        return empty((self.nt, *shape), self.dtype)
 
     def empties(self, sizes: Sequence[int]) -> list[Array]:
         """Uninitialised arrays (nt, size), carved from one block: from 4 MB on NumPy asks for huge pages, and
         taking fresh memory page by page can cost more than computing what goes into it."""
         self._require(sum(sizes))
-        block: Array = np.empty(self.nt * sum(sizes), self.dtype)
+        block = empty((self.nt * sum(sizes),), self.dtype)
         arrays, at = [], 0
         for size in sizes:
             arrays.append(block[at : at + self.nt * size].reshape(self.nt, size))

@@ -20,6 +20,7 @@ from mechgrad.measures.points import PointAcceleration as PointAcceleration
 from mechgrad.measures.points import PointPosition as PointPosition
 from mechgrad.measures.points import PointVelocity as PointVelocity
 from mechgrad.measures.reactions import JointReaction as JointReaction
+from mechgrad.measures.tyre_contact import TyreContact as TyreContact
 from mechgrad.renamed import renamed
 
 __all__ = sorted(name for name, thing in globals().items() if isinstance(thing, type) and issubclass(thing, Measure))

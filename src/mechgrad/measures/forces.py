@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, final
@@ -54,23 +55,13 @@ class Multiplier(Measure):
         return Partials(lam=unit)
 
 
-@final
 @dataclass(frozen=True)
-class Effort(Measure):
-    """What a force element exerts along each of its rows over time, (nt, rows) [N or N m]; positive where it resists.
-
-    The effort of a motor is minus its torque.
-
-    >>> Effort("spring").force
-    'spring'
-    """
+class ForceMeasure(Measure, ABC):
+    """Numbers that values and rates of the rows of one force element decide, those of its laws and time."""
 
     force: str
     uses: ClassVar[str] = "q v"
-    depends_on_time: ClassVar[bool] = True  # motors follow functions of it
-
-    def columns(self, model: Model) -> tuple[tuple[str, str], ...]:
-        return effort_columns(model, self.force)
+    depends_on_time: ClassVar[bool] = True  # motors follow functions of it, and roads move
 
     def _rows(self, at: StateSamples, system: System) -> list[int]:
         """Its rows among those that act."""
@@ -83,12 +74,11 @@ class Effort(Measure):
             raise InputError(f"force {self.force!r} of model {at.model.name!r} acts along no row.")
         return mine
 
-    def values(self, at: StateSamples) -> Array:
+    def _efforts(self, at: StateSamples, system: System) -> Array:
+        """What it exerts along each of its rows, (nt, rows)."""
         q, v, a, _, t = at.states
-        system = at.system()
-        mine = self._rows(at, system)
         y, _ = row_forces(system, q, v, a, np.zeros((len(t), system.n_constraints), system.dtype), t)
-        return np.asarray(y[:, mine])
+        return np.asarray(y[:, self._rows(at, system)])
 
     def depends_on(self, at: StateSamples, parameters: MotionParameters) -> Sequence[int]:
         """Its own numbers, and what moves markers."""
@@ -99,6 +89,48 @@ class Effort(Measure):
             return any(path.startswith(own) for path in moved) or (not parameters.is_force(k) and parameters.shapes(k))
 
         return [k for k in parameters.in_model if acts(k)]
+
+    def partials(self, at: StateSamples, parameters: MotionParameters) -> Partials:
+        q, v = self._by_states(at)
+        return Partials(q, v, p=self.by_parameters(at, parameters, self.depends_on(at, parameters)))
+
+    def _by_states(self, at: StateSamples) -> tuple[FloatArray, FloatArray]:
+        """By q and v (nt, size, n_v): complex steps along the few directions in which values and rates of its rows
+        change."""
+        q, v, _, _, t = at.states
+        system = at.system()
+        rows = self._rows(at, system)
+        found = evaluate_rows(system.T, q, v, None, t, 0, system.n_rows)
+        J, J_rate = found.J[:, rows], found.J_rate[:, rows]
+        parts: list[FloatArray] = []
+        for name, spanned in (("q", np.concatenate([J, J_rate], axis=1)), ("v", J)):
+            ways = np.linalg.qr(spanned.swapaxes(1, 2)).Q  # (nt, n_v, few)
+            out: float | FloatArray = 0.0
+            for way in np.moveaxis(ways, 2, 0):
+                step = 1j * STEP * way
+                moved = at.model.integrate(q + 0j, step) if name == "q" else v + step
+                y = self.values(at._replace(states=at.states._replace(**{name: np.asarray(moved)})))
+                out = out + (y.imag / STEP)[:, :, None] * way[:, None, :]
+            parts.append(np.asarray(out))
+        return parts[0], parts[1]
+
+
+@final
+@dataclass(frozen=True)
+class Effort(ForceMeasure):
+    """What a force element exerts along each of its rows over time, (nt, rows) [N or N m]; positive where it resists.
+
+    The effort of a motor is minus its torque.
+
+    >>> Effort("spring").force
+    'spring'
+    """
+
+    def columns(self, model: Model) -> tuple[tuple[str, str], ...]:
+        return effort_columns(model, self.force)
+
+    def values(self, at: StateSamples) -> Array:
+        return self._efforts(at, at.system())
 
     def gradients(self, at: StateSamples, parameters: MotionParameters, weights: FloatArray) -> Gradients:
         knots = [k for positions, *_ in parameters.knots() for k in positions]
@@ -124,25 +156,3 @@ class Effort(Measure):
         if not np.all(np.linalg.cond(square) < 1e6):
             return None
         return np.ascontiguousarray((weights @ np.linalg.solve(square, J)).swapaxes(0, 1))
-
-    def partials(self, at: StateSamples, parameters: MotionParameters) -> Partials:
-        q, v = self._by_states(at)
-        return Partials(q, v, p=self.by_parameters(at, parameters, self.depends_on(at, parameters)))
-
-    def _by_states(self, at: StateSamples) -> tuple[FloatArray, FloatArray]:
-        """By q and v (nt, rows, n_v): complex steps along the few directions in which values and rates of its rows
-        change."""
-        q, v, _, _, t = at.states
-        system = at.system()
-        rows = self._rows(at, system)
-        found = evaluate_rows(system.T, q, v, None, t, 0, system.n_rows)
-        J, J_rate = found.J[:, rows], found.J_rate[:, rows]
-        by_q, by_v = (np.zeros((len(t), len(rows), at.model.n_v)) for _ in range(2))
-        for out, name, spanned in ((by_q, "q", np.concatenate([J, J_rate], axis=1)), (by_v, "v", J)):
-            ways = np.linalg.qr(spanned.swapaxes(1, 2)).Q  # (nt, n_v, few)
-            for way in np.moveaxis(ways, 2, 0):
-                step = 1j * STEP * way
-                moved = at.model.integrate(q + 0j, step) if name == "q" else v + step
-                y = self.values(at._replace(states=at.states._replace(**{name: np.asarray(moved)})))
-                out += (y.imag / STEP)[:, :, None] * way[:, None, :]
-        return by_q, by_v

@@ -20,7 +20,8 @@ from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from mechgrad.dynamics.states import States, coordinate_slopes, linearised, unforced, velocity_slopes
+from mechgrad.dynamics.row_slopes import coordinate_slopes, velocity_slopes
+from mechgrad.dynamics.states import States, linearised, unforced
 from mechgrad.dynamics.system import INDEX_1, System
 from mechgrad.errors import InputError, unknown_name
 from mechgrad.inverse.forward import forward_dynamics as tree_accelerations
@@ -174,7 +175,7 @@ class _Reaction:
         if m:
             rate_q, second_q = coordinate_slopes(self.model, mechanics.unforced_complex, states)
             holonomic = m == self.system.n_holonomic
-            second_v = velocity_slopes(self.model, mechanics.unforced_complex, states, rate_q, holonomic)
+            second_v = velocity_slopes(self.model, mechanics.unforced_complex, states, rate_q, gamma, holonomic)
             by_q += nu @ second_q[:, :m]
             by_v += nu @ second_v[:, :m]
         mu = np.zeros((W.shape[1], len(t), self.case.model.n_v))

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from mechgrad.errors import InputError
 from mechgrad.kernels.packing import spread
-from mechgrad.memory import require_memory
+from mechgrad.memory import empty, require_memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Pattern:
                 f"a dense array of shape {shape}",
                 "Use the packed values, or .sparse().",
             )
-            out = np.empty(shape, values.dtype)
+            out = empty(shape, values.dtype)
         elif out.shape != shape or out.dtype != values.dtype or not out.flags.carray:
             raise InputError(
                 f"out has shape {out.shape} and type {out.dtype}; dense() writes a C-contiguous array of "

@@ -8,6 +8,7 @@ from typing import final
 from mechgrad.simulation.recipe_data import RecipeData
 from mechgrad.simulation.run import march
 from mechgrad.simulation.trajectory import Trajectory
+from mechgrad.steps.watch import Told
 
 
 @final
@@ -43,6 +44,6 @@ class Recipe(RecipeData[Trajectory]):
     (0.6, 2.5)
     """
 
-    def simulate(self, *, progress: bool = False) -> Trajectory:
-        """The motion, made once more."""
+    def simulate(self, *, progress: bool | Told = False) -> Trajectory:
+        """The motion, made once more; progress as of `mg.simulate`."""
         return march(self, progress=progress)

@@ -71,10 +71,11 @@ def _check_formulation(form: Formulation, scheme: Scheme, model: Model) -> None:
             f"{form.name} is for open trees, and model {model.name!r} has constraints "
             f"({', '.join(row_report(model).names[:3])}, ...). Choose ALI3P, MatrixR, Index1 or Penalty."
         )
-    if not loops and not form.for_trees:
+    if not loops and not form.for_trees and form.named_coordinates() is None:
+        also = ", or name its independent coordinates" if form.independent_coordinates else ""
         raise InputError(
             f"{form.name} is for mechanisms with constraints, and model {model.name!r} has none that act. "
-            "Choose SemiRecursive or FullyRecursive."
+            f"Choose SemiRecursive or FullyRecursive{also}."
         )
     if not scheme.implicit and form.explicit() is None:
         raise InputError(

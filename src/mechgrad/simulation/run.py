@@ -30,6 +30,7 @@ from mechgrad.steps.record import Record
 from mechgrad.steps.runge_kutta.step import held_steps
 from mechgrad.steps.task import Task
 from mechgrad.steps.turns import beside
+from mechgrad.steps.watch import Told, Watch, watched
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 if TYPE_CHECKING:
@@ -37,9 +38,12 @@ if TYPE_CHECKING:
     from mechgrad.simulation.recipe_data import RecipeData
 
 
-def march(recipe: RecipeData[Trajectory], *, progress: bool = False, same_steps: Record | None = None) -> Trajectory:
+def march(
+    recipe: RecipeData[Trajectory], *, progress: bool | Told = False, same_steps: Record | None = None
+) -> Trajectory:
     """The motion of a recipe, whatever it came from; all of it is checked here, before anything is computed.
 
+    progress : True prints how far it has come; a function is told where it is, (t, q)
     same_steps : by the steps of another march, and the choices that it made
     """
     go_on()
@@ -62,19 +66,35 @@ def march(recipe: RecipeData[Trajectory], *, progress: bool = False, same_steps:
     held = None
     if same_steps is not None:
         held = _held(same_steps, system, q) if scheme.chooses_steps else same_steps.held
+    watch = _watch(progress, single)
     task = Task(
         system, form, scheme, q, v, t0, float(recipe.duration), recipe.step, samples, recipe.rtol, recipe.atol,
-        bound(recipe.stop, system), progress, single, held, choices, same_steps is not None,
+        bound(recipe.stop, system), watch is None and bool(progress), single, held, choices, same_steps is not None,
         None if same_steps is None else same_steps.divisions,
     )  # fmt: skip
     try:
         begin = time.perf_counter()
-        with beside():
+        with beside(), watched(watch):
             record = method_of(form, scheme, recipe.step is None).march(task)
-        return Trajectory.of(record, recipe, time.perf_counter() - begin)
+        motion = Trajectory.of(record, recipe, time.perf_counter() - begin)
     except MarchEnded as ended:
         failure = _failed(ended, recipe)
+    else:
+        if watch is not None:
+            watch.tell(float(motion.t[-1]), motion.q[-1])
+        return motion
     raise failure
+
+
+def _watch(progress: bool | Told, single: bool) -> Watch | None:
+    """What looks at the march, if a function is to be told of it."""
+    if isinstance(progress, bool | np.bool_):
+        return None
+    if not callable(progress):
+        raise InputError(f"progress is {progress!r}; give True, False, or a function of (t, q).")
+    if not single:
+        raise InputError("a progress function is told of one motion, and there are several starts: give one of them.")
+    return Watch(progress)
 
 
 def _failed(ended: MarchEnded, recipe: RecipeData[Trajectory]) -> BaseException:

@@ -9,6 +9,8 @@ import numpy as np
 
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
+from mechgrad.inverse.tree_reactions import JointReactions
+from mechgrad.mechanics.reactions import joint_reactions
 from mechgrad.simulation.motion import Motion
 from mechgrad.typing import Array
 
@@ -67,6 +69,17 @@ class SavedMotion(Motion):
             )
         return motion
 
+    def reactions(self, axes: str = "world") -> JointReactions:
+        """What every joint transmits over time, cut joints included; for one start. As `joint_reactions` says.
+
+        With tau and loads of the recipe; accelerations and multipliers are those that meet the equations of motion in
+        (q, v, t), as of the motion that was saved.
+        """
+        recipe = self.recipe
+        return joint_reactions(
+            self.model, self.q, self.v, t=self.t, tau=recipe.tau, loads=list(recipe.loads), axes=axes
+        )
+
     def _mechanism(self) -> System:
         return System(self.model, self.recipe.tau, self.recipe.loads)
 
@@ -75,6 +88,6 @@ class SavedMotion(Motion):
         span = f" to {self.t[-1]:.6g} s" if len(self.t) else ""
         return (
             f"SavedMotion of {self.model.name!r}: {many}{len(self.t)} instants{span}, ended by {self.ended}; "
-            f"{self.recipe!r} Next: .t, .q, .v, .a, .recipe, .repeated(), .energy(), .plot(), "
+            f"{self.recipe!r} Next: .t, .q, .v, .a, .recipe, .repeated(), .energy(), .reactions(), .plot(), "
             ".report('x.html'), gradient(motion, ...)"
         )

@@ -27,6 +27,7 @@ from mechgrad.steps.runge_kutta.dop853 import DOP853
 from mechgrad.steps.runge_kutta.rk4 import RK4
 from mechgrad.steps.schemes import Scheme, Trapezoidal, as_scheme
 from mechgrad.steps.task import Stop
+from mechgrad.steps.watch import Told
 from mechgrad.typing import ArrayLike
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def simulate(
     formulation: str | Formulation | None = None, scheme: str | Scheme | None = None, step: float | None = None,
     samples: int | None = None, tau: ArrayLike | None = None, loads: Sequence[Load] | None = None,
     t0: float | None = None, reference: Reference = "root", rtol: float = TOLERANCE, atol: float = TOLERANCE,
-    stop: Stop | Mapping[Any, float] | None = None, progress: bool = False,
+    stop: Stop | Mapping[Any, float] | None = None, progress: bool | Told = False,
 ) -> Trajectory:  # fmt: skip
     """The motion (`Trajectory`) of a mechanism from a state: trees or loops, with all its constraints and forces.
 
@@ -66,7 +67,8 @@ def simulate(
     stop : {"crank": 0.3}, or function (t (nt,), q (nt, n_q), v (nt, n_v)) -> (nt,)
         The motion ends where a coordinate, or a measure of q and v, passes a value; or where the function changes
         sign (`Recipe`). Gradients know that the end moves (`EndTime` is its own objective).
-    progress : print how far the march has come
+    progress : True prints how far the march has come; function (t, q) is told where it is, about twenty times a second
+        and at the end; what it raises ends the march. `mg.view(model, live=True)` has one that shows it in the browser
 
     Raises AssemblyError if the start does not meet the constraints, and StepFailed if the march cannot go on: its
     `.trajectory` is the motion so far.

@@ -15,15 +15,14 @@ import numpy as np
 
 from mechgrad.dynamics.kernels import state_gradient as _kernels
 from mechgrad.dynamics.kernels.saddle import solve_saddles
+from mechgrad.dynamics.row_slopes import coordinate_slopes, velocity_slopes
 from mechgrad.dynamics.states import (
     States,
     as_complex,
     contiguous,
-    coordinate_slopes,
     linearised,
     slopes,
     unforced,
-    velocity_slopes,
 )
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
@@ -131,7 +130,7 @@ class StateAccelerations:
         if self.m:
             rate_q, second_q = coordinate_slopes(model, mechanics.unforced_complex, states)
             holonomic = self.m == system.n_holonomic
-            second_v = velocity_slopes(model, mechanics.unforced_complex, states, rate_q, holonomic)
+            second_v = velocity_slopes(model, mechanics.unforced_complex, states, rate_q, self.gamma, holonomic)
             c_q = self.w0[:, None] * self.gamma + self.w1 * rate_q + second_q
             c_v = self.w1 * self.gamma + second_v
             by_q, by_v = np.concatenate([by_q, c_q], axis=1), np.concatenate([by_v, c_v], axis=1)

@@ -14,13 +14,12 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from mechgrad.dynamics.elimination import Elimination
+from mechgrad.dynamics.row_slopes import coordinate_slopes, velocity_slopes
 from mechgrad.dynamics.states import (
     States,
-    coordinate_slopes,
     linearised,
     linearised_entries,
     slopes,
-    velocity_slopes,
 )
 from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.record import Record
@@ -69,7 +68,7 @@ class InitialAccelerations:
         if m:
             T = system.unforced_complex
             rate_q, second_q = coordinate_slopes(model, T, self.states)
-            second_v = velocity_slopes(model, T, self.states, rate_q, self.all == system.n_holonomic)
+            second_v = velocity_slopes(model, T, self.states, rate_q, here.J, self.all == system.n_holonomic)
             self.second_q, self.second_v = second_q[0, self.rows], second_v[0, self.rows]
 
     def _elimination(self, record: Record) -> Elimination | None:
@@ -85,7 +84,7 @@ class InitialAccelerations:
         count, T = by.constraint_entries, system.unforced_complex
         here = linearised_entries(system.T, self.states, by)
         rate_q, second_q = coordinate_slopes(model, T, self.states, by)
-        second_v = velocity_slopes(model, T, self.states, rate_q, self.all == system.n_holonomic, by)
+        second_v = velocity_slopes(model, T, self.states, rate_q, here.J, self.all == system.n_holonomic, by)
         square = tables["entry_rows"], tables["entry_cols"]
         rows = tables["row_of"][:count], tables["row_columns"][:count]
         self.K, self.C, M = (sparse.csr_array((x[0], square), shape=(n, n)) for x in (here.K, here.C, here.M))

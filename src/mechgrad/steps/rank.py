@@ -52,8 +52,12 @@ def check_rank_of_march(record: Record, states: Iterator[States]) -> None:
         t = some.t
         still = np.zeros((len(t), record.model.n_v))
         gamma = linearised(T, States(some.q, still, still, np.zeros((len(t), m)), t), False).J[:, :m]
-        values = np.linalg.eigvalsh(gamma @ gamma.swapaxes(1, 2))[:, lost:]
-        sizes.append(0.5 * np.log(np.maximum(values, 1e-300)).sum(axis=1))
+        gram = gamma @ gamma.swapaxes(1, 2)
+        if lost:
+            values = np.linalg.eigvalsh(gram)[:, lost:]
+            sizes.append(0.5 * np.log(np.maximum(values, 1e-300)).sum(axis=1))
+        else:
+            sizes.append(0.5 * np.maximum(np.linalg.slogdet(gram)[1], m * np.log(1e-300)))
         times.append(t)
     check_rank(record.model, np.concatenate(sizes), np.concatenate(times))
 

@@ -18,6 +18,7 @@ from mechgrad.steps.cuts import Divisions
 from mechgrad.steps.independent.choices import Choices, Choosing
 from mechgrad.steps.independent.dead_points import closer_reason
 from mechgrad.steps.schemes import Scheme
+from mechgrad.steps.watch import watching
 from mechgrad.typing import Array, ArrayLike, FloatArray
 
 Stop = Callable[[Array, Array, Array], ArrayLike]
@@ -26,6 +27,7 @@ MOST_STEPS = 10_000_000
 MOST_FIXED = 1e15  # fixed steps: more cannot be counted without rounding, and last for decades
 SAMPLES = 201  # instants reported, unless they are named
 PARTS = 20  # of a march between two looks at a stop condition or a report
+FINE_PARTS = 200  # of one that is watched, and whose steps do not know of parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +122,23 @@ class Task:
             remedy,
         )
 
-    def parts(self, outputs: int) -> list[tuple[int, int]]:
-        """First and last output of each part of the march."""
+    def parts(self, outputs: int, fine: bool = False) -> list[tuple[int, int]]:
+        """First and last output of each part of the march; fine: steps do not end where parts do."""
         parts = PARTS if self.single and (self.stop is not None or self.progress) else 1
+        if fine and watching() is not None:
+            parts = FINE_PARTS
         ends = [part * (outputs - 1) // parts for part in range(parts + 1)]
         return [(a, b) for a, b in pairwise(ends) if b > a]
 
+    def fills(self, t: FloatArray, Q: Array) -> None:
+        """Say which rows the march is going to fill, for who watches it."""
+        if (watch := watching()) is not None:
+            watch.over(t, Q)
+
     def report(self, share: float, t: float) -> None:
         """Say how far the march has come."""
+        if (watch := watching()) is not None:  # calls that listen are rare where parts are short
+            watch.look()
         if self.progress:
             sys.stdout.write(f"\r  {100 * share:3.0f} %  t = {t:.4g} s" + ("\n" if share >= 1 else ""))
             sys.stdout.flush()

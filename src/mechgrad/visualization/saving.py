@@ -13,7 +13,7 @@ import numpy as np
 from mechgrad.errors import InputError
 from mechgrad.typing import FloatArray
 from mechgrad.visualization.browser import pictures
-from mechgrad.visualization.scene import Scene, scene_of
+from mechgrad.visualization.scene import LAYERS, Scene, scene_of
 from mechgrad.visualization.three import ViewerUnavailableError
 from mechgrad.visualization.web_page import animation_html
 
@@ -32,7 +32,7 @@ def save_scene(
     strip: int = 0,
     speed: float = 1.0,
     size: tuple[int, int] = (960, 600),
-    arrows: Sequence[str] = ("velocities", "reactions", "contact forces"),
+    arrows: Sequence[str] = LAYERS,
     **options: Any,
 ) -> Path:
     """Write what `scene_of` draws; the ending of the path says as what.
@@ -67,7 +67,7 @@ def save_scene(
         time = end if at is None else float(at) - float(scene.t[0])
         if not -1e-9 <= time <= end + 1e-9:
             raise InputError(f"at = {at} s is not within the motion, from {scene.t[0]:g} to {scene.t[-1]:g} s.")
-        page = animation_html(scene, strip=strip, live=True)
+        page = animation_html(scene, strip=strip, answers=True)
         return _written(path, next(iter(list(pictures(page, [time], size)))))
     if len(scene.t) < 2:
         raise InputError(f"{path.name!r}: a film needs a motion, and there is one instant. Save a .png.")
@@ -125,7 +125,7 @@ def _film(scene: Scene, path: Path, speed: float, size: tuple[int, int]) -> Path
         get_ffmpeg_exe(), "-y", "-loglevel", "error", "-f", "image2pipe", "-c:v", "mjpeg", "-r", f"{FILM:g}", "-i", "-",
         "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20", "-movflags", "+faststart", "-f", "mp4", str(part),
     ]  # fmt: skip
-    shots = pictures(animation_html(scene, live=True), list(_times(scene, speed, FILM)), size, "jpeg", fine=1)
+    shots = pictures(animation_html(scene, answers=True), list(_times(scene, speed, FILM)), size, "jpeg", fine=1)
     encoder = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert encoder.stdin is not None
     assert encoder.stderr is not None
@@ -154,7 +154,7 @@ def _clip(scene: Scene, path: Path, speed: float, size: tuple[int, int]) -> Path
         raise ViewerUnavailableError(
             "a .gif needs Pillow, which is not installed: pip install mechgrad[viz]. A page (.html) needs none."
         ) from error
-    shots = pictures(animation_html(scene, live=True), list(_times(scene, speed, CLIP)), size, "png", fine=1)
+    shots = pictures(animation_html(scene, answers=True), list(_times(scene, speed, CLIP)), size, "png", fine=1)
     frames = [Image.open(io.BytesIO(shot)).convert("RGB") for shot in shots]
     middle = frames[len(frames) // 2].quantize(128)  # one palette for all: nothing flickers
     small = [frame.quantize(palette=middle, dither=Image.Dither.NONE) for frame in frames]

@@ -1,4 +1,4 @@
-"""A viewer in the browser: one page, served from memory to this machine alone."""
+"""A viewer in the browser: one page, and poses of a march under way, served from memory to this machine alone."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from types import TracebackType
 from typing import Any, final
 
 from mechgrad.errors import InputError
-from mechgrad.visualization.scene import Scene, scene_of
-from mechgrad.visualization.web_page import animation_html
+from mechgrad.model.model import Model
+from mechgrad.typing import Array
+from mechgrad.visualization.live import Feed
+from mechgrad.visualization.scene import LAYERS, Scene, scene_of
+from mechgrad.visualization.web_page import LIVE, animation_html, moving_frames
 
 __all__ = ["Viewer", "view"]
 
@@ -22,14 +25,31 @@ NAMES = (HOST, "localhost")
 
 
 class _Page(http.server.BaseHTTPRequestHandler):
-    """Answers one address with the page and every other one with 404; it reads no file."""
+    """Answers one address with the page, one with what a march tells, every other one with 404; it reads no file."""
 
     server: _Server
 
     def do_GET(self) -> None:
         # a page elsewhere that has its name lead to this machine sends its own name as host
         host = self.headers.get("Host", "").rpartition(":")[0]
-        known = self.path == "/" and host in NAMES
+        feed = self.server.feed
+        if self.path == LIVE and host in NAMES and feed is not None:
+            self._tell(feed)
+        else:
+            self._give(self.path == "/" and host in NAMES)
+
+    def _tell(self, feed: Feed) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        try:
+            for sent in feed.events():
+                self.wfile.write(sent)
+        except OSError:  # the page was closed
+            pass
+
+    def _give(self, known: bool) -> None:
         body = self.server.page if known else b"nothing here: the viewer is at /"
         self.send_response(200 if known else 404)
         self.send_header("Content-Type", "text/html; charset=utf-8" if known else "text/plain")
@@ -47,9 +67,9 @@ class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = sys.platform != "win32"  # elsewhere it lets a port that was just left be taken again
 
-    def __init__(self, port: int, page: bytes) -> None:
+    def __init__(self, port: int, page: bytes, feed: Feed | None) -> None:
         super().__init__((HOST, port), _Page)
-        self.page = page
+        self.page, self.feed = page, feed
 
 
 @final
@@ -66,11 +86,12 @@ class Viewer:
     True
     """
 
-    def __init__(self, scene: Scene, port: int = 0) -> None:
+    def __init__(self, scene: Scene, port: int = 0, model: Model | None = None) -> None:
         self.scene = scene
-        page = animation_html(scene).encode("utf-8")
+        page = animation_html(scene, live=model is not None).encode("utf-8")
+        self._feed = None if model is None else Feed(model, moving_frames(scene))
         try:
-            self._server = _Server(port, page)
+            self._server = _Server(port, page, self._feed)
         except (OSError, OverflowError) as error:
             raise InputError(
                 f"port {port} of {HOST} cannot be had: {getattr(error, 'strerror', None) or error}. Leave port out, "
@@ -80,13 +101,31 @@ class Viewer:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
         self._thread.start()
 
+    def follow(self, t: float, q: Array) -> None:
+        """Show coordinates q (n_q,) at time t [s] in the page, at once: `simulate(..., progress=viewer.follow)`.
+
+        For viewers that were opened with live=True; what is slower than a march, a page or a network, is passed over.
+        """
+        if self._feed is None:
+            raise InputError("this viewer shows one thing that stands still or plays: open one with live=True.")
+        self._feed.pose(t, q)
+
     def show(self, thing: Any, **options: Any) -> None:
-        """Another motion at the same address; reload the page to see it."""
+        """Another motion at the same address: a live page turns to it by itself, another one when it is reloaded.
+
+        options : as of `scene_of`
+        """
         self.scene = thing if isinstance(thing, Scene) else scene_of(thing, **options)
         self._server.page = animation_html(self.scene).encode("utf-8")
+        self._server.feed = None
+        if self._feed is not None:
+            self._feed.reload()
+            self._feed = None
 
     def close(self) -> None:
         """Stop serving."""
+        if self._feed is not None:
+            self._feed.end()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -114,12 +153,13 @@ class Viewer:
 def view(
     thing: Any,
     *,
-    arrows: Sequence[str] = ("velocities", "reactions", "contact forces"),
+    arrows: Sequence[str] = LAYERS,
     trails: Sequence[str] = (),
     measures: Iterable[Any] = (),
     ghost: Any = None,
     eye: Sequence[float] | None = None,
     amplitude: float | None = None,
+    live: bool = False,
     port: int = 0,
     open_browser: bool = True,
     block: bool | None = None,
@@ -134,21 +174,30 @@ def view(
     Parameters
     ----------
     thing, arrows, trails, measures, ghost, eye, amplitude : as of `scene_of`
+    live : show a model, or a state, at once, and then what `simulate(..., progress=viewer.follow)` comes to, while it
+        does; `viewer.show(motion)` turns the page to the whole motion
     port : 0 finds a free one
     open_browser : whether to open it; the address is printed in any case
     block : whether to serve until Ctrl-C before returning; left out: in scripts, which would end otherwise, and not in
-        notebooks and at prompts
+        notebooks, at prompts, and live
 
     >>> swing = mg.simulate(pendulum, {"pin": 0.5}, 2.0)
     >>> viewer = mg.view(swing, trails=["bob.com"], open_browser=False, block=False)
     >>> viewer.close()
+    >>> with mg.view(pendulum, live=True, open_browser=False) as viewer:
+    ...     swing = mg.simulate(pendulum, {"pin": 0.5}, 2.0, progress=viewer.follow)
     """
     scene = scene_of(thing, arrows=arrows, trails=trails, measures=measures, ghost=ghost, eye=eye, amplitude=amplitude)
-    viewer = Viewer(scene, port)
+    if live and len(scene.t) > 1:
+        raise InputError("live shows a motion that is still to be made: give its model, or the state where it starts.")
+    if live and block:
+        raise InputError("live and block exclude each other: the march that is to be seen comes after this call.")
+    model = (thing if isinstance(thing, Model) else thing.model) if live else None
+    viewer = Viewer(scene, port, model)
     print(f"mechgrad: {scene.name} is at {viewer.url} (this machine only)", file=sys.stderr, flush=True)
     if open_browser and not webbrowser.open(viewer.url):
         print("mechgrad: no browser could be opened; open that address by hand.", file=sys.stderr, flush=True)
-    if block or (block is None and not _interactive()):
+    if block or (block is None and not live and not _interactive()):
         print("mechgrad: Ctrl-C ends it.", file=sys.stderr, flush=True)
         viewer.wait()
     return viewer

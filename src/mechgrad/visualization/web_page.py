@@ -26,15 +26,19 @@ from mechgrad.visualization.three import three_js
 __all__ = ["animation_html", "scene_data"]
 
 PLACES, TURNS, SHARES = 2e-6, 2e-5, 1e-4
+LIVE = "/live"  # where a page asks for what comes
 HEIGHT = 480  # of a fragment in a notebook or a report [px]
 _PAGE = File(__file__).parent / "page"
 
 
-def animation_html(scene: Scene, *, standalone: bool = True, live: bool = False, strip: int = 0) -> str:
+def animation_html(
+    scene: Scene, *, standalone: bool = True, live: bool = False, answers: bool = False, strip: int = 0
+) -> str:
     """The animation as text of HTML that needs nothing else: no network, no other file.
 
     standalone : a page of its own; otherwise a fragment for notebooks and reports, the page within a frame
-    live : of a page that a viewer serves: ask it for instants that come later
+    live : of a page that a viewer serves: ask it for poses that come while a march goes on
+    answers : may send pictures to whoever serves it
     strip : so many instants in one picture that stands still, for papers; 0 is an animation
 
     A page that holds the fragment and has a Content-Security-Policy must allow script-src and style-src
@@ -46,12 +50,12 @@ def animation_html(scene: Scene, *, standalone: bool = True, live: bool = False,
     (True, False)
     """
     described, numbers = scene_data(scene)
-    described |= {"live": live, "strip": int(strip)}
+    described |= {"live": LIVE if live else "", "strip": int(strip)}
     text = _filled(
         _PAGE.joinpath("page.html").read_text(encoding="utf-8"),
         {
             "TITLE": escape(printable(scene.name)),
-            "CONNECT": "'self'" if live else "'none'",
+            "CONNECT": "'self'" if live or answers else "'none'",
             "STYLE": _PAGE.joinpath("page.css").read_text(encoding="utf-8"),
             "THREE": _packed(three_js().encode("utf-8")),
             "SCENE": _packed(json.dumps(described, separators=(",", ":")).encode("utf-8")),
@@ -106,13 +110,18 @@ class _Numbers:
         return found
 
 
+def moving_frames(scene: Scene) -> list[int]:
+    """Numbers of the bodies whose poses the page needs, in its order."""
+    found = {node.frame for node in scene.nodes} | {trail.frame for trail in scene.trails}
+    found |= {frame for item in scene.stretched for frame in (item.frame_a, item.frame_b)}
+    return sorted(frame for frame in found if frame >= 0)
+
+
 def scene_data(scene: Scene) -> tuple[dict[str, Any], bytes]:
     """The scene as what JSON holds, and its numbers over time as bytes."""
     numbers = _Numbers()
     place = PLACES * scene.size
-    moved = sorted({node.frame for node in scene.nodes} | {f for s in scene.stretched for f in (s.frame_a, s.frame_b)}
-                   | {trail.frame for trail in scene.trails})  # fmt: skip
-    moved = [frame for frame in moved if frame >= 0]
+    moved = moving_frames(scene)
     number = {frame: k for k, frame in enumerate(moved)} | {-1: -1}
     duration = float(scene.t[-1] - scene.t[0])
     described: dict[str, Any] = {

@@ -56,7 +56,7 @@ from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
 from mechgrad.kinematics.kernels.header import row_int
 from mechgrad.kinematics.kernels.marker_motions import MOTION
 from mechgrad.kinematics.kernels.measures import attachments_of_kind
-from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward, place_world
+from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward, outward_again, place_world
 from mechgrad.kinematics.kernels.row_states import (
     ATTACHMENT,
     ATTACHMENTS,
@@ -240,6 +240,14 @@ def place(mechanism, work, q, v, a, t, last, scalar):
             look_around(mechanism, work, scalar)
         place_rows_of(mechanism, work, q, v, a, t, runtime_int(0), last, scalar)
     return check
+
+
+@inner
+def place_again(mechanism, work, q, v, a, t, last, scalar):
+    """`place` of other velocities and accelerations in the configuration that is placed."""
+    outward_again(mechanism.atoms_i, v, a, work.frames, work.twists, scalar)
+    marker_motion_block(mechanism.markers_i, mechanism.markers_f, work.frames, work.motion, scalar)
+    place_rows_of(mechanism, work, q, v, a, t, runtime_int(0), last, scalar)
 
 
 @inner

@@ -24,13 +24,16 @@ from mechgrad.inverse.kernels.wrenches import (
     mass_moments,
     pass_down,
 )
-from mechgrad.kernels.jit import allocating, entry, inner
-from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
+from mechgrad.kernels.elementary import reciprocal
+from mechgrad.kernels.jit import allocating, entry, inlined, inner
+from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, scatter_part, store, width
 from mechgrad.kernels.slots import slots
 from mechgrad.kernels.small_dense import tree_factor, tree_solve
 from mechgrad.kernels.vec3 import clear, dot, get3, get6, put3
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, columns_of_kind, outward, place_world
 from mechgrad.model.tree import BEYOND, C_PARENT, HAS_MASS, KIND, PARENT, V_AT
+
+COLUMNS = 8  # right-hand sides that go through the factors of a mass matrix together
 
 
 @inner
@@ -132,23 +135,63 @@ def accelerations(atoms_i, atoms_f, columns_i, start, parent, q, v, tau, loads_i
     return -1, 0
 
 
+@inlined
+def _through_tree(chains, inverse, start, parent, reaches, group, x, scalar):
+    """Solve L^T D L Y = X in place for a group of columns, X (n, COLUMNS) in slots; inverse: of the diagonal D."""
+    n = parent.size
+    for k in range(n - 1, -1, -1):
+        if reaches[k, group]:
+            i, ki = parent[k], start[k] + 1
+            while i >= 0:
+                factor, to, at = load(chains, ki, scalar), i * COLUMNS, k * COLUMNS
+                for c in range(COLUMNS):
+                    store(x, to + c, load(x, to + c, scalar) - factor * load(x, at + c, scalar))
+                i = parent[i]
+                ki += 1
+    for k in range(n):
+        scale, at = load(inverse, k, scalar), k * COLUMNS
+        for c in range(COLUMNS):
+            store(x, at + c, load(x, at + c, scalar) * scale)
+        i, ki = parent[k], start[k] + 1
+        while i >= 0:
+            factor, other = load(chains, ki, scalar), i * COLUMNS
+            for c in range(COLUMNS):
+                store(x, at + c, load(x, at + c, scalar) - factor * load(x, other + c, scalar))
+            i = parent[i]
+            ki += 1
+
+
 @allocating
-def solve_with_mass(start, parent, positions, M, X, scalar):
-    """X <- M^-1 X: M (nt, nnz) packed, X (nt, n_v * m) row by row. Returns the first row of a singular block, or
-    -1."""
+def solve_with_mass(start, parent, positions, groups, M, B, X, scalar):
+    """X := -M^-1 B: M and B (nt, nnz of each) packed, X (nt, n_v * m) row by row. Returns the first row of a singular
+    block, or -1.
+
+    groups : columns are taken COLUMNS at a time, which with the factors stay in the nearest cache. first (groups + 1,),
+        entries (nnz of B,), slots (nnz of B,): entries first[g] .. first[g + 1] - 1 of B go to these slots of (n_v,
+        COLUMNS); reaches (n_v, groups): whether a row has an entry there, or a row beyond it
+    """
+    first, entries, targets, reaches = groups
     n_v, n = parent.size, width(scalar)
     m = X.shape[1] // n_v
-    packed, chains = slots(M.shape[1], X, scalar), slots(positions.size, X, scalar)
-    diagonal, x = slots(n_v, X, scalar), slots(X.shape[1], X, scalar)
+    packed, chains, right = slots(M.shape[1], X, scalar), slots(positions.size, X, scalar), slots(B.shape[1], X, scalar)
+    diagonal, x = slots(n_v, X, scalar), slots(n_v * COLUMNS, X, scalar)
     for row in range(0, X.shape[0], n):
         gather(M, row, packed, 0, scalar)
-        gather(X, row, x, 0, scalar)
+        gather(B, row, right, 0, scalar)
         for k in range(positions.size):
             store(chains, k, load(packed, positions[k], scalar))
         if any_not_less(tree_factor(chains, start, parent, diagonal, scalar), 0.5):
             return row
-        tree_solve(chains, start, parent, x, m, scalar)
-        scatter(x, 0, X, row, scalar)
+        for k in range(n_v):
+            store(diagonal, k, reciprocal(load(chains, start[k], scalar)))
+        for group in range(first.size - 1):
+            clear(x, 0, n_v * COLUMNS, scalar)
+            for e in range(first[group], first[group + 1]):
+                store(x, targets[e], scalar * 0.0 - load(right, entries[e], scalar))
+            _through_tree(chains, diagonal, start, parent, reaches, group, x, scalar)
+            at = group * COLUMNS
+            for k in range(n_v):
+                scatter_part(x, k * COLUMNS, min(COLUMNS, m - at), X, row, k * m + at, scalar)
     return -1
 
 
@@ -189,18 +232,18 @@ def accelerations_complex(atoms_i, atoms_f, columns_i, start, parent, q, v, tau,
 
 
 @entry
-def solve_with_mass_one(start, parent, positions, M, X):
+def solve_with_mass_one(start, parent, positions, groups, M, B, X):
     """`solve_with_mass` sample by sample."""
-    return solve_with_mass(start, parent, positions, M, X, 0.0)
+    return solve_with_mass(start, parent, positions, groups, M, B, X, 0.0)
 
 
 @entry
-def solve_with_mass_lanes(start, parent, positions, M, X):
+def solve_with_mass_lanes(start, parent, positions, groups, M, B, X):
     """`solve_with_mass` in SIMD lanes."""
-    return solve_with_mass(start, parent, positions, M, X, lane_zero())
+    return solve_with_mass(start, parent, positions, groups, M, B, X, lane_zero())
 
 
 @entry
-def solve_with_mass_complex(start, parent, positions, M, X):
+def solve_with_mass_complex(start, parent, positions, groups, M, B, X):
     """`solve_with_mass` of complex numbers."""
-    return solve_with_mass(start, parent, positions, M, X, 0j)
+    return solve_with_mass(start, parent, positions, groups, M, B, X, 0j)

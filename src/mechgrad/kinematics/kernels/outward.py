@@ -198,6 +198,30 @@ def outward(atoms_i, atoms_f, q, v, a, frames, twists, scalar):
 
 
 @inner
+def outward_again(atoms_i, v, a, frames, twists, scalar):
+    """Velocities and accelerations of the atoms that `outward` has placed, for other v and a: nothing turns again."""
+    n_atoms = atoms_i.shape[0]
+    for i in range(n_atoms):
+        parent, first = atoms_i[i, PARENT], atoms_i[i, V_AT]
+        o = (parent if parent >= 0 else n_atoms) * FRAME
+        w, vel = get3(frames, o + W, scalar), get3(frames, o + V, scalar)
+        dw, dv = get3(frames, o + DW, scalar), get3(frames, o + DV, scalar)
+        spin, slide, rate_w, rate_v = zero3(scalar), zero3(scalar), zero3(scalar), zero3(scalar)
+        for j in range(first, first + columns_of_kind(atoms_i[i, KIND])):
+            s, m = get3(twists, j * TWIST, scalar), get3(twists, j * TWIST + 3, scalar)
+            v_j, a_j = load(v, j, scalar), load(a, j, scalar)
+            spin, slide = add(spin, scale(v_j, s)), add(slide, scale(v_j, m))
+            rate_w, rate_v = add(rate_w, scale(a_j, s)), add(rate_v, scale(a_j, m))
+        rate_w = add(rate_w, cross(w, spin))
+        rate_v = add(rate_v, add(cross(w, slide), cross(vel, spin)))
+        o = i * FRAME
+        put3(frames, o + W, add(w, spin))
+        put3(frames, o + V, add(vel, slide))
+        put3(frames, o + DW, add(dw, rate_w))
+        put3(frames, o + DV, add(dv, rate_v))
+
+
+@inner
 def outward_rows(atoms_i, atoms_f, samples, row, motion, frames, twists, scalar):
     """`outward` for rows row .. row+L-1 of the samples of a `Motion`; `motion`: slots for one block of them."""
     gather(samples.q, row, motion.q, 0, scalar)

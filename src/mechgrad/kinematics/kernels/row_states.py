@@ -135,6 +135,22 @@ def _linear_row(ints, numbers, k, state, scalar):
 
 
 @inlined
+def _point_row(ints, k, motion, e, attachments, o, scalar):
+    """Value, rate and second rate of the commonest row of joints, one coordinate of the distance of two points."""
+    o0, o1, zero, back = marker_at(ints, k, 0) * MOTION, marker_at(ints, k, 1) * MOTION, zero3(scalar), scale(-1.0, e)
+    x0, d0, x1, d1 = (
+        get3(motion, o0, scalar),
+        get3(motion, o0 + 3, scalar),
+        get3(motion, o1, scalar),
+        get3(motion, o1 + 3, scalar),
+    )
+    _put_attachment(attachments, o, x0, d0, e, zero)
+    _put_attachment(attachments, o + ATTACHMENT, x1, d1, back, zero)
+    second = sub(get3(motion, o0 + 6, scalar), get3(motion, o1 + 6, scalar))
+    return dot(e, sub(x0, x1)), dot(e, sub(d0, d1)), dot(e, second)
+
+
+@inlined
 def _left_out_until(ints, numbers, k, kind, motion, rows, attachments, scalar):
     """Leave out the rows that row k (PLANE or POINT) guards, if its two points are further apart than its reach in all
     samples, or if a sphere is beside its hull in all of them. Returns the row that is next, k if none is left out."""
@@ -217,6 +233,9 @@ def place_rows(ints, numbers, near_rows, motion, frames, state, t, first, last, 
             value, rate, second = scalar * 0.0, scalar * 0.0, scalar * 0.0
             if kind == LINEAR:
                 value, rate, second = _linear_row(ints, numbers, k, state, scalar)
+            elif kind == POINT:
+                e = _world_direction(ints, numbers, k, scalar)
+                value, rate, second = _point_row(ints, k, motion, e, attachments, o, scalar)
             else:
                 o0, o1 = marker_at(ints, k, 0) * MOTION, marker_at(ints, k, 1) * MOTION
                 o2, o3 = marker_at(ints, k, 2) * MOTION, marker_at(ints, k, 3) * MOTION

@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.row_slopes import coordinate_slopes, velocity_slopes
 from mechgrad.dynamics.states import (
     States,
     as_complex,
-    coordinate_slopes,
     linearised,
     slopes,
     unforced,
-    velocity_slopes,
 )
 from mechgrad.dynamics.system import System
 from mechgrad.model.columns import STEP
@@ -73,7 +72,7 @@ def row_slopes(system: System, T: Mechanism, states: States, J: FloatArray) -> R
     complex_T = as_complex(T)
     rate_q, second_q = coordinate_slopes(system.model, complex_T, states)
     holonomic = system.n_constraints == system.n_holonomic
-    second_v = velocity_slopes(system.model, complex_T, states, rate_q, holonomic)
+    second_v = velocity_slopes(system.model, complex_T, states, rate_q, J, holonomic)
     return RowSlopes(J, rate_q, second_q, second_v)
 
 

@@ -17,7 +17,9 @@ from mechgrad.typing import Array, FloatArray
 if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
-DEEPEST = 1.0  # part of its radius that something may be inside the ground when a motion begins: its middle is above it
+# Part of its radius that something may be inside the ground when a motion begins: the middle of a sphere is above it,
+# and a tyre keeps half of its height, where a soft one (a bicycle's at 6000 N/m) gives a third
+DEEPEST, DEEPEST_WHEEL = 1.0, 0.5
 AHEAD = 0.1  # seconds that are looked ahead for the edge of a map
 
 
@@ -35,10 +37,12 @@ def check_touch(model: Model, q: Array, t0: float) -> None:
                 f"its height map at t = {t0:.6g} s, and the map {_extent(force.ground)}. Start above the map, or make "
                 "it larger."
             )
-        if depth > DEEPEST * float(np.real(force.radius)):
+        share = DEEPEST_WHEEL if hasattr(force, "axis") else DEEPEST
+        if depth > share * float(np.real(force.radius)):
+            allowed = "half of the radius" if hasattr(force, "axis") else "the radius"
             raise InputError(
                 f"force {force.name!r} of model {model.name!r}: {body!r} starts {depth:.4g} m inside the ground at "
-                f"t = {t0:.6g} s, more than the radius {np.real(force.radius):.4g} m. Lift the start, or let "
+                f"t = {t0:.6g} s, more than {allowed}, {share * np.real(force.radius):.4g} m. Lift the start, or let "
                 "mg.equilibrium find one."
             )
 

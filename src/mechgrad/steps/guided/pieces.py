@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from mechgrad.dynamics.row_slopes import coordinate_slopes, velocity_slopes
 from mechgrad.dynamics.states import (
     States,
     as_complex,
-    coordinate_slopes,
     linearised,
     slopes,
-    velocity_slopes,
 )
 from mechgrad.dynamics.system import System
 from mechgrad.model.mechanism import N_ALL
@@ -77,18 +76,18 @@ class GuidedSteps(Steps):
         # rows of velocities ask nothing of positions
         self.finite = np.flatnonzero((self.rows < system.n_holonomic) | (self.rows >= first))
         self.states = States(record.q, record.v, record.a, np.zeros((len(record.t), m)), record.t)
-        W = linearised(system.T, self.states, False).J[:, self.rows]
+        J = linearised(system.T, self.states, False).J
         T = as_complex(system.T)
         rate_q, second_q = coordinate_slopes(model, T, self.states)
-        second_v = velocity_slopes(model, T, self.states, rate_q, m == system.n_holonomic)
+        second_v = velocity_slopes(model, T, self.states, rate_q, J, m == system.n_holonomic)
         self.W, self.rate_q, self.second_q, self.second_v = (
-            W, rate_q[:, self.rows], second_q[:, self.rows], second_v[:, self.rows],
+            J[:, self.rows], rate_q[:, self.rows], second_q[:, self.rows], second_v[:, self.rows],
         )  # fmt: skip
-        self.inverse: FloatArray = np.asarray(np.linalg.pinv(W, rcond=RANK), float)
+        self.inverse: FloatArray = np.asarray(np.linalg.pinv(self.W, rcond=RANK), float)
         self.position_inverse = self.inverse
         if len(self.finite) < len(self.rows):
             self.position_inverse = np.zeros_like(self.inverse)
-            self.position_inverse[:, :, self.finite] = np.linalg.pinv(W[:, self.finite], rcond=RANK)
+            self.position_inverse[:, :, self.finite] = np.linalg.pinv(self.W[:, self.finite], rcond=RANK)
 
     def pieces(self, columns: int) -> list[slice]:
         return [slice(0, len(self.states.t))]

@@ -42,7 +42,9 @@ def offered_rows(model: Model, form: Formulation) -> list[Row]:
 
 
 def _constraint_rows(J: Array) -> IntArray:
-    """As many rows as the rank of Gamma, the least dependent ones."""
+    """As many rows as the rank of Gamma, the least dependent ones; none of an open tree."""
+    if not len(J):
+        return np.zeros(0, np.int64)
     size = np.linalg.norm(J, axis=1)
     order, left = pivoted(J / np.where(size > 0, size, 1.0)[:, None])
     return np.sort(order[left > RANK * left[0]])

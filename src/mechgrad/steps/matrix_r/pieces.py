@@ -14,15 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.row_slopes import coordinate_slopes, velocity_slopes
 from mechgrad.dynamics.states import (
     States,
     as_complex,
-    coordinate_slopes,
     linearised,
+    put_force_slopes,
     slopes,
-    velocity_slopes,
+    without_laws,
 )
 from mechgrad.errors import InputError
+from mechgrad.kernels.right_hand_sides import padded
+from mechgrad.kinematics.mechanism_record import one_of_all
 from mechgrad.model.mechanism import N_ALL
 from mechgrad.steps.base import ParameterColumns
 from mechgrad.steps.chunk_pool import ChunkPool
@@ -46,6 +49,13 @@ class Rows(NamedTuple):
     rate_q: FloatArray
     second_q: FloatArray
     second_v: FloatArray
+
+
+def picked(rows: FloatArray, picks: IntArray) -> FloatArray:
+    """Some rows of each state: rows (nt, all, n), picks (nt, some)."""
+    if (picks == picks[0]).all():
+        return rows[:, picks[0]]
+    return np.take_along_axis(rows, picks[:, :, None], axis=1)
 
 
 class Part(NamedTuple):
@@ -94,10 +104,12 @@ class IndependentSteps(ImplicitSteps):
         super().__init__(record)
         self.pool = ChunkPool(1)
         self.T = record.system.T
-        self.T_complex = as_complex(self.T)
         self.choices: Choices = choices
         self.n, self.m, self.rank = self.model.n_v, self.system.n_constraints, self.choices.rank
         self.freedom, self.all = self.n - self.rank, int(self.T.ints[N_ALL])
+        bare = without_laws(self.T)
+        self.T_rows = as_complex(bare._replace(ints=one_of_all(self.model, bare.ints)))
+        self.kept = np.r_[0 : self.m, self.system.n_rows : self.all]  # rows of the record that these are
         self.start = self.choices.picks[0]
         rows = coordinate_rows(self.system) if not self.choices.named else np.full(self.n, -1)
         self.column = {int(row): j for j, row in enumerate(rows) if row >= 0}  # whose coordinate an offered row is
@@ -138,9 +150,10 @@ class IndependentSteps(ImplicitSteps):
         return np.array([self.column[int(row)] for row in self.choices.at(np.array([step]))[0, self.rank :]])
 
     def _rows(self, states: States, J: FloatArray, rate_q: FloatArray, picks: IntArray) -> Rows:
-        _, second_q = coordinate_slopes(self.model, self.T_complex, states)
-        second_v = velocity_slopes(self.model, self.T_complex, states, rate_q, holonomic=True)
-        return Rows(*(np.take_along_axis(x, picks[:, :, None], axis=1) for x in (J, rate_q, second_q, second_v)))
+        _, second_q = coordinate_slopes(self.model, self.T_rows, states, with_rates=False)
+        among_kept = np.searchsorted(self.kept, picks)
+        W, rates, seconds = picked(J, picks), picked(rate_q, picks), picked(second_q, among_kept)
+        return Rows(W, rates, seconds, velocity_slopes(self.model, self.T_rows, states, rates, W, holonomic=True))
 
     @property
     def first_state(self) -> States:
@@ -156,14 +169,18 @@ class IndependentSteps(ImplicitSteps):
     def parameter_terms(
         self, parameters: ParameterColumns, states: States, picks: IntArray, *, residual: bool = True
     ) -> list[FloatArray]:
-        """r_p, value_p, rate_p, second_p (nt, n, np); the last three in the order of the rows of W."""
-        terms = [np.zeros((len(states.t), self.n, len(parameters))) for _ in range(4)]
-        for k in parameters.acting:
+        """r_p, value_p, rate_p, second_p (nt, n, columns); the last three in the order of the rows of W. Columns beyond
+        the parameters fill blocks."""
+        terms = [np.zeros((len(states.t), self.n, padded(len(parameters)))) for _ in range(4)]
+        alone = [k for k in parameters.acting if parameters.keeps_geometry(k)]
+        if alone and residual:
+            put_force_slopes(self.T, [parameters.record(k) for k in alone], states, alone, terms[0])
+        for k in set(parameters.acting) - set(alone):
             found = slopes(parameters.record(k), states, residual=residual)
             if residual:
                 terms[0][:, :, k] = found.r
             for term, slope in zip(terms[1:], found[1:], strict=True):
-                term[:, :, k] = np.take_along_axis(slope, picks, axis=1)
+                term[:, :, k] = picked(slope[:, :, None], picks)[:, :, 0]
         return terms
 
     def spread(self, weights: FloatArray, picks: IntArray) -> FloatArray:

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from mechgrad.dynamics.states import StateSlopes
+from mechgrad.kernels.right_hand_sides import padded
 from mechgrad.steps.base import ParameterColumns, Tangent
 from mechgrad.steps.initial import InitialAccelerations
 from mechgrad.steps.matrix_r.kernels import tangent as _kernels
@@ -18,15 +19,17 @@ from mechgrad.typing import FloatArray
 
 @final
 class IndependentTangent(Tangent):
-    """dz, dz', dz'' and the change of the memory, (freedom, np) each."""
+    """dz, dz', dz'' and the change of the memory, (freedom, columns) each: parameters, and what fills blocks."""
 
     def __init__(self, steps: IndependentSteps, parameters: ParameterColumns, dq: FloatArray, dv: FloatArray) -> None:
-        self.steps, self.count = steps, len(parameters)
+        self.steps, self.count, self.wanted = steps, padded(len(parameters)), len(parameters)
         n, rank = steps.n, steps.rank
         da, dlam = InitialAccelerations(steps.record, steps.start[:rank]).direct(parameters, dq, dv)
         self.out = [np.zeros((len(steps.record.t), k, self.count)) for k in (n, n, n, steps.m)]
         for whole, start in zip(self.out, (dq, dv, da, dlam), strict=True):
-            whole[0] = start.T
+            whole[0, :, : self.wanted] = start.T
+            whole[0, :, self.wanted :] = 0.0
+        dq, dv, da, _ = (whole[0].T for whole in self.out)
         B, rate_q, second_q, second_v = steps.first_rows()
         at_start = steps.parameter_terms(parameters, steps.first_state, steps.start[None], residual=False)
         _, *moved = (x[0, rank:] for x in at_start)
@@ -58,4 +61,4 @@ class IndependentTangent(Tangent):
         np.put_along_axis(self.out[3][outputs], solved, after[3][reported], axis=1)
 
     def finished(self) -> StateSlopes:
-        return StateSlopes(*(x.swapaxes(1, 2) for x in self.out))
+        return StateSlopes(*(x[:, :, : self.wanted].swapaxes(1, 2) for x in self.out))

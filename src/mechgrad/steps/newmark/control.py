@@ -46,7 +46,8 @@ def controlled(task: Task, kind: type[Run] = Run) -> Record:
     if task.q.dtype == complex:
         raise InputError("step control takes real numbers; give a step.")
     march = _Controlled(task, kind, t)
-    for first, last in task.parts(len(t)):
+    task.fills(t, march.states[0])
+    for first, last in task.parts(len(t), fine=True):
         reason = march.advance(last)
         if reason != DONE:
             raise march.failed(reason)

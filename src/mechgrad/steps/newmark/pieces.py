@@ -15,16 +15,15 @@ import numpy as np
 from mechgrad.dynamics.elimination import Elimination
 from mechgrad.dynamics.kernels.saddle import PASSES, REGULAR, no_ranks
 from mechgrad.dynamics.kernels.sparse import Sparse
+from mechgrad.dynamics.row_slopes import coordinate_slopes, velocity_slopes
 from mechgrad.dynamics.states import (
     Linearised,
     States,
-    coordinate_slopes,
     linearised,
     linearised_entries,
     put_force_slopes,
     put_slopes,
     slopes,
-    velocity_slopes,
 )
 from mechgrad.errors import InputError
 from mechgrad.kernels.right_hand_sides import padded
@@ -284,8 +283,8 @@ class NewmarkSteps(ImplicitSteps):
         if self.rated and self.m:
             c_q, c_v = c_q + w1 * rate_q, w1 * gamma
             if self.settings.weight_2:
-                _, second_q = coordinate_slopes(self.model, self.unforced_complex, at, by)
-                second_v = velocity_slopes(self.model, self.unforced_complex, at, rate_q, self.holonomic, by)
+                _, second_q = coordinate_slopes(self.model, self.unforced_complex, at, by, with_rates=False)
+                second_v = velocity_slopes(self.model, self.unforced_complex, at, rate_q, gamma, self.holonomic, by)
                 c_q, c_v = c_q + w2 * second_q, c_v + w2 * second_v
         return c_q, c_v
 
@@ -307,7 +306,7 @@ class NewmarkSteps(ImplicitSteps):
             return None
         still = States(after.q, zero, w, sigma, after.t)
         rates, second_q = coordinate_slopes(self.model, self.unforced_complex, after, by)
-        second_v = velocity_slopes(self.model, self.unforced_complex, after, rates, self.holonomic, by)
+        second_v = velocity_slopes(self.model, self.unforced_complex, after, rates, gamma, self.holonomic, by)
         K2, K3 = self._linearised(self.unforced, still, False, by).K, np.zeros_like(M)
         accelerations = None
         if self.settings.project_accelerations:

@@ -191,6 +191,7 @@ def fixed(task: Task, kind: type[Run] = Run) -> Record:
     outputs, every, h = task.steps()
     run = kind(task, outputs)
     t = task.t0 + np.linspace(0.0, task.duration, outputs)
+    task.fills(t, run.arrays[0])
     for first, last in task.parts(outputs):
         got, reason, at = run.advance(first, last, t, every, h)
         end = first + got

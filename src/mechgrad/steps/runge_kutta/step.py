@@ -119,6 +119,7 @@ def adaptive(task: Task) -> Record:
     t = task.t0 + np.linspace(0.0, task.duration, samples)
     Q, V = np.empty((samples, task.q.shape[1]), task.q.dtype), np.empty((samples, task.v.shape[1]), task.q.dtype)
     Q[0], V[0] = task.q[0], task.v[0]
+    task.fills(t, Q)
     choosing, ranks = task.choosing(), no_ranks()
     dense: list[int] = []
     h, march = _first(task), _marching(task, choosing, ranks, dense)
@@ -292,6 +293,7 @@ class _FixedRun:
         self.t = task.t0 + np.linspace(0.0, task.duration, self.outputs)
         self.Q, self.V = (np.empty((self.outputs, *x.shape), task.q.dtype) for x in (task.q, task.v))
         self.Q[0], self.V[0] = task.q, task.v
+        task.fills(self.t, self.Q[:, 0])
         self.choosing, self.ranks, self.dense_steps = task.choosing(), no_ranks(), 0
 
     def march(

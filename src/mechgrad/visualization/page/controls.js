@@ -52,12 +52,7 @@ class Series {
   at(k) { return this.pose(this.times[k]); }
 
   pose(time, of = this.scene) {
-    const p = this.row(of.p, time), e = this.row(of.e, time), pose = { p: [], e: [] };
-    for (let k = 0; k < p.length / 3; k++) {
-      pose.p.push(new THREE.Vector3(p[3 * k], p[3 * k + 1], p[3 * k + 2]));
-      pose.e.push(new THREE.Quaternion(e[4 * k + 1], e[4 * k + 2], e[4 * k + 3], e[4 * k]).normalize());
-    }
-    return pose;
+    return posed(this.row(of.p, time), this.row(of.e, time));
   }
 
   centre(time) { return vec(this.row(this.scene.centre, time)); }
@@ -68,13 +63,23 @@ class Series {
   }
 }
 
+function posed(p, e) { // positions and turns of all bodies from flat lists
+  const pose = { p: [], e: [] };
+  for (let k = 0; k < p.length / 3; k++) {
+    pose.p.push(new THREE.Vector3(p[3 * k], p[3 * k + 1], p[3 * k + 2]));
+    pose.e.push(new THREE.Quaternion(e[4 * k + 1], e[4 * k + 2], e[4 * k + 3], e[4 * k]).normalize());
+  }
+  return pose;
+}
+
 class Player {
   constructor(stage) {
     this.stage = stage; this.series = stage.series; this.playing = false; this.speed = 1; this.loop = true; this.drawn = []; this.coarse = 1;
-    this.still = this.series.count() < 2 || stage.scene.strip > 0;
+    this.live = Boolean(stage.scene.live); this.still = !this.live && (this.series.count() < 2 || stage.scene.strip > 0);
     for (const name of ["play", "scrub", "clock", "speed", "loop", "follow"]) this[name + "Box"] = document.getElementById(name);
     document.getElementById("title").textContent = stage.scene.name;
     document.getElementById("bar").classList.toggle("still", this.still);
+    document.getElementById("bar").classList.toggle("live", this.live);
     this.slow(); this.wire(); this.switches(); this.curves(); this.seek(0);
   }
 
@@ -179,16 +184,17 @@ class Player {
   }
 
   play(on) {
-    this.playing = on && !this.still; this.playBox.classList.toggle("on", this.playing);
+    this.playing = on && !this.still && !this.live; this.playBox.classList.toggle("on", this.playing);
     if (this.playing && !this.loop && this.stage.time >= this.series.duration()) this.seek(0);
     this.last = null; this.drawn = [];
-    if (!this.playing && this.coarse < 1) { this.coarse = 1; this.resize(); }
+    if (!this.playing) { this.stage.plain(this.plain = false); if (this.coarse < 1) { this.coarse = 1; this.resize(); } }
   }
 
-  ease() { // fewer pixels while it plays, where the machine does not draw enough pictures per second
-    if (this.drawn.length >= PATIENCE && this.rate() < SMOOTH && this.coarse > COARSEST) {
-      this.coarse = Math.max(COARSEST, 0.75 * this.coarse); this.drawn = []; this.resize();
-    }
+  ease() { // plainer shadows, then fewer pixels while it plays, where the machine does not draw enough pictures per second
+    if (this.drawn.length < PATIENCE || this.rate() >= SMOOTH || this.coarse <= COARSEST) return;
+    if (!this.plain) this.stage.plain(this.plain = true);
+    else { this.coarse = Math.max(COARSEST, 0.75 * this.coarse); this.resize(); }
+    this.drawn = [];
   }
 
   seek(time) {
@@ -212,6 +218,19 @@ class Player {
     }
     if (this.stage.dirty) { this.stage.draw(); this.drawn.push(stamp); if (this.drawn.length > 240) this.drawn.shift(); }
     requestAnimationFrame(next => this.tick(next));
+  }
+
+  watch(address) { // a march under way: poses as they come, until there is a whole motion or nothing comes any more
+    const feed = new EventSource(address);
+    this.heard = { poses: 0, over: "" };
+    const over = how => { feed.close(); this.heard.over = how; };
+    feed.addEventListener("pose", event => {
+      const { t, p, e } = JSON.parse(event.data);
+      this.stage.arrive(t, posed(p, e)); this.heard.poses++;
+      this.clockBox.value = t.toPrecision(5) + " s"; this.followBox.checked = this.stage.follow;
+    });
+    feed.addEventListener("reload", () => { over("reload"); location.reload(); });
+    feed.addEventListener("end", () => { over("end"); this.clockBox.value += " (ended)"; });
   }
 
   rate(seconds = 2) { // pictures per second, lately
@@ -249,6 +268,7 @@ async function start() {
   catch (error) { return complain("This browser cannot draw in three dimensions (WebGL): " + error.message); }
   const player = new Player(stage); window.STAGE = stage;
   if (scene.strip > 1) strip(stage, series, scene.strip);
+  if (player.live) player.watch(scene.live);
   window.mechgrad = page(stage, player);
   requestAnimationFrame(stamp => player.tick(stamp));
 }
@@ -256,11 +276,12 @@ async function start() {
 function page(stage, player) { // what tests and the maker of pictures take hold of
   return {
     state: () => ({ time: stage.time, playing: player.playing, duration: player.series.duration(), rate: player.rate(),
-      layers: Object.fromEntries([...stage.layers].map(([name, group]) => [name, group.visible])), follow: stage.follow,
+      layers: Object.fromEntries([...stage.layers].map(([name, group]) => [name, group.visible])), follow: stage.follow, heard: player.heard,
       calls: stage.renderer.info.render.calls, triangles: stage.renderer.info.render.triangles }),
     seek: time => { player.play(false); if (!stage.scene.strip) player.seek(time); },
     play: on => player.play(on),
-    position: frame => stage.series.pose(stage.time).p[stage.scene.frames.indexOf(frame)].toArray(),
+    position: frame => (stage.arrived ? stage.arrived.pose : stage.series.pose(stage.time))
+      .p[stage.scene.frames.indexOf(frame)].toArray(),
     picture: (width, height, kind, fine) => {
       const made = stage.picture(width, height, fine || 2).toDataURL(kind || "image/png", 0.92);
       player.resize(); return made;

@@ -9,10 +9,20 @@ function along(axis) { // the turn that takes y to an axis
 
 function turned(wxyz) { return new THREE.Quaternion(wxyz[1], wxyz[2], wxyz[3], wxyz[0]).normalize(); }
 
+// How many corners a circle has: as many as keep its outline within COARSE of the size of what is seen.
+const COARSE = 4e-4, CORNERS = [6, 48];
+let SIZE = 1;
+
+function corners(radius) {
+  const miss = Math.min(1, COARSE * SIZE / radius), n = Math.ceil(Math.PI / Math.acos(1 - miss));
+  return Math.max(CORNERS[0], Math.min(CORNERS[1], n + n % 2));
+}
+
 // A capsule whose ends have two radii: the common tangent cone touches both balls.
 function capsule(a, b, radii) {
   const start = vec(a), end = vec(b), way = end.clone().sub(start), length = way.length();
-  const [r0, r1] = radii, sine = Math.max(-1, Math.min(1, (r0 - r1) / length)), tilt = Math.asin(sine), n = 9;
+  const [r0, r1] = radii, sine = Math.max(-1, Math.min(1, (r0 - r1) / length)), tilt = Math.asin(sine);
+  const round = corners(Math.max(r0, r1)), n = Math.max(2, Math.round(round / 4));
   const profile = [];
   for (let k = 0; k <= n; k++) {
     const x = -Math.PI / 2 + (tilt + Math.PI / 2) * k / n;
@@ -22,19 +32,19 @@ function capsule(a, b, radii) {
     const x = tilt + (Math.PI / 2 - tilt) * k / n;
     profile.push(new THREE.Vector2(Math.max(r1 * Math.cos(x), 1e-9), length + r1 * Math.sin(x)));
   }
-  return new THREE.LatheGeometry(profile, 24).applyQuaternion(along(way)).translate(...a);
+  return new THREE.LatheGeometry(profile, round).applyQuaternion(along(way)).translate(...a);
 }
 
 function rod(a, b, radius) {
   const start = vec(a), way = vec(b).sub(start), middle = start.addScaledVector(way, 0.5);
-  return new THREE.CylinderGeometry(radius, radius, way.length(), 24).applyQuaternion(along(way))
+  return new THREE.CylinderGeometry(radius, radius, way.length(), corners(radius)).applyQuaternion(along(way))
     .translate(middle.x, middle.y, middle.z);
 }
 
 function ring(node) {
   const axis = vec(node.axis), parts = [];
   const turn = new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 0, 1), axis.normalize());
-  parts.push(new THREE.TorusGeometry(node.radius - node.tube, node.tube, 14, 48));
+  parts.push(new THREE.TorusGeometry(node.radius - node.tube, node.tube, corners(node.tube), corners(node.radius)));
   for (let k = 0; k < node.spokes; k++) {
     const angle = Math.PI * 2 * k / node.spokes, r = node.radius - 1.8 * node.tube;
     parts.push(rod([0, 0, 0], [r * Math.cos(angle), r * Math.sin(angle), 0], 0.16 * node.tube));
@@ -54,7 +64,7 @@ function surface(node) {
 function path(node) {
   const points = [];
   for (let k = 0; k < node.points.length; k += 3) points.push(vec(node.points.slice(k, k + 3)));
-  return new THREE.TubeGeometry(new THREE.CatmullRomCurve3(points), Math.max(2, 2 * points.length), node.radius, 8);
+  return new THREE.TubeGeometry(new THREE.CatmullRomCurve3(points), Math.max(2, 2 * points.length), node.radius, corners(node.radius));
 }
 
 function solid(node) { // the geometries of a node, in axes of its body
@@ -63,8 +73,8 @@ function solid(node) { // the geometries of a node, in axes of its body
   if (node.kind === "ring") return ring(node);
   if (node.kind === "surface") return [surface(node)];
   if (node.kind === "path") return [path(node)];
-  const made = node.kind === "box" ? new THREE.BoxGeometry(...node.size)
-    : new THREE.SphereGeometry(1, 32, 20).scale(...node.radii);
+  const round = node.kind === "box" ? 0 : corners(Math.max(...node.radii));
+  const made = round ? new THREE.SphereGeometry(1, round, round / 2).scale(...node.radii) : new THREE.BoxGeometry(...node.size);
   return [made.applyQuaternion(turned(node.turn)).translate(...node.at)];
 }
 
@@ -105,14 +115,14 @@ class Stretched {
     };
     if (item.kind === "coil") {
       const turns = Math.max(4, Math.min(14, Math.round(this.length / r / 1.1))), lead = 0.1, points = [];
-      const wire = 0.13 * r, n = 22 * turns;
+      const wire = 0.13 * r, n = Math.max(12, corners(r)) * turns;
       for (let k = 0; k <= n; k++) {
         const s = k / n, x = 2 * Math.PI * turns * s, ease = Math.min(1, 8 * s, 8 * (1 - s));
         points.push(new THREE.Vector3(ease * (r - wire) * Math.cos(x), (lead + (1 - 2 * lead) * s) * this.length,
           ease * (r - wire) * Math.sin(x)));
       }
       points.unshift(new THREE.Vector3(0, 0, 0)); points.push(new THREE.Vector3(0, this.length, 0));
-      add([[new THREE.TubeGeometry(new THREE.CatmullRomCurve3(points), points.length, wire, 7), tint]]);
+      add([[new THREE.TubeGeometry(new THREE.CatmullRomCurve3(points), points.length, wire, corners(wire)), tint]]);
     } else if (item.kind === "damper") {
       this.case = add([[rod([0, 0.12 * length, 0], [0, 0.62 * length, 0], r), tint],
         [rod([0, 0, 0], [0, 0.14 * length, 0], 0.4 * r), grey]]);

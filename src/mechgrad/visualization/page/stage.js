@@ -1,12 +1,15 @@
 // The stage: light, floor, camera, and every body where it is at a time.
 
-const HIDDEN = new Set(["axes", "centres of mass", "contact spheres", "velocities", "reactions", "contact forces"]);
+const HIDDEN = new Set(["axes", "centres of mass", "contact spheres", "velocities", "reactions", "contact forces",
+  "loads", "load couples", "driving torques", "driving forces"]);
 const SHADE = 2.1; // radius of what shadows fall on, of what is seen
+const FAR = 2.2; // ways that are so much longer than what is seen are followed
 const OVERLAID = new Set(["centres of mass"]);
 
 class Stage {
   constructor(canvas, scene, series) {
     this.scene = scene; this.series = series; this.canvas = canvas; this.dirty = true; this.time = 0;
+    SIZE = scene.size;
     this.world = new THREE.Scene(); this.layers = new Map(); this.up = vec(scene.up);
     this.renderer = new THREE.WebGLRenderer({ canvas, alpha: true, antialias: !software(), powerPreference: "high-performance" });
     this.renderer.outputEncoding = THREE.sRGBEncoding;
@@ -131,7 +134,7 @@ class Stage {
 
   show(time) {
     this.time = time; this.dirty = true;
-    const pose = this.series.pose(time);
+    const pose = this.arrived ? this.arrived.pose : this.series.pose(time);
     this.put(pose, this.placed, this.springs);
     for (const layer of this.arrows) if (layer.group.parent.visible)
       layer.place(this.series.row(layer.layer.at, time), this.series.row(layer.layer.vectors, time));
@@ -148,7 +151,28 @@ class Stage {
 
   upright() { return new THREE.Quaternion().setFromUnitVectors(this.up, new THREE.Vector3(0, 1, 0)); }
 
-  target() { return (this.follow ? this.series.centre(this.time) : this.middle.clone()).add(this.shift); }
+  target() {
+    const now = this.arrived ? this.arrived.centre.clone() : this.series.centre(this.time);
+    return (this.follow ? now : this.middle.clone()).add(this.shift);
+  }
+
+  arrive(time, pose) { // a pose of a march under way; the picture makes room for where it goes
+    const reached = new THREE.Box3(), corner = new THREE.Vector3();
+    for (const [frame, mesh] of this.placed) if (frame >= 0 && mesh.castShadow) {
+      if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
+      const { min, max } = mesh.geometry.boundingBox;
+      for (let k = 0; k < 8; k++) reached.expandByPoint(corner
+        .set(k & 1 ? min.x : max.x, k & 2 ? min.y : max.y, k & 4 ? min.z : max.z)
+        .applyQuaternion(pose.e[frame]).add(pose.p[frame]));
+    }
+    if (!this.arrived) this.seen = new THREE.Box3().setFromCenterAndSize(this.middle, vec(this.scene.all_boxes).multiplyScalar(2));
+    this.arrived = { pose, centre: reached.getCenter(new THREE.Vector3()) };
+    this.seen.union(reached).getCenter(this.middle);
+    const half = reached.getSize(corner).multiplyScalar(0.5).toArray(), all = this.seen.getSize(new THREE.Vector3()).multiplyScalar(0.5);
+    this.scene.box = this.scene.box.map((x, k) => Math.max(x, half[k])); this.scene.all_boxes = all.toArray();
+    if (all.length() > FAR * this.scene.radius && !this.gone) this.follow = this.gone = true; // on long ways, from there on
+    this.show(time);
+  }
 
   fitted(turn) { // how far away every corner of the box around what is seen is in the picture
     const box = this.follow ? this.scene.box : this.scene.all_boxes, tall = Math.tan(this.camera.fov * Math.PI / 360);
@@ -187,6 +211,13 @@ class Stage {
     this.resize(width, height, fine); this.draw();
     paint.imageSmoothingQuality = "high"; paint.drawImage(this.canvas, 0, 0, width, height);
     return canvas;
+  }
+
+  plain(on) { // shadows with hard edges, for machines that do not draw enough pictures per second
+    const type = on ? THREE.BasicShadowMap : THREE.PCFShadowMap;
+    if (this.renderer.shadowMap.type === type) return;
+    this.renderer.shadowMap.type = type; this.dirty = true;
+    this.world.traverse(thing => { if (thing.receiveShadow) thing.material.needsUpdate = true; });
   }
 
   draw() { this.dirty = false; this.renderer.render(this.world, this.camera); }

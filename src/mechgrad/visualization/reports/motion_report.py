@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.pages import Page, Paragraph, Part, Picture, Section, Table, facts, require_pictures
+from mechgrad.pages import Page, Part, Picture, Section, Table, facts, require_pictures
 from mechgrad.visualization.plots.history_plots import measured_curves, named_measures, plot_histories, plot_motion
 from mechgrad.visualization.plots.phase_plots import plot_phase
 from mechgrad.visualization.plots.reaction_plots import plot_reactions
@@ -91,8 +91,6 @@ def _states(motion: Any) -> list[Part]:
 def _reactions(motion: Any) -> list[Part]:
     if not motion.model.joints:
         return []
-    if not hasattr(motion, "reactions"):  # of a file: its forces are in its recipe
-        return [Paragraph("A motion of a file says nothing of reactions: motion.repeated().report(...) does.")]
     return [Picture(plot_reactions(motion), "magnitudes of forces and couples")]
 
 

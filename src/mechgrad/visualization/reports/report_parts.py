@@ -10,7 +10,7 @@ from mechgrad.errors import MechgradError
 from mechgrad.kinematics.mobility import mobility
 from mechgrad.model.primitives.fields import brief
 from mechgrad.pages import Embedded, Listing, Paragraph, Part, Section, Table, facts
-from mechgrad.visualization.scene import scene_of
+from mechgrad.visualization.scene import LAYERS, scene_of
 from mechgrad.visualization.three import ViewerUnavailableError
 from mechgrad.visualization.web_page import animation_html
 
@@ -24,7 +24,7 @@ def animation(thing: Any, *, ghost: Any = None, told: str = "") -> list[Part]:
     told : what there is to see
     """
     try:
-        scene = scene_of(thing, ghost=ghost, arrows=("velocities", "reactions", "contact forces"))
+        scene = scene_of(thing, ghost=ghost, arrows=LAYERS)
         found: list[Part] = [Embedded(animation_html(scene, standalone=False))]
     except ViewerUnavailableError as error:
         return [Paragraph(f"No animation: {error}")]

@@ -1,29 +1,41 @@
-"""Vectors as arrows: velocities of centres of mass, forces that joints transmit, forces of contacts, loads."""
+"""Vectors as arrows: velocities, forces that joints transmit, forces of contacts, loads, what drives joints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from mechgrad.errors import unknown_name
 from mechgrad.model.forces.base import Force
+from mechgrad.model.joints.base import PRISMATIC, REVOLUTE
 from mechgrad.model.joints.seat import Seat
 from mechgrad.model.primitives.attached import places
 from mechgrad.model.primitives.rows import ADVANCE, CIRCLE, DOT, PLANE, POINT, ROLL_ACROSS, ROLL_ALONG, SLIP, Place, Row
 from mechgrad.typing import FloatArray
+from mechgrad.visualization.scene.load_arrows import Found, drive_vectors, load_vectors
 from mechgrad.visualization.scene.nodes import Arrows
 from mechgrad.visualization.scene.outline import Outline
 from mechgrad.visualization.scene.poses import Drawn
 
-LAYERS = ("velocities", "reactions", "contact forces")
+LAYERS = (
+    "velocities", "reactions", "contact forces", "loads", "load couples", "driving torques", "driving forces",
+)  # fmt: skip
 LONGEST = 0.4  # arrow at most instants, of the size
 USUAL = 0.98  # share of the instants at which arrows are no longer than that
 
 
 def arrow_layers(outline: Outline, states: Drawn, wanted: Sequence[str]) -> tuple[Arrows, ...]:
     """The layers that are wanted and that there is something of."""
-    makers = {"velocities": _velocities, "reactions": _reactions, "contact forces": _contacts}
+    makers: dict[str, Callable[[Outline, Drawn], Arrows | None]] = {
+        "velocities": _velocities,
+        "reactions": _reactions,
+        "contact forces": _contacts,
+        "loads": lambda o, s: _found(o, "loads", "N", load_vectors(o, s, "force")),
+        "load couples": lambda o, s: _found(o, "load couples", "N m", load_vectors(o, s, "torque")),
+        "driving torques": lambda o, s: _found(o, "driving torques", "N m", drive_vectors(o, s, REVOLUTE)),
+        "driving forces": lambda o, s: _found(o, "driving forces", "N", drive_vectors(o, s, PRISMATIC)),
+    }
     for name in wanted:
         if name not in makers:
             raise unknown_name("arrows", name, makers, "scene")
@@ -50,6 +62,16 @@ def _layer(
         return None
     usual = float(np.quantile(lengths.max(axis=1), USUAL)) or float(lengths.max())
     return Arrows(name, unit, nice(LONGEST * outline.size / usual), tuple(labels), at, vectors)
+
+
+def _found(outline: Outline, name: str, unit: str, found: Found) -> Arrows | None:
+    """A layer of what there is, those that are nothing at any instant left out."""
+    labels, at, vectors = found
+    there = [k for k, x in enumerate(vectors) if np.any(x)]
+    if not there:
+        return None
+    at, vectors = ([x[k] for k in there] for x in (at, vectors))
+    return _layer(outline, name, unit, [labels[k] for k in there], np.stack(at, axis=1), np.stack(vectors, axis=1))
 
 
 def _velocities(outline: Outline, states: Drawn) -> Arrows | None:

@@ -13,6 +13,7 @@ GROUND, JOINT, AXIS, RAIL = "#8a939e", "#39424e", "#c4564a", "#a9b1ba"
 SPRING, DAMPER, ROD, TYRE, CONTACT, STEEL = "#c4564a", "#6d7783", "#6d7783", "#33373d", "#5b6570", "#c3cad1"
 ARROWS = {
     "velocities": "#009e73", "reactions": "#d55e00", "contact forces": "#cc2f7b", "loads": "#7a4fb5",
+    "load couples": "#a58bd0", "driving torques": "#0072b2", "driving forces": "#56b4e9",
 }  # fmt: skip
 
 

@@ -110,7 +110,9 @@ def scene_of(
         A model is drawn in its neutral pose, closed loops assembled. Of motions with more than 100 instants per second
         as many are kept, about equally spaced.
     arrows : which of "velocities" (of centres of mass), "reactions" (forces of parents on children at joints), "contact
-        forces" (of planes on what touches them) can be switched on
+        forces" (of planes on what touches them), "loads" and "load couples" (of the environment, as the motion was
+        given them), "driving torques" and "driving forces" (of hinges and slides, along their axes: constant ones,
+        motors, what guides a motion) can be switched on
     trails : points whose way is drawn: markers, "body.origin" or "body.com"
     measures : measures whose values are drawn below the picture; for motions
     ghost : a second motion or state of a model with the same bodies, drawn translucently at the same times

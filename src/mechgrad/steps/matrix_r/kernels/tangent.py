@@ -23,7 +23,13 @@ import numpy as np
 from mechgrad.kernels.jit import inlined, inner, kernel, spliced, wrapper
 from mechgrad.kernels.lu import lu_factor
 from mechgrad.kernels.records import allocate, refer
-from mechgrad.kernels.right_hand_sides import add_product, add_transposed, solve_columns, solve_columns_transposed
+from mechgrad.kernels.right_hand_sides import (
+    add_product,
+    add_transposed,
+    padded,
+    solve_columns,
+    solve_columns_transposed,
+)
 from mechgrad.steps.newmark.kernels.scheme import step_factors
 
 
@@ -59,11 +65,12 @@ class FreeColumns(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Factors of a step, what a unit of each u does, and columns."""
+    """Factors of a step, what a unit of each u does, and columns. There are more u than freedoms, so that rows of what
+    they do fill whole blocks (`padded`): those beyond are zero."""
 
     F: np.ndarray  # factors of W, and of the projected matrix
     S: np.ndarray
-    Rq: np.ndarray  # (n, f) what a unit of each u does to q, v, a and r
+    Rq: np.ndarray  # (n, u) what a unit of each u does to q, v, a and r
     Rv: np.ndarray
     Ra: np.ndarray
     forces: np.ndarray
@@ -71,16 +78,16 @@ class Scratch(NamedTuple):
     v: np.ndarray
     a: np.ndarray
     r: np.ndarray
-    along: np.ndarray
-    u: np.ndarray  # (f, columns)
+    u: np.ndarray  # (u, columns)
     pivots: np.ndarray
     pivots_S: np.ndarray
 
 
 def _make_scratch(n, f, count):
-    sizes = {"F": n * n, "S": f * f, **dict.fromkeys(("Rq", "Rv", "Ra", "forces"), n * f), "u": (f, count)}
-    sizes |= dict.fromkeys(("q", "v", "a", "r", "along"), (n, count))
-    return allocate(Scratch, sizes, float, pivots=np.zeros(n, np.int64), pivots_S=np.zeros(f, np.int64))
+    wide = padded(f)
+    sizes = {"F": n * n, "S": wide * wide, **dict.fromkeys(("Rq", "Rv", "Ra", "forces"), n * wide)}
+    sizes |= {"u": (wide, count), **dict.fromkeys(("q", "v", "a", "r"), (n, count))}
+    return allocate(Scratch, sizes, float, pivots=np.zeros(n, np.int64), pivots_S=np.zeros(wide, np.int64))
 
 
 @inner
@@ -122,12 +129,12 @@ def _add_forces_transposed(K, C, M, x, q, v, a, n):
 
 
 @inner
-def _responses(blocks, i, cv, ca, scratch):
-    """Factors of W and of the projected matrix in step i, and what a unit of each u does to q, v, a and r.
+def _responses(blocks, i, f, cv, ca, scratch):
+    """Factors of W and of the projected matrix in step i, and what a unit of each of f u does to q, v, a and r.
 
     Returns False where one of the two matrices is singular.
     """
-    n, f, F, S, Rq, Rv, Ra = (
+    n, wide, F, S, Rq, Rv, Ra = (
         scratch.pivots.size,
         scratch.pivots_S.size,
         scratch.F,
@@ -141,18 +148,20 @@ def _responses(blocks, i, cv, ca, scratch):
         F[j] = W[j]
     if not lu_factor(F, scratch.pivots, n):
         return False
-    for j in range(n * f):
+    for j in range(n * wide):
         Rq[j] = Rv[j] = Ra[j] = forces[j] = 0.0
     for k in range(f):
-        o = (n - f + k) * f + k
+        o = (n - f + k) * wide + k
         Rq[o], Rv[o], Ra[o] = 1.0, cv, ca
-    q, v, a, r = Rq.reshape(n, f), Rv.reshape(n, f), Ra.reshape(n, f), forces.reshape(n, f)
+    q, v, a, r = Rq.reshape(n, wide), Rv.reshape(n, wide), Ra.reshape(n, wide), forces.reshape(n, wide)
     _solve_levels(F, scratch.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n)
     _add_forces(blocks.K[i], blocks.C[i], blocks.M[i], q, v, a, r, n)
-    for j in range(f * f):
+    for j in range(wide * wide):
         S[j] = 0.0
-    add_transposed(Rq, n, f, r, 0, S.reshape(f, f), 1.0)
-    return lu_factor(S, scratch.pivots_S, f)
+    add_transposed(Rq, n, wide, r, 0, S.reshape(wide, wide), 1.0)
+    for k in range(f, wide):
+        S[k * wide + k] = 1.0
+    return lu_factor(S, scratch.pivots_S, wide)
 
 
 # ---- tangent
@@ -178,6 +187,8 @@ def _scheme_changes(settings, h, i, terms, change, q, v, a, scratch):
             q[n - f + c, k] += dz[c, k]
             v[n - f + c, k] += dzd[c, k]
             a[n - f + c, k] += dzdd[c, k]
+    for c in range(scratch.u.shape[0]):
+        for k in range(r.shape[1]):
             scratch.u[c, k] = 0.0
 
 
@@ -203,7 +214,7 @@ def _tangent_steps(settings, h, blocks, scratch, terms, change, after):
     lam, r, u = after.lam, scratch.r, scratch.u
     for i in range(after.q.shape[0]):
         scale, cv, ca = step_factors(settings, h[i])
-        if not _responses(blocks, i, cv, ca, scratch):
+        if not _responses(blocks, i, change.z.shape[0], cv, ca, scratch):
             return i
         q, v, a = after.q[i], after.v[i], after.a[i]
         _scheme_changes(settings, h[i], i, terms, change, q, v, a, scratch)
@@ -211,7 +222,7 @@ def _tangent_steps(settings, h, blocks, scratch, terms, change, after):
         for j in range(lam.shape[1]):
             for k in range(lam.shape[2]):
                 lam[i, j, k] = -r[j, k]
-        for c in range(u.shape[0]):
+        for c in range(change.z.shape[0]):
             for k in range(u.shape[1]):
                 change.z[c, k] += u[c, k]
                 change.rate[c, k] += cv * u[c, k]
@@ -236,29 +247,31 @@ def independent_tangent_steps(settings, h, blocks, terms, change, after):
 
 @spliced
 def _motion_back(blocks, i, cv, ca, scale, adjoint, scratch):
-    """The transpose of `_motion_changes`: gradients by q, v, a become minus adjoints of the three levels; scratch.r and
-    scratch.along are the weights of the residual, from multipliers and from u."""
-    n, f, q, v, a, along, w = (
+    """The transpose of `_motion_changes`: gradients by q, v, a become minus adjoints of the three levels; scratch.r
+    becomes the weights of the residual, those of multipliers and of u together."""
+    n, wide, q, v, a, r, w = (
         scratch.pivots.size,
         scratch.pivots_S.size,
         scratch.q,
         scratch.v,
         scratch.a,
-        scratch.along,
+        scratch.r,
         scratch.u,
     )
-    K, C, M = blocks.K[i], blocks.C[i], blocks.M[i]
-    solve_columns(scratch.F, scratch.pivots, scratch.r, n)
-    _add_forces_transposed(K, C, M, scratch.r, q, v, a, n)
-    for c in range(f):
+    solve_columns(scratch.F, scratch.pivots, r, n)
+    for c in range(adjoint.z.shape[0]):
         for k in range(w.shape[1]):
             w[c, k] = -(adjoint.z[c, k] + cv * adjoint.rate[c, k] + ca * adjoint.second[c, k] + adjoint.x[c, k] / scale)
-    add_transposed(scratch.Rq, n, f, q, 0, w, -1.0)
-    add_transposed(scratch.Rv, n, f, v, 0, w, -1.0)
-    add_transposed(scratch.Ra, n, f, a, 0, w, -1.0)
-    solve_columns_transposed(scratch.S, scratch.pivots_S, w, f)
-    add_product(scratch.Rq, n, f, w, along, 0, 1.0)
-    _add_forces_transposed(K, C, M, along, q, v, a, n)
+    for c in range(adjoint.z.shape[0], wide):
+        for k in range(w.shape[1]):
+            w[c, k] = 0.0
+    add_transposed(scratch.Rq, n, wide, q, 0, w, -1.0)
+    add_transposed(scratch.Rv, n, wide, v, 0, w, -1.0)
+    add_transposed(scratch.Ra, n, wide, a, 0, w, -1.0)
+    add_transposed(scratch.forces, n, wide, r, 0, w, -1.0)  # what multipliers' weights pull at u, by K, C and M
+    solve_columns_transposed(scratch.S, scratch.pivots_S, w, wide)
+    add_product(scratch.Rq, n, wide, w, r, 0, 1.0)
+    _add_forces_transposed(blocks.K[i], blocks.C[i], blocks.M[i], r, q, v, a, n)
     _solve_levels_transposed(
         scratch.F, scratch.pivots, blocks.rate_q[i], blocks.second_q[i], blocks.second_v[i], q, v, a, n
     )
@@ -272,7 +285,7 @@ def _scheme_back(settings, h, i, adjoint, scratch, weights):
     n, f = q.shape[0], yz.shape[0]
     for k in range(q.shape[1]):
         for j in range(n):
-            weights.residual[k, i, j] = scratch.r[j, k] + scratch.along[j, k]
+            weights.residual[k, i, j] = scratch.r[j, k]
             weights.value[k, i, j], weights.rate[k, i, j], weights.second[k, i, j] = -q[j, k], -v[j, k], -a[j, k]
     for c in range(f):
         at = n - f + c
@@ -289,16 +302,15 @@ def _scheme_back(settings, h, i, adjoint, scratch, weights):
 def _adjoint_steps(settings, h, blocks, scratch, pulls, adjoint, weights):
     settings, blocks, scratch = refer(settings), refer(blocks), refer(scratch)
     pulls, adjoint, weights = refer(pulls), refer(adjoint), refer(weights)
-    q, v, a, x, along, m = scratch.q, scratch.v, scratch.a, scratch.r, scratch.along, pulls.lam.shape[1]
+    q, v, a, x, m = scratch.q, scratch.v, scratch.a, scratch.r, pulls.lam.shape[1]
     for i in range(pulls.q.shape[0] - 1, -1, -1):
         scale, cv, ca = step_factors(settings, h[i])
-        if not _responses(blocks, i, cv, ca, scratch):
+        if not _responses(blocks, i, adjoint.z.shape[0], cv, ca, scratch):
             return i
         for j in range(q.shape[0]):
             for k in range(q.shape[1]):
                 q[j, k], v[j, k], a[j, k] = pulls.q[i, j, k], pulls.v[i, j, k], pulls.a[i, j, k]
                 x[j, k] = -pulls.lam[i, j, k] if j < m else 0.0
-                along[j, k] = 0.0
         _motion_back(blocks, i, cv, ca, scale, adjoint, scratch)
         _scheme_back(settings, h[i], i, adjoint, scratch, weights)
     return -1

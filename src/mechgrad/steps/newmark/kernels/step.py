@@ -35,6 +35,7 @@ from mechgrad.dynamics.kernels.system import (
     linearise,
     mass,
     place,
+    place_again,
     residual,
     residual_about_com,
     row_jacobian,
@@ -382,7 +383,7 @@ def project(mechanism, work, solver, settings, state, norms, t, has_mass, loose,
         return SINGULAR
     defect = norms[RATES]
     norms[LEFT] = _left(_nearest(work, solver, settings, work.rates, v, True), defect, settings.enough)
-    place(mechanism, work, q, v, a, scalar * 0.0 + t, m, scalar)
+    place_again(mechanism, work, q, v, a, scalar * 0.0 + t, m, scalar)
     norms[RATES], norms[SECONDS], norms[PROJECTED] = _norm(work.rates, m), _norm(work.seconds, m), 1.0
     if settings.project_accelerations:
         defect = norms[SECONDS]
