@@ -246,7 +246,9 @@ def place(mechanism, work, q, v, a, t, last, scalar):
 def place_again(mechanism, work, q, v, a, t, last, scalar):
     """`place` of other velocities and accelerations in the configuration that is placed."""
     outward_again(mechanism.atoms_i, v, a, work.frames, work.twists, scalar)
-    marker_motion_block(mechanism.markers_i, mechanism.markers_f, work.frames, work.motion, scalar)
+    place_markers(mechanism, work, scalar)
+    if last > mechanism.n_constraints:
+        look_around(mechanism, work, scalar)
     place_rows_of(mechanism, work, q, v, a, t, runtime_int(0), last, scalar)
 
 
