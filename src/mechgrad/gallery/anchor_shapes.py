@@ -11,7 +11,7 @@ __all__ = ["anchor_shapes", "hawse_shapes", "link_shapes", "swivel_shapes"]
 
 Place = tuple[float, float, float]
 
-CHAIN, DARK, RUST, STEEL = "#7d8790", "#5c6670", "#8a4f3d", "#aab3bb"
+CHAIN, DARK, IRON, STEEL = "#9aa4ad", "#5c6670", "#2f363d", "#c3cad1"
 TOP, BOTTOM = 0.028, -0.228  # ends of a link's rounds: beyond its pins, so that links hold each other [m]
 HALF, BAR = 0.042, 0.017  # half of its width, and its bar's radius [m]
 
@@ -37,7 +37,7 @@ def link_shapes(turned: bool) -> tuple[Shape, ...]:
 
 def hawse_shapes() -> tuple[Shape, ...]:
     """A claw that holds the end link."""
-    return (Box((0.16, 0.16, 0.05), (0.0, 0.0, 0.05), colour=RUST),)
+    return (Box((0.16, 0.16, 0.05), (0.0, 0.0, 0.05), colour=IRON),)
 
 
 def swivel_shapes() -> tuple[Shape, ...]:
@@ -54,13 +54,13 @@ def swivel_shapes() -> tuple[Shape, ...]:
 def anchor_shapes() -> tuple[Shape, ...]:
     """Shank, crown, two arms that end in flukes."""
     made: list[Shape] = [
-        Capsule((0.0, 0.0, 0.0), (0.0, 0.0, -1.08), 0.035, 0.06, RUST),
-        Capsule((0.0, -0.14, -1.1), (0.0, 0.14, -1.1), 0.12, 0.12, RUST),
+        Capsule((0.0, 0.0, 0.0), (0.0, 0.0, -1.08), 0.035, 0.06, IRON),
+        Capsule((0.0, -0.14, -1.1), (0.0, 0.14, -1.1), 0.12, 0.12, IRON),
     ]
     for side in (-1.0, 1.0):
         made += [
-            Capsule((0.0, 0.14 * side, -1.1), (0.0, 0.36 * side, -0.98), 0.085, 0.065, RUST),
-            Capsule((0.0, 0.36 * side, -0.98), (0.0, 0.4 * side, -0.75), 0.065, 0.03, RUST),
-            Box((0.16, 0.03, 0.24), (0.0, 0.37 * side, -0.84), colour=RUST),
+            Capsule((0.0, 0.14 * side, -1.1), (0.0, 0.36 * side, -0.98), 0.085, 0.065, IRON),
+            Capsule((0.0, 0.36 * side, -0.98), (0.0, 0.4 * side, -0.75), 0.065, 0.03, IRON),
+            Box((0.16, 0.03, 0.24), (0.0, 0.37 * side, -0.84), colour=IRON),
         ]
     return tuple(made)

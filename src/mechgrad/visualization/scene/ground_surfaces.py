@@ -9,7 +9,7 @@ import numpy as np
 from mechgrad.model.forces.ground_touch import surface_axes
 from mechgrad.model.surfaces import Superellipsoid
 from mechgrad.typing import FloatArray
-from mechgrad.visualization.scene.colours import EARTH, STEEL
+from mechgrad.visualization.scene.colours import EARTH, HULL
 from mechgrad.visualization.scene.nodes import Node, Surface
 from mechgrad.visualization.scene.outline import Outline, marker_place, vector_place
 
@@ -55,7 +55,7 @@ def _hull(
     a, b = ((2 * LINES * i + (k + more) % (2 * LINES))[:-1].ravel() for more in (0, 1))
     c, d = a + 2 * LINES, b + 2 * LINES
     faces = np.concatenate([np.stack([a, c, b], axis=1), np.stack([b, c, d], axis=1)])
-    return Node(f"hull of {forces[0].name}", "terrain", outline.frames[place[0]], Surface(points, faces, True), STEEL)
+    return Node(f"hull of {forces[0].name}", "terrain", outline.frames[place[0]], Surface(points, faces, True), HULL)
 
 
 def _map(
