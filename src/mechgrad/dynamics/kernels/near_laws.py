@@ -7,7 +7,7 @@ Laws whose first row guards them (`model.primitives.rows`) are zero beyond its r
 and is good for as long as no watched point has gone further than skin / 2 since it was made, each sample by itself:
 a pair that is not in it is then still further apart than its reach. Passes visit the laws, rows and markers of the list
 alone; within it each state decides by the reach itself. So the list leaves out what is exactly zero, whatever states
-came before: results are the same to the last bit, in marches, linearisations and both sweeps.
+came before: motions are the same to the last bit, and gradients to rounding.
 
     near_laws      count, then laws in their order
     near_rows      count, then (first, last) of stretches of rows: those of constraints, of these laws, and free ones
@@ -23,8 +23,8 @@ from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.vec3 import dot, get3, put3, sub
 from mechgrad.kinematics.kernels.header import row_number
+from mechgrad.kinematics.kernels.left_out_rows import leave_out
 from mechgrad.kinematics.kernels.marker_motions import MOTION, marker_motion_block
-from mechgrad.kinematics.kernels.row_states import leave_out
 from mechgrad.kinematics.kernels.tables import RowStates
 from mechgrad.model.mechanism import (
     AT_COMMON,

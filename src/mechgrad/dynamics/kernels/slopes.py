@@ -15,7 +15,8 @@ import numpy as np
 
 from mechgrad.dynamics.kernels.lane_states import gather_states, make_lane_state, put_multipliers
 from mechgrad.dynamics.kernels.laws import apply_laws
-from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_coordinates, push_rows
+from mechgrad.dynamics.kernels.pushed_rows import push_coordinates, push_rows
+from mechgrad.dynamics.kernels.system import begin, forces, make_work, place
 from mechgrad.inverse.kernels.tree_torques import project
 from mechgrad.inverse.kernels.wrenches import WRENCH, apply_loads, body_wrenches
 from mechgrad.kernels.dual_lanes import dual_of, dual_zero

@@ -11,6 +11,7 @@ elimination, O(n).
 from __future__ import annotations
 
 from mechgrad.dynamics.kernels.near_laws import look_around, place_markers
+from mechgrad.dynamics.kernels.pushed_rows import push_coordinates, push_rows
 from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.sparse import lost_digits, solve_factored
 from mechgrad.dynamics.kernels.system import (
@@ -18,8 +19,6 @@ from mechgrad.dynamics.kernels.system import (
     mass,
     place,
     place_rows_of,
-    push_coordinates,
-    push_rows,
     residual,
     row_jacobian,
 )

@@ -26,8 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.pushed_rows import push_rows
 from mechgrad.dynamics.kernels.state_accelerations import DONE, SINGULAR
-from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_rows
+from mechgrad.dynamics.kernels.system import begin, forces, make_work, place
 from mechgrad.dynamics.kernels.table_gradient import make_block
 from mechgrad.dynamics.kernels.table_gradient_laws import add_law_weights
 from mechgrad.dynamics.kernels.table_gradient_rows import add_markers, add_rows, add_to, virtual_markers

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from mechgrad.dynamics.kernels.pushed_rows import push_rows
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.sparse import column_of, diagonal_entry, first_entry
 from mechgrad.dynamics.kernels.state_accelerations import DONE, saddle_accelerations, tree_accelerations
-from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, mass, place, push_rows, row_jacobian
+from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, mass, place, row_jacobian
 from mechgrad.inverse.kernels.wrenches import FORCE, MOMENT, WRENCH
 from mechgrad.kernels.jit import kernel, runtime_int, wrapper
 from mechgrad.kernels.lanes import any_not_less

@@ -18,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.kernels.dense_matrices import dense_mass, unpack
-from mechgrad.dynamics.kernels.law_partials import NOTHING, add_law_partials, damped, law_acts
+from mechgrad.dynamics.kernels.law_partials import add_law_partials, damped, law_acts
 from mechgrad.dynamics.kernels.laws import apply_laws, law_int
 from mechgrad.dynamics.kernels.near_laws import look_around, place_markers, see_all
+from mechgrad.dynamics.kernels.pushed_rows import push_coordinates, push_rows, rows_as_loads
 from mechgrad.dynamics.kernels.sparse import Sparse, add_sparse_law_partials, put_mass, unpack_entries
 from mechgrad.inverse.kernels.accumulation import (
     ABOUT_COM,
@@ -34,11 +35,7 @@ from mechgrad.inverse.kernels.inward import DUALS, inward, inward_world_loads
 from mechgrad.inverse.kernels.mass import mass_by_chains
 from mechgrad.inverse.kernels.tree_torques import project
 from mechgrad.inverse.kernels.wrenches import (
-    FORCE,
-    L_DYAD,
-    L_FORCE,
     LOAD,
-    MOMENT,
     WORLD_LOAD,
     WRENCH,
     apply_loads,
@@ -47,24 +44,16 @@ from mechgrad.inverse.kernels.wrenches import (
     collect_world_loads,
     gather_loads,
 )
-from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.interrupt import listener
 from mechgrad.kernels.jit import inner, runtime_int, spliced
-from mechgrad.kernels.lanes import any_not_less, load, store
+from mechgrad.kernels.lanes import store
 from mechgrad.kernels.records import allocate
-from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
-from mechgrad.kinematics.kernels.header import row_int
+from mechgrad.kernels.vec3 import clear
 from mechgrad.kinematics.kernels.marker_motions import MOTION
-from mechgrad.kinematics.kernels.measures import attachments_of_kind
 from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward, outward_again, place_world
 from mechgrad.kinematics.kernels.row_states import (
-    ATTACHMENT,
     ATTACHMENTS,
-    F_G,
-    F_X,
-    acts_at_a_point,
     add_row_curvature,
-    attached_atom,
     place_rows,
     row_columns,
     row_rate_columns,
@@ -76,9 +65,6 @@ from mechgrad.kinematics.kernels.sparse_rows import (
 )
 from mechgrad.kinematics.kernels.tables import Motion, RowStates
 from mechgrad.model.mechanism import (
-    AT_COORDS,
-    AT_FACTORS,
-    AT_TAU,
     HEADER,
     L_FIRST,
     L_ROWS,
@@ -88,16 +74,10 @@ from mechgrad.model.mechanism import (
     N_COMMON,
     N_GUARDS,
     N_LAWS,
-    N_ROWS,
-    N_V,
     N_WATCHED,
-    R_COUNT,
-    R_FIRST,
-    R_KIND,
     Mechanism,
     has_pairs,
 )
-from mechgrad.model.primitives.rows import LINEAR
 
 
 class Work(NamedTuple):
@@ -323,40 +303,6 @@ def forces_alone(mechanism, work, t, scalar):
 
 
 @inner
-def push_rows(ints, near_rows, attachments, y, wrenches, first, scalar):
-    """Add what the rows from `first` on, times y, do to the wrenches that bodies need."""
-    n_atoms = ints[N_ATOMS]
-    for stretch in range(near_rows[0]):
-        begin, end = max(first, near_rows[1 + 2 * stretch]), min(ints[N_ROWS], near_rows[2 + 2 * stretch])
-        for k in range(begin, end):
-            multiplier = load(y, k, scalar)
-            if not any_not_less(magnitude(multiplier), NOTHING):
-                continue
-            for f in range(attachments_of_kind(row_int(ints, k, R_KIND))):
-                atom, o = attached_atom(ints, k, f), k * ATTACHMENTS + f * ATTACHMENT
-                if atom < n_atoms:
-                    force = scale(multiplier, get3(attachments, o + F_G, scalar))
-                    add3(wrenches, atom * WRENCH + MOMENT, cross(get3(attachments, o + F_X, scalar), force), scalar)
-                    if acts_at_a_point(ints, k, f):
-                        add3(wrenches, atom * WRENCH + FORCE, force, scalar)
-
-
-@inner
-def push_coordinates(ints, numbers, near_rows, y, r, first, scalar):
-    """r += y times the factors of LINEAR rows from `first` on, and -= tau."""
-    for j in range(ints[N_V]):
-        store(r, j, load(r, j, scalar) - numbers[ints[AT_TAU] + j])
-    for stretch in range(near_rows[0]):
-        begin, end = max(first, near_rows[1 + 2 * stretch]), min(ints[N_ROWS], near_rows[2 + 2 * stretch])
-        for k in range(begin, end):
-            if row_int(ints, k, R_KIND) == LINEAR:
-                start = row_int(ints, k, R_FIRST)
-                for c in range(start, start + row_int(ints, k, R_COUNT)):
-                    j = ints[ints[AT_COORDS] + 2 * c + 1]
-                    store(r, j, load(r, j, scalar) + load(y, k, scalar) * numbers[ints[AT_FACTORS] + c])
-
-
-@inner
 def residual(mechanism, work, q, v, a, r, scalar):
     """r of the placed state with the multipliers in work.y."""
     if mechanism.about_com:
@@ -400,27 +346,6 @@ def mass(mechanism, work, sparse, q, v, a, M, scalar):
         dense_mass(columns_i, chain_start, chains, M, scalar)
     if sparse is not None:
         put_mass(sparse, chains, M, scalar)
-
-
-@inner
-def rows_as_loads(ints, near_rows, attachments, y, world, scalar):
-    """Add the rows, times y, to the loads of constant direction (opposite sign: y resists)."""
-    n_atoms = ints[N_ATOMS]
-    for stretch in range(near_rows[0]):
-        for k in range(near_rows[1 + 2 * stretch], min(ints[N_ROWS], near_rows[2 + 2 * stretch])):
-            multiplier = load(y, k, scalar) * -1.0
-            if not any_not_less(magnitude(multiplier), NOTHING):
-                continue
-            for f in range(attachments_of_kind(row_int(ints, k, R_KIND))):
-                atom, o = attached_atom(ints, k, f), k * ATTACHMENTS + f * ATTACHMENT
-                if atom < n_atoms:
-                    x, force = get3(attachments, o + F_X, scalar), scale(multiplier, get3(attachments, o + F_G, scalar))
-                    at = atom * WORLD_LOAD
-                    if acts_at_a_point(ints, k, f):
-                        add3(world, at + L_FORCE, force, scalar)
-                    add3(world, at + L_DYAD, scale(force[0], x), scalar)
-                    add3(world, at + L_DYAD + 3, scale(force[1], x), scalar)
-                    add3(world, at + L_DYAD + 6, scale(force[2], x), scalar)
 
 
 @inner

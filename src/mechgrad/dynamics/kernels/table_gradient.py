@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.kernels.lane_states import gather_states, make_lane_state, put_multipliers
-from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_rows
+from mechgrad.dynamics.kernels.pushed_rows import push_rows
+from mechgrad.dynamics.kernels.system import begin, forces, make_work, place
 from mechgrad.dynamics.kernels.table_gradient_laws import add_law_numbers, add_law_weights
 from mechgrad.dynamics.kernels.table_gradient_rows import MARKER_COVECTORS, add_markers, add_rows, virtual_markers
 from mechgrad.dynamics.kernels.table_gradient_tree import (

@@ -21,7 +21,7 @@ from __future__ import annotations
 from mechgrad.kernels.elementary import magnitude, reciprocal
 from mechgrad.kernels.jit import inlined, inner, runtime_int
 from mechgrad.kernels.lanes import any_not_less, load, store
-from mechgrad.kernels.vec3 import add, clear, cross, dot, get3, put3, scale, sub, zero3
+from mechgrad.kernels.vec3 import add, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.header import (
     MARKER_ATOM,
     MARKER_COLUMN,
@@ -41,6 +41,16 @@ from mechgrad.kinematics.kernels.header import (
     term_factor,
     velocity_count,
 )
+from mechgrad.kinematics.kernels.left_out_rows import (
+    ATTACHMENT,
+    ATTACHMENTS,
+    F_G,
+    F_GD,
+    F_X,
+    F_XD,
+    left_out_until,
+    world_direction,
+)
 from mechgrad.kinematics.kernels.marker_motions import MOTION
 from mechgrad.kinematics.kernels.marker_motions import POINT as IS_POINT
 from mechgrad.kinematics.kernels.measures import (
@@ -56,19 +66,13 @@ from mechgrad.kinematics.kernels.measures import (
 from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, TWIST, V, W, twist_rates
 from mechgrad.model.mechanism import (
     R_CONSTANT,
-    R_COUNT,
-    R_DIRECTION,
     R_FUNCTION,
     R_KIND,
     R_MARKER,
     R_RADIUS,
 )
-from mechgrad.model.primitives.rows import ANGLE, DISTANCE, FAR, LINEAR, PLANE, POINT, SLIP
+from mechgrad.model.primitives.rows import ANGLE, DISTANCE, LINEAR, POINT, SLIP
 
-# slots of an attachment: position, its rate, gradient, its rate; four attachments per row
-F_X, F_XD, F_G, F_GD = 0, 3, 6, 9
-ATTACHMENT = 12
-ATTACHMENTS = 48
 NOTHING = 1e-300  # size of a multiplier below which there is none
 
 
@@ -150,66 +154,6 @@ def _point_row(ints, k, motion, e, attachments, o, scalar):
     return dot(e, sub(x0, x1)), dot(e, sub(d0, d1)), dot(e, second)
 
 
-@inlined
-def _left_out_until(ints, numbers, k, kind, motion, rows, attachments, scalar):
-    """Leave out the rows that row k (PLANE or POINT) guards, if its two points are further apart than its reach in all
-    samples, or if a sphere is beside its hull in all of them. Returns the row that is next, k if none is left out."""
-    if kind not in (PLANE, POINT) or row_int(ints, k, R_COUNT) <= 0:
-        return k
-    m, reach = 1 if kind == PLANE else 0, row_number(ints, numbers, k, R_RADIUS)
-    d = get3(motion, marker_at(ints, k, m) * MOTION, scalar)
-    d = sub(d, get3(motion, marker_at(ints, k, m + 1) * MOTION, scalar))
-    near = any_not_less(reach * reach - dot(d, d), 0.0)
-    if near and row_int(ints, k + 3, R_COUNT) > 0:
-        near = _touches_grown_hull(ints, numbers, k, kind, d, motion, scalar)
-    if near:
-        return k
-    leave_out(k, k + row_int(ints, k, R_COUNT), rows, attachments, scalar)
-    return k + row_int(ints, k, R_COUNT)
-
-
-@inner
-def _touches_grown_hull(ints, numbers, k, kind, d, motion, scalar):
-    """Whether sum (p_i / s_i)^m < 1 in a sample, p the parts of d along the axes of a hull, which are those of rows
-    k .. k + 2; 1 / s stands in the direction of row k + 3, m in that of row k + 4."""
-    order, total = int(row_number(ints, numbers, k + 4, R_DIRECTION).real), scalar * 0.0
-    for i in range(3):
-        if kind == POINT:
-            e = _world_direction(ints, numbers, k + i, scalar)
-        else:
-            e = get3(motion, marker_at(ints, k + i, 0) * MOTION, scalar)
-        u = dot(e, d) * row_number(ints, numbers, k + 3, R_DIRECTION + i)
-        square = u * u
-        power = square
-        for _ in range(2, order, 2):
-            power = power * square
-        total = total + power
-    return any_not_less(1.0 - total, 0.0)
-
-
-@inlined
-def leave_out(first, last, rows, attachments, scalar):
-    """Rows that nothing acts on: the value of the first is FAR, all else is zero."""
-    zero = scalar * 0.0
-    if not any_not_less(load(rows.values, first, scalar), 0.5 * FAR):  # else they were left out before
-        for k in range(first, last):
-            store(rows.values, k, zero)
-            store(rows.rates, k, zero)
-            store(rows.seconds, k, zero)
-            clear(attachments, k * ATTACHMENTS, ATTACHMENTS, scalar)
-    store(rows.values, first, zero + FAR)
-
-
-@inlined
-def _world_direction(ints, numbers, k, scalar):
-    zero = scalar * 0.0
-    return (
-        zero + row_number(ints, numbers, k, R_DIRECTION),
-        zero + row_number(ints, numbers, k, R_DIRECTION + 1),
-        zero + row_number(ints, numbers, k, R_DIRECTION + 2),
-    )
-
-
 @inner
 def place_rows(ints, numbers, near_rows, motion, frames, state, t, first, last, rows, attachments, scalar):
     """Values, rates and second rates of the rows first .. last - 1, and their attachments.
@@ -226,7 +170,7 @@ def place_rows(ints, numbers, near_rows, motion, frames, state, t, first, last, 
         while following < end:
             k, following = following, following + 1
             kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * ATTACHMENTS
-            beyond = _left_out_until(ints, numbers, k, kind, motion, rows, attachments, scalar)
+            beyond = left_out_until(ints, numbers, k, kind, motion, rows, attachments, scalar)
             if beyond > k:
                 following = beyond
                 continue
@@ -234,7 +178,7 @@ def place_rows(ints, numbers, near_rows, motion, frames, state, t, first, last, 
             if kind == LINEAR:
                 value, rate, second = _linear_row(ints, numbers, k, state, scalar)
             elif kind == POINT:
-                e = _world_direction(ints, numbers, k, scalar)
+                e = world_direction(ints, numbers, k, scalar)
                 value, rate, second = _point_row(ints, k, motion, e, attachments, o, scalar)
             else:
                 o0, o1 = marker_at(ints, k, 0) * MOTION, marker_at(ints, k, 1) * MOTION
@@ -249,7 +193,7 @@ def place_rows(ints, numbers, near_rows, motion, frames, state, t, first, last, 
                     _put_attachment(attachments, o + ATTACHMENT, c, cd, scale(-1.0, e), scale(-1.0, ed))
                 else:
                     x3, d3 = get3(motion, o3, scalar), get3(motion, o3 + 3, scalar)
-                    e = _world_direction(ints, numbers, k, scalar)
+                    e = world_direction(ints, numbers, k, scalar)
                     along = profile(ints, numbers, k, kind, x1, x2, x3, scalar)
                     value, g0, g1, g2, g3 = gradient(kind, radius, e, x0, x1, x2, x3, along, scalar)
                     h0, h1, h2, h3 = variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, along, scalar)
