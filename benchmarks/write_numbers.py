@@ -64,6 +64,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "motion": (),
     "convergence": (),
     "peers": (),
+    "seeing": (),
 }
 # what `--quick` leaves out, by patterns of keys
 FULL_ONLY: dict[str, tuple[str, ...]] = {

@@ -26,7 +26,7 @@ import mechgrad as mg
 from mechgrad.visualization import animation_html, save_scene, scene_of, view
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-SIZE, SMALL = (480, 300), (240, 150)  # of pictures in the docs, and of those that are compared with them
+SIZE = (480, 300)
 DIFFERENT = 12.0  # of 255 levels: what two blurred pictures may differ by in one place
 FAR_OFF = (60, 38), 1.0  # size that pictures are reduced to, and radius of the blur
 
@@ -176,10 +176,10 @@ def test_switches_act(page: Page, tmp_path: Path) -> None:
     assert {"bodies", "joints", "axes", "centres of mass", "velocities", "reactions", "trails", "ghost"} <= set(layers)
     seen = {}
     for name, on in layers.items():
-        before = page.run("return mechgrad.picture(240, 150)")
+        before = page.run("return mechgrad.picture(240, 150, null, 1)")
         page.run(f"document.querySelector('input[data-layer=\"{name}\"]').click()")
         assert page.state()["layers"][name] is not on
-        seen[name] = page.run("return mechgrad.picture(240, 150)") != before
+        seen[name] = page.run("return mechgrad.picture(240, 150, null, 1)") != before
         page.run(f"document.querySelector('input[data-layer=\"{name}\"]').click()")
     assert seen == dict.fromkeys(layers, True)
     label = page.run("return document.querySelector('input[data-layer=reactions]').parentElement.textContent")
@@ -221,9 +221,9 @@ def seen_from_far(data: bytes) -> np.ndarray:
     return np.asarray(image.filter(ImageFilter.GaussianBlur(blur)), float)
 
 
-def taken(page: Page, size: tuple[int, int] = SMALL) -> bytes:
+def taken(page: Page) -> bytes:
     """A picture of the page, as a file."""
-    return b64decode(page.run(f"return mechgrad.picture({size[0]}, {size[1]})").partition(",")[2])
+    return b64decode(page.run(f"return mechgrad.picture({SIZE[0]}, {SIZE[1]})").partition(",")[2])
 
 
 def difference(a: bytes, b: bytes) -> float:
@@ -241,7 +241,6 @@ def test_pictures_are_as_they_were(name: str, page: Page, tmp_path: Path) -> Non
     assert page.complaints() == []
     kept = IMAGES / f"seen-{name}.png"
     if os.environ.get("MECHGRAD_NEW_PICTURES"):
-        picture = taken(page, SIZE)
         small = Image.open(io.BytesIO(picture)).convert("RGB").quantize(256, dither=Image.Dither.FLOYDSTEINBERG)
         small.save(kept, optimize=True)
     assert difference(picture, kept.read_bytes()) < DIFFERENT

@@ -156,7 +156,9 @@ def test_many_curves_keep_a_legend_of_the_largest() -> None:
 def test_pictures_of_a_motion(linkage: mg.Trajectory, loose: mg.Trajectory) -> None:
     energies = mg.plots.energies(linkage)
     labelled(energies)
-    np.testing.assert_allclose(energies.axes[0].lines[-1].get_ydata(), linkage.energy(), rtol=1e-12)
+    first = linkage.potential_energy()[0]  # so much that what changes would not be seen
+    assert energies.axes[0].lines[1].get_label() == f"gravity, less {first:.4g} J"
+    np.testing.assert_allclose(energies.axes[0].lines[-1].get_ydata(), linkage.energy() - first, atol=1e-11)
     norms = mg.plots.constraint_norms(linkage)
     labelled(norms)
     np.testing.assert_array_equal(norms.axes[0].lines[1].get_ydata(), np.maximum(linkage.norms[:, 1], 1e-18))
@@ -288,6 +290,16 @@ def test_what_is_not_there_is_told_with_what_is(linkage: mg.Trajectory) -> None:
     many = mg.simulate(gallery.double_pendulum(), np.full((3, 2), 0.1), 0.02, step=0.01)
     with pytest.raises(InputError, match=r"3 motions side by side; draw one of them: motion\.rows\(\)\[0\]"):
         many.plot()
+
+
+def test_the_height_of_the_origin_does_not_hide_what_changes() -> None:
+    """A kilometre up, energies are those below, counted from the start, and the legend says so."""
+    bob = mg.Body("bob", mass=2.0, com=(0, 0, -1.0))
+    high = mg.Model("high", [bob], [mg.Revolute("pin", "ground", "bob", (0, 0, 1000.0), axis=(0, 1, 0))])
+    axes = mg.plots.energies(mg.kinematic_motion(high, [0.0, 0.5], {"pin": mg.functions.Polynomial((0, 2))})).axes[0]
+    assert axes.lines[1].get_label() == "gravity, less 1.96e+04 J"
+    np.testing.assert_allclose(axes.lines[1].get_ydata(), [0.0, 19.62 * (1 - np.cos(1.0))], atol=1e-9)
+    np.testing.assert_allclose(axes.lines[2].get_ydata()[0], axes.lines[0].get_ydata()[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["histories", "energies", "phase", "reactions", "constraint_norms", "motion"])

@@ -42,13 +42,17 @@ def normal_of(hx, hy):
 
 @inner
 def surface_here(ints, numbers, k, law, x, y):
-    """`surface` at sloped coordinates; it also rises and tilts about that place, along directions of their own."""
-    h, hx, hy, _, _, _ = surface(ints, numbers, k, x, y)
+    """(h, h_x, h_y) of surface k at sloped coordinates; it also rises and tilts about that place, along directions of
+    their own.
+
+    The surface is asked in plain numbers: x - x0 is zero with the slopes of x, so that h + h_x (x - x0) has those of h.
+    """
+    x0, y0 = value_part(x), value_part(y)
+    h, hx, hy, hxx, hxy, hyy = surface(ints, numbers, k, x0, y0)
     zero = numbers[law[0]] * 0.0
-    rise, tilt_x = seeded(zero, direction_in(law, SHIFT)), seeded(zero, direction_in(law, TILT_X))
-    tilt_y = seeded(zero, direction_in(law, TILT_Y))
-    h = h + rise + tilt_x * (x - value_part(x)) + tilt_y * (y - value_part(y))
-    return h, hx + tilt_x, hy + tilt_y
+    rise, dx, dy = seeded(zero, direction_in(law, SHIFT)), x - x0, y - y0
+    tilt_x, tilt_y = seeded(zero, direction_in(law, TILT_X)) + hx, seeded(zero, direction_in(law, TILT_Y)) + hy
+    return rise + tilt_x * dx + tilt_y * dy + h, tilt_x + (dx * hxx + dy * hxy), tilt_y + (dx * hxy + dy * hyy)
 
 
 # ---------------------------------------------------------------------------------------------- where it touches

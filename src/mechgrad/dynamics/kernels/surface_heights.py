@@ -1,7 +1,7 @@
 """Heights of surfaces and their derivatives (`model.surfaces` has the formulas), and the gradient by their numbers.
 
-A surface is z = h(x, y) in its own axes. Coordinates are plain or sloped numbers (`kernels.sloped`). Outside of a map
-of heights h is NaN: the march stops there, and what called it says where.
+A surface is z = h(x, y) in its own axes. Coordinates are plain numbers; `contact_places.surface_here` has sloped ones.
+Outside of a map of heights h is NaN: the march stops there, and what called it says where.
 """
 
 from __future__ import annotations

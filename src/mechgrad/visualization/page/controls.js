@@ -2,7 +2,8 @@
 
 const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 4];
 const SHORT = 1.5; // seconds that a motion takes to be shown, at least: shorter ones are slowed down
-const SMOOTH = 30, PATIENCE = 8, COARSEST = 0.4; // pictures per second wanted; pictures before judging; share of pixels
+const SMOOTH = 30, PATIENCE = 8, COARSEST = 0.4; // pictures per second wanted; pictures before judging; least share of width
+const BESIDE = 0.6; // share of width beside a march, where a processor draws
 
 async function unpacked(id) {
   const packed = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
@@ -223,7 +224,9 @@ class Player {
   watch(address) { // a march under way: poses as they come, until there is a whole motion or nothing comes any more
     const feed = new EventSource(address);
     this.heard = { poses: 0, over: "" };
-    const over = how => { feed.close(); this.heard.over = how; };
+    const light = on => { this.stage.plain(on); this.coarse = on ? BESIDE : 1; this.resize(); };
+    if (software()) light(true); // the march needs the processor more
+    const over = how => { feed.close(); this.heard.over = how; light(false); };
     feed.addEventListener("pose", event => {
       const { t, p, e } = JSON.parse(event.data);
       this.stage.arrive(t, posed(p, e)); this.heard.poses++;
