@@ -9,12 +9,9 @@ from mechgrad.kernels.jit import inner
 from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.vec3 import add3, cross, get3, scale
 from mechgrad.kinematics.kernels.header import row_int
+from mechgrad.kinematics.kernels.left_out_rows import ATTACHMENT, ATTACHMENTS, F_G, F_X
 from mechgrad.kinematics.kernels.measures import attachments_of_kind
 from mechgrad.kinematics.kernels.row_states import (
-    ATTACHMENT,
-    ATTACHMENTS,
-    F_G,
-    F_X,
     acts_at_a_point,
     attached_atom,
 )

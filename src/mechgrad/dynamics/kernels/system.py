@@ -49,10 +49,10 @@ from mechgrad.kernels.jit import inner, runtime_int, spliced
 from mechgrad.kernels.lanes import store
 from mechgrad.kernels.records import allocate
 from mechgrad.kernels.vec3 import clear
+from mechgrad.kinematics.kernels.left_out_rows import ATTACHMENTS
 from mechgrad.kinematics.kernels.marker_motions import MOTION
 from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward, outward_again, place_world
 from mechgrad.kinematics.kernels.row_states import (
-    ATTACHMENTS,
     add_row_curvature,
     place_rows,
     row_columns,

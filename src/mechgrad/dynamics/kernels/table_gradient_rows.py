@@ -41,17 +41,12 @@ from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.vec3 import add, add3, clear, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.header import marker_at, marker_int, row_int, row_number
+from mechgrad.kinematics.kernels.left_out_rows import ATTACHMENT, ATTACHMENTS, F_G, F_GD, F_X, F_XD
 from mechgrad.kinematics.kernels.marker_motions import MOTION
 from mechgrad.kinematics.kernels.marker_motions import POINT as IS_POINT
 from mechgrad.kinematics.kernels.measures import attachments_of_kind, profile, variation
 from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, V, W
 from mechgrad.kinematics.kernels.row_states import (
-    ATTACHMENT,
-    ATTACHMENTS,
-    F_G,
-    F_GD,
-    F_X,
-    F_XD,
     attached_atom,
 )
 from mechgrad.model.mechanism import (

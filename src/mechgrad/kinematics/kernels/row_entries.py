@@ -10,9 +10,14 @@ from mechgrad.kernels.jit import allocating, entry, runtime_int
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.slots import slots
 from mechgrad.kinematics.kernels.header import row_count
+from mechgrad.kinematics.kernels.left_out_rows import ATTACHMENTS
 from mechgrad.kinematics.kernels.marker_motions import MOTION, marker_motion_block
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward, place_world
-from mechgrad.kinematics.kernels.row_states import ATTACHMENTS, place_rows, row_columns, row_rate_columns
+from mechgrad.kinematics.kernels.row_states import (
+    place_rows,
+    row_columns,
+    row_rate_columns,
+)
 from mechgrad.kinematics.kernels.tables import Motion, RowStates
 
 

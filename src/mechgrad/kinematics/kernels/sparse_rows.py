@@ -23,16 +23,11 @@ from mechgrad.kinematics.kernels.header import (
     row_terms,
     term_factor,
 )
+from mechgrad.kinematics.kernels.left_out_rows import ATTACHMENT, ATTACHMENTS, F_G, F_GD, F_X, F_XD
 from mechgrad.kinematics.kernels.marker_motions import MOTION
 from mechgrad.kinematics.kernels.measures import attachments_of_kind, profile, variation
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, V, W, twist_rates
 from mechgrad.kinematics.kernels.row_states import (
-    ATTACHMENT,
-    ATTACHMENTS,
-    F_G,
-    F_GD,
-    F_X,
-    F_XD,
     NOTHING,
     acts_at_a_point,
     attached_atom,
