@@ -156,15 +156,8 @@ def _point_row(ints, k, motion, e, attachments, o, scalar):
 
 @inner
 def place_rows(ints, numbers, near_rows, motion, frames, state, t, first, last, rows, attachments, scalar):
-    """Values, rates and second rates of the rows first .. last - 1, and their attachments.
-
-    near_rows : their count, and first and last of stretches of rows; those between them are left out already
-
-    state : `Motion`, the slots of q, v, a; t : the time
-    motion, frames : of markers and atoms in that state (MOTION and FRAME slots); second rates belong to the
-        accelerations that these were made with (and a, for LINEAR rows)
-    rows : `RowStates`, one slot per row; attachments : ATTACHMENTS slots per row
-    """
+    """Values, rates, second rates and attachments of the rows first .. last - 1, but those between stretches near_rows:
+    motion, frames of markers and atoms are of the state (`Motion`); second rates belong to their accelerations and a."""
     for stretch in range(near_rows[0]):
         following, end = max(first, near_rows[1 + 2 * stretch]), min(last, near_rows[2 + 2 * stretch])
         while following < end:
