@@ -47,4 +47,5 @@ def plot_basins(found: Any) -> Figure:
         xlabel="starts, in the order of their values", ylabel="objective",
         title=f"{len(found.basins)} optima of {len(found.starts)} starts",
     )  # fmt: skip
+    axes.locator_params(axis="x", integer=True)
     return figure

@@ -104,7 +104,7 @@ def draw_between(axes: Any, items: Sequence[Any], title: str) -> None:
     axes.set(title=title + more, xlim=(-0.05, 1.05), xticks=[0, 1], xticklabels=["lower", "upper"])
     axes.set_yticks(range(len(shown)), [style.plain(x.name) for x in shown], fontsize=7)
     axes.grid(visible=False)
-    axes.invert_yaxis()
+    axes.set_ylim(len(shown) - 0.4, -0.6)  # the first above, none on the edge
 
 
 def share_of(side: Any) -> float:
