@@ -157,7 +157,7 @@ def _point_row(ints, k, motion, e, attachments, o, scalar):
 @inner
 def place_rows(ints, numbers, near_rows, motion, frames, state, t, first, last, rows, attachments, scalar):
     """Values, rates, second rates and attachments of the rows first .. last - 1, but those between stretches near_rows:
-    motion, frames of markers and atoms are of the state (`Motion`); second rates belong to their accelerations and a."""
+    motion, frames of markers and atoms are of the state (`Motion`); second rates belong to accelerations and a."""
     for stretch in range(near_rows[0]):
         following, end = max(first, near_rows[1 + 2 * stretch]), min(last, near_rows[2 + 2 * stretch])
         while following < end:
