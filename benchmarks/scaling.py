@@ -2,13 +2,14 @@
 
     python benchmarks/scaling.py [--quick]
 
-One thread, ALI3-P with the trapezoidal rule and steps of 1 ms, the formulation and matrices that `simulate` chooses.
-`four_bars(N)` has N loops, each sharing a bar with the next; a chain of n bars between two pins is one loop. Exudyn has
-planar rigid bodies and its sparse solver, the quickest of its implicit ways. Ours is the whole call of `simulate`,
-theirs the solver's call alone; both take turns, and times are the least of all rounds. Before any clock starts end
-states are compared. A gradient is that of the kinetic energy at the end by three masses, the adjoint sweep for
-all of them, without the simulation. Exponents are slopes of log(time) over log(size) by regression. The last line is
-one JSON object.
+One thread, steps of 1 ms. `four_bars(N)` has N loops, each sharing a bar with the next: ALI3-P with the trapezoidal
+rule and the matrices that `simulate` chooses, and once more by recursive elimination with RK4 (four_bars_recursive). A
+chain of n bars between two pins is one loop, and each of its coordinates is related to half of the others: recursive
+elimination with RK4, and ALI3-P beside it at the smallest sizes (closed_chain_ali3p). Exudyn has planar rigid bodies
+and its sparse solver, the quickest of its implicit ways. Ours is the whole call of `simulate`, theirs the solver's call
+alone; both take turns, and times are the least of all rounds. Before any clock starts end states are compared. A
+gradient is that of the kinetic energy at the end by three masses, the adjoint sweep for all of them, without the
+simulation. Exponents are slopes of log(time) over log(size) by regression. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,7 @@ import mechgrad as mg
 from mechgrad.gallery import four_bars
 
 STEP = 1e-3
+RECURSIVE = {"formulation": "fully-recursive", "scheme": "rk4"}
 AGREEMENT = 1e-3  # m at the end: both schemes are of order two
 WAYS = {"trapezoidal": Solver("trapezoidal", linear="sparse"), "modified off": Solver("trapezoidal", False, "sparse")}
 
@@ -43,12 +45,13 @@ class Effort:
 
     loops: tuple[int, ...]
     links: tuple[int, ...]
+    few_links: tuple[int, ...]  # for matrices, which are nearly full
     rounds: int
     work: int
 
 
-FULL = Effort((10, 20, 40, 80, 160, 400), (16, 32, 64, 128, 256, 512, 1024), 5, 160_000)
-QUICK = Effort((10, 40, 80), (16, 64), 2, 80_000)
+FULL = Effort((10, 20, 40, 80, 160, 400), (16, 32, 64, 128, 256, 512, 1024), (16, 32, 64), 5, 160_000)
+QUICK = Effort((10, 40, 80), (16, 64, 256), (16, 32), 2, 80_000)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Case:
     watched: str
     masses: list[str]
     twin: Callable[..., Run]
+    how: dict[str, str] = field(default_factory=dict)
 
     def steps(self, effort: Effort) -> int:
         """How many steps make a run; parallelograms are on one line at 0.72 s."""
@@ -70,7 +74,7 @@ class Case:
 
     def simulate(self, steps: int) -> mg.Trajectory:
         """Ours."""
-        return mg.simulate(self.model, self.start, steps * STEP, step=STEP)
+        return mg.simulate(self.model, self.start, steps * STEP, step=STEP, **self.how)
 
     def check(self, steps: int) -> float:
         """Distance of the ends; refuse to time a wrong motion."""
@@ -174,7 +178,9 @@ def main() -> None:
     effort = QUICK if options.parse_args().quick else FULL
     report = Report({"machine": machine()})
     family(report, "four_bars", parallelograms, effort.loops, effort)
-    family(report, "closed_chain", closed_chain, effort.links, effort)
+    family(report, "four_bars_recursive", lambda n: replace(parallelograms(n), how=RECURSIVE), effort.loops, effort)
+    family(report, "closed_chain", lambda n: replace(closed_chain(n), how=RECURSIVE), effort.links, effort)
+    family(report, "closed_chain_ali3p", closed_chain, effort.few_links, effort)
     report.finish()
 
 

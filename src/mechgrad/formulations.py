@@ -6,10 +6,11 @@ True
 """
 
 from mechgrad.dynamics.ali3p import ALI3P
+from mechgrad.dynamics.fully_recursive import FullyRecursive
 from mechgrad.dynamics.index1 import Index1
 from mechgrad.dynamics.matrix_r import MatrixR
-from mechgrad.dynamics.open_trees import FullyRecursive, SemiRecursive
 from mechgrad.dynamics.penalty import Penalty
+from mechgrad.dynamics.semi_recursive import SemiRecursive
 
 __all__ = [
     "ALI3P",

@@ -180,9 +180,11 @@ def test_the_penalty_of_ali3p_is_of_no_consequence(penalty, matrices):
     assert error < 4e-5
 
 
+@pytest.mark.parametrize("matrices", ["dense", "sparse"])
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6])
-def test_error_control_keeps_its_tolerance_through_change_points(tolerance):
-    error, energy = through_change_points(2, 1.0, 5.0, scheme="trapezoidal", rtol=tolerance, atol=tolerance)
+def test_error_control_keeps_its_tolerance_through_change_points(tolerance, matrices):
+    how = {"scheme": "trapezoidal", "rtol": tolerance, "atol": tolerance, "formulation": ALI3P(matrices=matrices)}
+    error, energy = through_change_points(2, 1.0, 5.0, **how)
     assert error < 30 * tolerance
     assert energy < 30 * tolerance
 

@@ -114,6 +114,37 @@ def test_explicit_methods(name, how):
     assert sparse.dense_steps == 0
 
 
+@pytest.mark.parametrize("formulation", [ALI3P, Index1])
+def test_error_control_of_implicit_steps(formulation):
+    """The same steps, to rounding, and gradients through them."""
+    how = {"step": None, "rtol": 1e-6, "atol": 1e-6, "duration": 0.2, "samples": 11}
+    dense, sparse = _motions("five-bar", formulation, **how)
+    assert sparse.steps == dense.steps > 20
+    assert sparse.dense_steps == 0
+    np.testing.assert_allclose(sparse.q, dense.q, rtol=0, atol=1e-9)
+    goal = mg.AtEnd(mg.measures.KineticEnergy())
+    wanted, got = (mg.gradient(x, goal, ["A1.mass", "S1.stiffness"]).array for x in (dense, sparse))
+    assert np.abs(wanted).min() > 1e-8
+    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_error_control_whose_factors_lose_digits_goes_with_dense_ones(monkeypatch):
+    model, start = CASES["five-bar"]()
+    how = {"duration": 0.05, "rtol": 1e-6, "atol": 1e-6, "scheme": "trapezoidal"}
+    taken = mg.simulate(model, start, formulation=ALI3P(matrices="dense"), **how)
+    plain = Elimination.record
+
+    def record(self, dtype):
+        found = plain(self, dtype)
+        found.lost[0] = 1
+        return found
+
+    monkeypatch.setattr(Elimination, "record", record)
+    motion = mg.simulate(model, start, formulation=ALI3P(matrices="sparse"), **how)
+    assert motion.dense_steps == motion.steps == taken.steps
+    np.testing.assert_allclose(motion.q, taken.q, rtol=0, atol=1e-10)
+
+
 @pytest.mark.parametrize("name", ["parallelogram", "Bennett"])
 def test_hard_cases_pass_with_sparse_matrices(name):
     """Change points on the way of a row of parallelograms, against its closed form; and rows that always depend on each
@@ -133,6 +164,7 @@ def test_hard_cases_pass_with_sparse_matrices(name):
         exact = np.array([hard.bennett(start=angle)[1] for angle in motion.q[:, 0]])
         assert abs(motion.q[-1, 0] - q[0]) > 0.5
         np.testing.assert_allclose(motion.q, exact, rtol=0, atol=1e-7)
+    assert motion.dense_steps == 0
 
 
 def test_steps_whose_factors_lose_digits_are_taken_with_pivoting(monkeypatch):

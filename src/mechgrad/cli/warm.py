@@ -45,6 +45,7 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("motion, error control", lambda x: mg.simulate(_MODEL, np.atleast_2d(x)[0], duration=0.02), False),
     ("motion of loops, implicit", lambda x: _loop(x, "ali3p", "trapezoidal", 0.01), True),
     ("motion of large loops, implicit", lambda x: _loop(x, _SPARSE, "trapezoidal", 0.01), True),
+    ("motion of loops, recursive", lambda x: _loop(x, "fully-recursive", "rk4", 0.01), True),
     ("motion of loops, Matrix R", lambda x: _loop(x, "matrix-r", "trapezoidal", 0.01), True),
     ("motion of loops, explicit", lambda x: _loop(x, "index1", "rk4", 0.01), True),
     ("motion of loops, error control", lambda x: _loop(x.real, "ali3p", "trapezoidal", None), False),
@@ -60,9 +61,13 @@ _CALLS: tuple[tuple[str, Callable[[Array], object], bool], ...] = (
     ("gradients, Matrix R", lambda x: _both("matrix-r", "trapezoidal"), False),
     ("gradients, explicit", lambda x: (_both("index1", "rk4"), _both("matrix-r", "rk4")), False),
     ("gradients, recursive", lambda x: _tree_gradients(x.real, "rk4"), False),
+    ("gradients of loops, recursive", lambda x: _both("fully-recursive", "rk4", mg.measures.PointAcceleration), False),
     ("gradients by fixed point", lambda x: _tree_gradients(x.real, "trapezoidal"), False),
     ("geometric stiffness", lambda x: mg.kinematics.contracted_hessian(_MODEL, _TIP, x, [[0.0, 0.0, 1.0]]), False),
 )
+
+
+_OfPoint = Callable[[str], mg.measures.Measure]
 
 
 def _loop(x: Array, formulation: str, scheme: str, step: float | None) -> mg.Trajectory:
@@ -71,16 +76,16 @@ def _loop(x: Array, formulation: str, scheme: str, step: float | None) -> mg.Tra
     return mg.simulate(five_bar(), start, duration=0.02, formulation=formulation, scheme=scheme, step=step, samples=3)
 
 
-def _gradient(formulation: str, scheme: str, method: str) -> mg.Gradient:
+def _gradient(formulation: str, scheme: str, method: str, measure: _OfPoint = mg.measures.PointVelocity) -> mg.Gradient:
     """A gradient of a moment of a closed mechanism."""
     motion = mg.simulate(
         five_bar(), five_bar_start(), duration=0.02, formulation=formulation, scheme=scheme, step=0.01, samples=3
     )
-    return mg.gradient(motion, mg.AtEnd(mg.measures.PointVelocity("P2")), ["A1.mass", "S1.stiffness"], method=method)
+    return mg.gradient(motion, mg.AtEnd(measure("P2")), ["A1.mass", "S1.stiffness"], method=method)
 
 
-def _both(formulation: str, scheme: str) -> object:
-    return [_gradient(formulation, scheme, method) for method in ("direct", "adjoint")]
+def _both(formulation: str, scheme: str, measure: _OfPoint = mg.measures.PointVelocity) -> object:
+    return [_gradient(formulation, scheme, method, measure) for method in ("direct", "adjoint")]
 
 
 def _open(x: Array, formulation: str, scheme: str = "trapezoidal", step: float | None = 0.01) -> mg.Trajectory:

@@ -11,9 +11,11 @@ import numpy as np
 from mechgrad.dynamics.elimination import Elimination, chosen_elimination
 from mechgrad.dynamics.index1 import REGULAR
 from mechgrad.dynamics.kernels import states as _kernels
+from mechgrad.dynamics.kernels.loop_elimination import Loops
 from mechgrad.dynamics.kernels.sparse import Sparse
 from mechgrad.dynamics.kernels.state_accelerations import TOO_FEW_DIGITS
 from mechgrad.dynamics.laws import UserLaws
+from mechgrad.dynamics.loop_plan import RecursivePlan, plan_of
 from mechgrad.dynamics.states import as_complex, unforced
 from mechgrad.errors import AssemblyError, InputError
 from mechgrad.inverse.loads import Load, compile_loads, loads_are_complex
@@ -122,20 +124,25 @@ class System:
         require_memory(
             8.0 * (4 * n * n + 2 * (n + m) ** 2),  # the workspace of a step, `dynamics.kernels.solver`
             f"the matrices of {n} velocities and {m} constraint rows of model {self.model.name!r}",
-            "Explicit motions of open trees (scheme 'rk4' or 'dop853') need none.",
+            "Explicit motions (scheme 'rk4' or 'dop853') by FullyRecursive need none.",
         )
         return self._record()
 
     @cached_property
     def recursive(self) -> Mechanism:
-        """The record that accelerations and explicit marches read: for open trees one of size O(n_v), without what
-        relates pairs of columns."""
-        return self._record(pairs=False) if not self.names else self.T
+        """The record of size O(n_v), without what relates pairs of columns: what needs no matrix reads it."""
+        return self._record(pairs=False)
 
     @cached_property
     def unforced(self) -> Mechanism:
         """The record without gravity, forces and loads."""
         found = unforced(self.T)
+        return found._replace(ints=one_of_all(self.model, found.ints))
+
+    @cached_property
+    def unforced_recursive(self) -> Mechanism:
+        """`recursive` without gravity, forces and loads."""
+        found = unforced(self.recursive)
         return found._replace(ints=one_of_all(self.model, found.ints))
 
     @cached_property
@@ -155,6 +162,14 @@ class System:
         found = self.elimination(matrices)
         return None if found is None else found.record(self.dtype)
 
+    def recursion(self, numbers: Array, lanes: int = 1, dtype: type | None = None) -> Loops:
+        """Recursive elimination of the loops, with a workspace of its own.
+
+        numbers : (eps, Omega, xi, compliant) of a formulation;   lanes, dtype : of the scalar, if not 1 and as here
+        """
+        plans: dict[bytes, RecursivePlan] = self.model.shared("recursive plans", lambda _: {})
+        return plan_of(self.recursive, plans).record(self.recursive, numbers, dtype or self.dtype, lanes)
+
     @property
     def n_constraints(self) -> int:
         """Number of constraint rows that act."""
@@ -170,14 +185,18 @@ class System:
         """Number of rows that act, those of force laws too."""
         return int(self.recursive.ints[N_ROWS])
 
-    def constraints(self, q: Array, v: Array | None = None, a: Array | None = None, t: ArrayLike = 0.0) -> RowValues:
-        """Values, rates, second rates and Jacobians of the constraint rows at samples (nt, n)."""
+    def constraints(
+        self, q: Array, v: Array | None = None, a: Array | None = None, t: ArrayLike = 0.0, jacobians: bool = True
+    ) -> RowValues:
+        """Values, rates, second rates and, unless they are not asked for, Jacobians of the constraint rows at samples
+        (nt, n)."""
         times = np.broadcast_to(np.asarray(t, float), (len(q),))
-        return evaluate_rows(self.T, q, v, a, times, 0, self.n_constraints)
+        T = self.T if jacobians else self.recursive
+        return evaluate_rows(T, q, v, a, times, 0, self.n_constraints, jacobians)
 
     def under(self, tau: Array, loads: Array) -> Mechanism:
         """The record that accelerations read, under other generalized forces (n_v,) and numbers of its loads."""
-        T = self.recursive
+        T = self.T if self.names else self.recursive
         numbers = T.numbers.copy()
         numbers[T.ints[AT_TAU] : T.ints[AT_TAU] + self.model.n_v] = tau
         loads = np.array(loads, self.dtype)
@@ -186,19 +205,22 @@ class System:
         return T._replace(numbers=numbers, loads_f=loads)
 
     def accelerations(
-        self, q: Array, v: Array, t: FloatArray, numbers: Array = INDEX_1, record: Mechanism | None = None
-    ) -> tuple[Array, Array, int, int]:
+        self, q: Array, v: Array, t: FloatArray, numbers: Array = INDEX_1, record: Mechanism | None = None,
+        recursive: bool = False,
+    ) -> tuple[Array, Array, int, int]:  # fmt: skip
         """a, lam of samples (nt, n); and (row, reason) of the first without a solution, or (-1, DONE).
 
-        record : under other forces than the system's own
+        record : under other forces than the system's own;   recursive : loops by recursive elimination, not matrices
         """
         a: Array = np.full((len(q), self.model.n_v), np.nan, self.dtype)
         lam: Array = np.full((len(q), self.n_constraints), np.nan, self.dtype)
         # copies: contiguous and writeable whatever was given, so that one machine code serves
         q, v = (np.array(x, self.dtype, order="C") for x in (q, v))
-        T = self.recursive if record is None else record
-        times, sparse = np.array(t, float), self.sparse() if self.names else None
-        row, reason = _kernels.state_accelerations(T, numbers, q, v, times, a, lam, sparse)
+        times = np.array(t, float)
+        T = (self.recursive if recursive or not self.names else self.T) if record is None else record
+        loops = self.recursion(numbers) if self.names and recursive else None
+        sparse = self.sparse() if self.names and loops is None else None
+        row, reason = _kernels.state_accelerations(T, numbers, q, v, times, a, lam, sparse, loops)
         if reason == TOO_FEW_DIGITS:
             row, reason = _kernels.state_accelerations(T, numbers, q, v, times, a, lam)
         self.users.raise_pending()
@@ -255,7 +277,7 @@ class System:
         """Raise unless a state meets the constraints."""
         if not self.n_constraints:
             return
-        rows = self.constraints(q[None], v[None], t=t)
+        rows = self.constraints(q[None], v[None], t=t, jacobians=False)
         for what, values, count in (
             ("value", rows.values[0], self.n_holonomic),
             ("rate", rows.rates[0], len(self.names)),

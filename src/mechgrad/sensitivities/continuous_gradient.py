@@ -56,7 +56,9 @@ def adjoint_of(motion: Trajectory, variant: str | None = None) -> ContinuousAdjo
                 f"variant {variant!r} belongs to index-1 motions, and this one is of {form.name}. Leave it out."
             )
         return Index1Adjoint(motion, eliminate=variant != "approach-1")
-    return ADJOINTS[form.adjoint_equations](motion)
+    # recursive elimination solves index-1 equations where there are loops
+    loops = form.recursive and motion.system.n_constraints > 0
+    return ADJOINTS["index 1" if loops else form.adjoint_equations](motion)
 
 
 def continuous_gradient(

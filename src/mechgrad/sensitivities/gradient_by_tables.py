@@ -17,7 +17,7 @@ from typing import Protocol, final
 import numpy as np
 
 from mechgrad.dynamics.kernels import table_gradient as _kernels
-from mechgrad.dynamics.states import States, contiguous, slopes, unforced
+from mechgrad.dynamics.states import States, contiguous, slopes
 from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
 from mechgrad.model.functions import Spline
@@ -59,7 +59,7 @@ class TableGradient:
 
     def __init__(self, system: System, count: int, parameters: TableParameters) -> None:
         self.count, self.T = count, system.recursive
-        self.bare = system.unforced if system.names else unforced(system.recursive)
+        self.bare = system.unforced_recursive
         self.tables = {name: np.zeros((count, *getattr(self.T, name).shape)) for name in TABLES}
         self.parameters = parameters
         # numbers of users' laws stand in no table: residuals are weighed with each of them

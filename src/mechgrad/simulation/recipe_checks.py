@@ -69,7 +69,13 @@ def _check_formulation(form: Formulation, scheme: Scheme, model: Model) -> None:
     if loops and not form.for_loops:
         raise InputError(
             f"{form.name} is for open trees, and model {model.name!r} has constraints "
-            f"({', '.join(row_report(model).names[:3])}, ...). Choose ALI3P, MatrixR, Index1 or Penalty."
+            f"({', '.join(row_report(model).names[:3])}, ...). Choose ALI3P, MatrixR, Index1 or another."
+        )
+    if loops and form.fixed_point and scheme.implicit:
+        raise InputError(
+            f"{form.name} takes implicit steps of open trees alone, and model {model.name!r} has constraints "
+            f"({', '.join(row_report(model).names[:3])}, ...). Give an explicit scheme, 'rk4' (with a step) or "
+            "'dop853', or choose ALI3P, MatrixR, Index1 or Penalty."
         )
     if not loops and not form.for_trees and form.named_coordinates() is None:
         also = ", or name its independent coordinates" if form.independent_coordinates else ""

@@ -11,8 +11,9 @@ import numpy as np
 from mechgrad.dynamics.ali3p import ALI3P
 from mechgrad.dynamics.equilibrium import Equilibrium
 from mechgrad.dynamics.formulations import Formulation, as_formulation
+from mechgrad.dynamics.fully_recursive import FullyRecursive
 from mechgrad.dynamics.index1 import Index1
-from mechgrad.dynamics.open_trees import FullyRecursive, SemiRecursive
+from mechgrad.dynamics.semi_recursive import SemiRecursive
 from mechgrad.inverse.loads import Load
 from mechgrad.kinematics.assembly import assemble
 from mechgrad.kinematics.state import State, state
@@ -142,7 +143,8 @@ def chosen_method(
     elif step is None:
         chosen = DOP853()
     else:
-        chosen = Trapezoidal() if loops else RK4()
+        explicit = formulation is not None and as_formulation(formulation).fixed_point
+        chosen = Trapezoidal() if loops and not explicit else RK4()
     if formulation is None:
         if loops:
             return chosen, ALI3P() if chosen.implicit else Index1()

@@ -13,6 +13,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from mechgrad.dynamics.kernels import loop_gradient as _loops
 from mechgrad.dynamics.kernels import state_gradient as _kernels
 from mechgrad.dynamics.kernels.saddle import solve_saddles
 from mechgrad.dynamics.row_slopes import coordinate_slopes, velocity_slopes
@@ -91,12 +92,16 @@ class Pulled(NamedTuple):
     weights: Weights
 
 
-def pulled_back(system: System, numbers: FloatArray, states: States, pulls: FloatArray) -> Pulled:
-    """What pulls (no, N, n + m) at the accelerations and multipliers of N states are as such at q and v; of open trees
-    without a matrix, O(n).
+def pulled_back(
+    system: System, numbers: FloatArray, states: States, pulls: FloatArray, recursive: bool = False
+) -> Pulled:
+    """What pulls (no, N, n + m) at the accelerations and multipliers of N states are as such at q and v; of open trees,
+    and of loops that are eliminated recursively, without a matrix, O(n).
 
     numbers : (eps, Omega, xi, compliant) of the formulation
     """
+    if system.n_constraints and recursive:
+        return _pulled_back_recursively(system, numbers, states, pulls)
     if system.n_constraints:
         found = StateAccelerations(Mechanics.of(system, numbers), states)
         lines = pulls.swapaxes(0, 1)
@@ -108,6 +113,28 @@ def pulled_back(system: System, numbers: FloatArray, states: States, pulls: Floa
         _kernels.pulled_accelerations(system.recursive, here, contiguous(pulls, float), into), states.t, system.model
     )
     return Pulled(into.q, into.v, Weights(states, into.mu))
+
+
+def _pulled_back_recursively(system: System, numbers: FloatArray, states: States, pulls: FloatArray) -> Pulled:
+    """`pulled_back` by elimination of loops."""
+    count, (N, n), m = len(pulls), states.v.shape, system.n_constraints
+    into = _loops.PulledLoops(*(np.zeros(shape) for shape in (*((N, count, n),) * 2, (count, N, n), (count, N, m))))
+    here = States(*(contiguous(x, float) for x in states))
+    loops, given = system.recursion(numbers, dtype=float), contiguous(pulls, float)
+    bad = _loops.pulled_loop_accelerations(system.recursive, loops, here, given, into)
+    check_regular(bad, states.t, system.model)
+    return Pulled(into.q, into.v, weights_of_rows(system, numbers, states, into.mu, into.nu))
+
+
+def weights_of_rows(
+    system: System, numbers: FloatArray, states: States, mu: FloatArray, nu: FloatArray
+) -> Weights:  # fmt: skip
+    """Weights of residuals mu and of the rows of the acceleration problem, nu (no, N, m)."""
+    _, frequency, damping, _ = numbers
+    holonomic = np.where(np.arange(system.n_constraints) < system.n_holonomic, 1.0, 0.0)
+    w0 = frequency**2 * holonomic * nu if frequency else None
+    w1 = 2.0 * frequency * damping * nu if frequency * damping else None
+    return Weights(states, mu, w0, w1, nu)
 
 
 @final

@@ -82,7 +82,8 @@ class Reading:
         elif np.any(ga) or np.any(glam):
             there = States(*(x[~known] for x in self.states))
             pulls = np.ascontiguousarray(np.concatenate([ga, glam], axis=2).swapaxes(0, 1))
-            found = pulled_back(record.system, acceleration_numbers(record.task), there, pulls)
+            recursive = record.formulation.recursive
+            found = pulled_back(record.system, acceleration_numbers(record.task), there, pulls, recursive)
             gq, gv = gq + found.q, gv + found.v
             weights.append(found.weights)
         partials = end_partials(record.model.layout, ends_of(record, self.first), self.h, self.share, self.degree)
@@ -204,7 +205,7 @@ def acceleration_numbers(task: Task) -> Array:
 
 def accelerations_at(task: Task, q: Array, v: Array, t: FloatArray) -> tuple[Array, Array]:
     """a and lam in some states."""
-    a, lam, _, _ = task.system.accelerations(q, v, t, acceleration_numbers(task))
+    a, lam, _, _ = task.system.accelerations(q, v, t, acceleration_numbers(task), recursive=task.formulation.recursive)
     return a, lam
 
 

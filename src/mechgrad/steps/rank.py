@@ -13,7 +13,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.loop_gradient import loop_ranks
 from mechgrad.dynamics.states import States, linearised
+from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
 from mechgrad.model.model import Model
 from mechgrad.steps.record import Record
@@ -46,6 +48,9 @@ def check_rank_of_march(record: Record, states: Iterator[States]) -> None:
         return
     if record.fold is not None:
         raise _branches(record.model, record.fold)
+    if record.formulation.recursive:
+        _check_by_elimination(record, states)
+        return
     lost = len(system.redundant(record.q[0], record.t[0]))
     T, sizes, times = system.unforced, [], []
     for some in states:
@@ -58,6 +63,18 @@ def check_rank_of_march(record: Record, states: Iterator[States]) -> None:
             sizes.append(0.5 * np.log(np.maximum(values, 1e-300)).sum(axis=1))
         else:
             sizes.append(0.5 * np.maximum(np.linalg.slogdet(gram)[1], m * np.log(1e-300)))
+        times.append(t)
+    check_rank(record.model, np.concatenate(sizes), np.concatenate(times))
+
+
+def _check_by_elimination(record: Record, states: Iterator[States]) -> None:
+    """The same from the pivots of rows, O(n); those that depend on others always are constants."""
+    system, sizes, times = record.system, [], []
+    loops = system.recursion(INDEX_1, dtype=float)
+    for some in states:
+        log_s, t = np.zeros(len(some.t)), np.array(some.t, float)
+        loop_ranks(system.unforced_recursive, loops, np.array(some.q.real, float, order="C"), t, log_s)
+        sizes.append(log_s)
         times.append(t)
     check_rank(record.model, np.concatenate(sizes), np.concatenate(times))
 

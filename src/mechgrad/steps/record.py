@@ -122,7 +122,9 @@ def recorded(task: Task, t: Array, q: Array, v: Array, *, ended: str, **more: An
             explicit = task.formulation.explicit()
             assert explicit is not None
             times = np.broadcast_to(t, q.shape[:-1]).ravel()
-            a, lam, _, _ = system.accelerations(flat_q, flat_v, times, np.array(explicit[:4], float))
+            a, lam, _, _ = system.accelerations(
+                flat_q, flat_v, times, np.array(explicit[:4], float), recursive=task.formulation.recursive
+            )
         more |= {"a": a.reshape(v.shape), "multipliers": lam.reshape(*v.shape[:-1], system.n_constraints)}
     if "norms" not in more:
         more["norms"] = task.norms(t, q, v, more["a"])

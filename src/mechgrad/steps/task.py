@@ -148,6 +148,6 @@ class Task:
         system = self.system
         if not system.n_constraints or not len(q):
             return np.zeros((*q.shape[:-1], 3))
-        rows = system.constraints(q, v, a, t)
+        rows = system.constraints(q, v, a, t, jacobians=False)
         values = rows.values[:, : system.n_holonomic]
         return np.stack([np.linalg.norm(x, axis=1) for x in (values, rows.rates, rows.seconds)], axis=1)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.loop_elimination import Loops
 from mechgrad.dynamics.kernels.sparse import Sparse
 from mechgrad.kernels.records import allocate
 from mechgrad.kernels.sparse_lu import slot_count
@@ -64,14 +65,17 @@ class Solver(NamedTuple):
     eps_newton: np.ndarray  # (m,) second block of a Newton matrix or projection, and that of the factors in S
     eps_watch: np.ndarray
     sparse: Sparse | None  # where entries of matrices are, or None: then they are dense
+    loops: Loops | None  # recursive elimination in place of matrices, or None
 
 
 def make_solver(
     mechanism: Mechanism, eps: float = 0.0, omega: float = 0.0, xi: float = 0.0, *, compliant: bool = False,
-    sparse: Sparse | None = None,
+    sparse: Sparse | None = None, loops: Loops | None = None,
 ) -> Solver:  # fmt: skip
-    """Workspace for a mechanism."""
+    """Workspace for a mechanism; without matrices if its loops are eliminated recursively."""
     n, m, dtype = mechanism.n_v if has_pairs(mechanism) else 0, mechanism.n_constraints, mechanism.atoms_f.dtype
+    if loops is not None:
+        n = m = 0
     size = n + m
     square, rows, factors = n * n, m * n, size * size
     if sparse is not None:
@@ -83,4 +87,5 @@ def make_solver(
     return allocate(
         Solver, sizes, dtype, eps=np.full(m, eps, dtype), omega=float(omega), xi=float(xi), compliant=bool(compliant),
         pivots_S=np.zeros(size, np.int64), pivots_P=np.zeros(size, np.int64), sparse=sparse,
+        loops=loops,
     )  # fmt: skip

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from mechgrad.dynamics.kernels.constrained import constrained_accelerations
 from mechgrad.dynamics.kernels.pushed_rows import push_rows
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.sparse import column_of, diagonal_entry, first_entry
-from mechgrad.dynamics.kernels.state_accelerations import DONE, saddle_accelerations, tree_accelerations
+from mechgrad.dynamics.kernels.state_accelerations import DONE, tree_accelerations
 from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, mass, place, row_jacobian
 from mechgrad.inverse.kernels.wrenches import FORCE, MOMENT, WRENCH
 from mechgrad.kernels.jit import kernel, runtime_int, wrapper
@@ -26,19 +27,22 @@ def _state_accelerations(mechanism, work, solver, trees, loops, Q, V, t, A, L):
         if trees is not None:
             reason = tree_accelerations(mechanism, work, Q[i], V[i], scalar + t[i], A[i], scalar)
         if loops is not None:
-            reason = saddle_accelerations(mechanism, work, solver, Q[i], V[i], scalar + t[i], A[i], L[i], scalar)
+            reason = constrained_accelerations(
+                mechanism, work, solver, solver.loops, Q[i], V[i], scalar + t[i], A[i], L[i], scalar
+            )
         if reason != DONE:
             return i, reason
     return -1, DONE
 
 
 @wrapper
-def state_accelerations(mechanism, f, Q, V, t, A, L, sparse=None):
-    """Rows of q, v and instants t to rows of a and lam; f: (eps, Omega, xi, compliant).
+def state_accelerations(mechanism, f, Q, V, t, A, L, sparse=None, loops=None):
+    """Rows of q, v and instants t to rows of a and lam; f: (eps, Omega, xi, compliant); sparse, loops: records in place
+    of dense matrices, or None.
 
     Returns (row, reason) of the first state without a solution, or (-1, DONE).
     """
-    solver = make_solver(mechanism, *f[:3], compliant=f[3] != 0.0, sparse=sparse)
+    solver = make_solver(mechanism, *f[:3], compliant=f[3] != 0.0, sparse=sparse, loops=loops)
     kind = (None, 1) if mechanism.n_constraints else (1, None)
     return _state_accelerations(mechanism, make_work(mechanism, sparse=sparse), solver, *kind, Q, V, t, A, L)
 

@@ -84,7 +84,7 @@ CHANGE_W, CHANGE_V = NEED_W, NEED_V
 
 
 @inlined
-def _own(atoms_i, atoms_f, i, frames, moving, scalar):
+def own_inertia(atoms_i, atoms_f, i, frames, moving, scalar):
     """A, B, C, moment and force of the body of atom i alone, about the atom's origin."""
     zero = scalar * 0.0
     force, moment, mass, S, h = zero3(scalar), zero3(scalar), zero, (zero, zero, zero, zero, zero, zero), zero3(scalar)
@@ -105,7 +105,7 @@ def _own(atoms_i, atoms_f, i, frames, moving, scalar):
 
 
 @inlined
-def _and_beyond(inertias, k, A, B, C, moment, force, scalar):
+def and_beyond(inertias, k, A, B, C, moment, force, scalar):
     """These and what the atoms beyond have left in the slots from k on."""
     a, b, c = (
         get6(inertias, k + ANGULAR, scalar),
@@ -123,7 +123,7 @@ def _and_beyond(inertias, k, A, B, C, moment, force, scalar):
 
 
 @inlined
-def _leave(inertias, k, A, B, C, spread, moment, force):
+def leave(inertias, k, A, B, C, spread, moment, force):
     """Put what an atom leaves for the one before it into its slots from k on."""
     put3(inertias, k + ANGULAR, (A[0], A[1], A[2]))
     put3(inertias, k + ANGULAR + 3, (A[3], A[4], A[5]))
@@ -209,14 +209,14 @@ def _eliminate(atoms_i, atoms_f, frames, twists, loaded, moving, wrenches, tau, 
     failed, one = 0.0 * scalar, 1.0 + 0.0 * scalar
     for i in range(atoms_i.shape[0] - 1, -1, -1):
         k, kind, handed = i * ARTICULATED, atoms_i[i, KIND], 0.0 * scalar
-        A, B, C, moment, force = _own(atoms_i, atoms_f, i, frames, moving, scalar)
+        A, B, C, moment, force = own_inertia(atoms_i, atoms_f, i, frames, moving, scalar)
         if loaded:
             push = get3(wrenches, i * WRENCH + FORCE, scalar)
             moment = add(moment, get3(wrenches, i * WRENCH + MOMENT, scalar))
             moment = sub(moment, cross(get3(frames, i * FRAME + AT, scalar), push))
             force = add(force, push)
         if atoms_i[i, LAST_CHILD] >= 0:
-            A, B, C, moment, force = _and_beyond(inertias, k, A, B, C, moment, force, scalar)
+            A, B, C, moment, force = and_beyond(inertias, k, A, B, C, moment, force, scalar)
             handed = load(inertias, k + SPREAD, scalar)
         spread = trace(A)
         size = spread + handed
@@ -252,9 +252,9 @@ def _eliminate(atoms_i, atoms_f, frames, twists, loaded, moving, wrenches, tau, 
                 moment = plus_cross(moment, d, force)
             p = parent * ARTICULATED
             if atoms_i[parent, LAST_CHILD] != i:  # others were there before
-                A, B, C, moment, force = _and_beyond(inertias, p, A, B, C, moment, force, scalar)
+                A, B, C, moment, force = and_beyond(inertias, p, A, B, C, moment, force, scalar)
                 spread = spread + load(inertias, p + SPREAD, scalar)
-            _leave(inertias, p, A, B, C, spread, moment, force)
+            leave(inertias, p, A, B, C, spread, moment, force)
     return failed
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from mechgrad.model.forces.base import Force
-from mechgrad.model.forces.contact import check_contact
-from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing
-from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_not_negative, check_positive
+from mechgrad.model.forces.ground_touch import Touch, ground_law, pushing
+from mechgrad.model.forces.touching_force import TouchingForce, grip
+from mechgrad.model.primitives.attached import POINT, VECTOR, Where
 from mechgrad.model.primitives.fields import scalar, surface
-from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import GROUND_TYRE, Law
 from mechgrad.model.surfaces import Plane, Surface
 from mechgrad.typing import Number
@@ -18,7 +16,7 @@ from mechgrad.typing import Number
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class EllipseTyre(Force):
+class EllipseTyre(TouchingForce):
     """A tyre with stiffness and two dampings upwards, and grip within the friction ellipse along the ground.
 
         N = stiffness d^exponent + V(d, d'),   d = radius sqrt(1 - (n.w)^2) - n . (x - x_ground)     while both > 0
@@ -67,6 +65,8 @@ class EllipseTyre(Force):
     """
 
     type_name: ClassVar[str] = "ellipse_tyre"
+    positive: ClassVar[tuple[str, ...]] = ("critical_slip", "critical_angle", "slip_speed")
+    not_negative: ClassVar[tuple[str, ...]] = ("friction_x", "friction_y")
 
     point: str = field(metadata=POINT)
     axis: str = field(metadata=VECTOR)
@@ -87,18 +87,6 @@ class EllipseTyre(Force):
     damping_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
     ground: Surface = field(default=Plane(), metadata=surface("force"))
 
-    def check(self) -> None:
-        """Raise unless the numbers are those of a tyre that pushes and resists."""
-        check_contact(self, self.exponent)
-        check_not_negative(self, "friction_x", "friction_y")
-        check_positive(self, "critical_slip", "critical_angle", "slip_speed")
-
-    def check_model(self, model: NamedParts) -> None:
-        """Raise unless all markers are known, and road and wheel belong to one body each."""
-        Attached.check_model(self, model)
-        check_touch(self, model)
-
     def laws(self, where: Where) -> tuple[Law, ...]:
-        grip = (self.friction_x, self.friction_y, self.critical_slip, self.critical_angle, self.slip_speed)
         touch = Touch(self.point, self.plane_point, self.normal, self.axis)
-        return (ground_law(GROUND_TYRE, where, touch, self.ground, (*pushing(self), *grip)),)
+        return (ground_law(GROUND_TYRE, where, touch, self.ground, (*pushing(self), *grip(self))),)

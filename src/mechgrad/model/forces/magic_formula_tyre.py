@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 from mechgrad.errors import ValueRangeError
-from mechgrad.model.forces.base import Force
-from mechgrad.model.forces.contact import check_contact
-from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing
-from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_not_negative, check_positive
+from mechgrad.model.forces.ground_touch import Touch, ground_law, pushing
+from mechgrad.model.forces.touching_force import TouchingForce
+from mechgrad.model.primitives.attached import POINT, VECTOR, Where
 from mechgrad.model.primitives.fields import brief, scalar, surface
 from mechgrad.model.primitives.fields import where as named
-from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import GROUND_MAGIC, Law
 from mechgrad.model.surfaces import Plane, Surface
 from mechgrad.typing import Number
@@ -20,7 +18,7 @@ from mechgrad.typing import Number
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class MagicFormulaTyre(Force):
+class MagicFormulaTyre(TouchingForce):
     """A tyre with Pacejka's magic formula: steady state, without relaxation; combined slip by similarity.
 
         P(rho; C, E) = sin(C atan(B rho - E (B rho - atan(B rho)))),   B = 1 / C:   slope 1 at zero, peak 1 (for C >= 1)
@@ -67,6 +65,12 @@ class MagicFormulaTyre(Force):
     """
 
     type_name: ClassVar[str] = "magic_formula_tyre"
+    positive: ClassVar[tuple[str, ...]] = (
+        "friction_x", "friction_y", "slip_stiffness", "cornering_stiffness", "nominal_load", "slip_speed",
+    )  # fmt: skip
+    not_negative: ClassVar[tuple[str, ...]] = (
+        "camber_stiffness", "trail", "load_sensitivity", "stiffness_load_sensitivity",
+    )  # fmt: skip
 
     point: str = field(metadata=POINT)
     axis: str = field(metadata=VECTOR)
@@ -98,10 +102,7 @@ class MagicFormulaTyre(Force):
 
     def check(self) -> None:
         """Raise unless the numbers are those of a tyre that pushes and resists."""
-        check_contact(self, self.exponent)
-        check_positive(self, "friction_x", "friction_y", "slip_stiffness", "cornering_stiffness")
-        check_positive(self, "nominal_load", "slip_speed")
-        check_not_negative(self, "camber_stiffness", "trail", "load_sensitivity", "stiffness_load_sensitivity")
+        TouchingForce.check(self)
         for name in ("shape_x", "shape_y"):
             shape: Number = getattr(self, name)
             if not 1.0 <= shape.real <= 2.0:
@@ -116,11 +117,6 @@ class MagicFormulaTyre(Force):
                     f"{named(self)}: {name} = {brief(curvature)} must be at most 1; beyond, grip turns around at large "
                     "slips."
                 )
-
-    def check_model(self, model: NamedParts) -> None:
-        """Raise unless all markers are known, and road and wheel belong to one body each."""
-        Attached.check_model(self, model)
-        check_touch(self, model)
 
     def laws(self, where: Where) -> tuple[Law, ...]:
         curves = (

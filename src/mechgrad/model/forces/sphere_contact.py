@@ -5,20 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from mechgrad.model.forces.base import Force
-from mechgrad.model.forces.contact import check_contact
-from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing, viscous
+from mechgrad.model.forces.ground_touch import Touch, ground_law, pushing, viscous
+from mechgrad.model.forces.touching_force import TouchingForce
 from mechgrad.model.primitives.attached import (
     POINT,
     VECTOR,
-    Attached,
     Where,
     across,
-    check_not_negative,
-    check_positive,
 )
 from mechgrad.model.primitives.fields import scalar, surface
-from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import CONTACT, GROUND_SPHERE, PLANE, SLIP, Law, Row
 from mechgrad.model.surfaces import Surface
 from mechgrad.typing import Number
@@ -26,7 +21,7 @@ from mechgrad.typing import Number
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SphereContact(Force):
+class SphereContact(TouchingForce):
     """A sphere pushed away by a plane, or a surface, that it touches, with friction.
 
         d = radius - n . (x - x_plane)                              depth
@@ -67,6 +62,7 @@ class SphereContact(Force):
     """
 
     type_name: ClassVar[str] = "sphere_contact"
+    not_negative: ClassVar[tuple[str, ...]] = ("friction",)
 
     point: str = field(metadata=POINT)
     radius: Number = field(metadata=scalar("force", "m"))
@@ -82,17 +78,6 @@ class SphereContact(Force):
     damping_depth: Number = field(default=1e-3, metadata=scalar("force", "m"))
     damping_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
     ground: Surface | None = field(default=None, metadata=surface("force"))
-
-    def check(self) -> None:
-        """Raise unless the numbers are those of a contact that pushes and resists."""
-        check_contact(self, self.exponent)
-        check_not_negative(self, "friction")
-        check_positive(self, "slip_speed")
-
-    def check_model(self, model: NamedParts) -> None:
-        """Raise unless all markers are known, and the plane belongs to one body."""
-        Attached.check_model(self, model)
-        check_touch(self, model)
 
     def laws(self, where: Where) -> tuple[Law, ...]:
         normal, friction = (self.stiffness, self.damping, self.exponent), (self.friction, self.slip_speed)

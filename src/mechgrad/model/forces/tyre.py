@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from mechgrad.model.forces.base import Force
-from mechgrad.model.forces.contact import check_contact, wheel_rows
-from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing, viscous
-from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_not_negative, check_positive
+from mechgrad.model.forces.contact import wheel_rows
+from mechgrad.model.forces.ground_touch import Touch, ground_law, pushing, viscous
+from mechgrad.model.forces.touching_force import TouchingForce, grip
+from mechgrad.model.primitives.attached import POINT, VECTOR, Where
 from mechgrad.model.primitives.fields import scalar, surface
-from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import ADVANCE, GROUND_TANH, TYRE, Law, Row
 from mechgrad.model.surfaces import Surface
 from mechgrad.typing import Number
@@ -18,7 +17,7 @@ from mechgrad.typing import Number
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Tyre(Force):
+class Tyre(TouchingForce):
     """A tyre on a plane: elastic upwards, driving and braking by its slip, steering by its slip angle.
 
         d = radius sqrt(1 - (n.w)^2) - n . (x - x_plane),    N = stiffness d^exponent (1 + damping d') + V  if both > 0
@@ -70,6 +69,8 @@ class Tyre(Force):
     """
 
     type_name: ClassVar[str] = "tyre"
+    positive: ClassVar[tuple[str, ...]] = ("critical_slip", "critical_angle", "slip_speed")
+    not_negative: ClassVar[tuple[str, ...]] = ("friction_x", "friction_y")
 
     point: str = field(metadata=POINT)
     axis: str = field(metadata=VECTOR)
@@ -90,23 +91,11 @@ class Tyre(Force):
     damping_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
     ground: Surface | None = field(default=None, metadata=surface("force"))
 
-    def check(self) -> None:
-        """Raise unless the numbers are those of a tyre that pushes and resists."""
-        check_contact(self, self.exponent)
-        check_not_negative(self, "friction_x", "friction_y")
-        check_positive(self, "critical_slip", "critical_angle", "slip_speed")
-
-    def check_model(self, model: NamedParts) -> None:
-        """Raise unless all markers are known, and road and wheel belong to one body each."""
-        Attached.check_model(self, model)
-        check_touch(self, model)
-
     def laws(self, where: Where) -> tuple[Law, ...]:
         normal = (self.stiffness, self.damping, self.exponent)
-        tangential = (self.friction_x, self.friction_y, self.critical_slip, self.critical_angle, self.slip_speed)
         if self.ground is not None:
             touch = Touch(self.point, self.plane_point, self.normal, self.axis)
-            return (ground_law(GROUND_TANH, where, touch, self.ground, (*pushing(self), *tangential)),)
+            return (ground_law(GROUND_TANH, where, touch, self.ground, (*pushing(self), *grip(self))),)
         rows = wheel_rows(where, self.point, self.axis, self.plane_point, self.normal, self.radius)
         ahead = Row(ADVANCE, (where(self.point), where(self.normal), where(self.axis)), label="advance")
-        return (Law(TYRE, (*rows, ahead), (*normal, *tangential, *viscous(self))),)
+        return (Law(TYRE, (*rows, ahead), (*normal, *grip(self), *viscous(self))),)

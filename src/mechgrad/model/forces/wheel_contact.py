@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from mechgrad.model.forces.base import Force
-from mechgrad.model.forces.contact import check_contact, wheel_rows
-from mechgrad.model.forces.ground_touch import Touch, check_touch, ground_law, pushing, viscous
-from mechgrad.model.primitives.attached import POINT, VECTOR, Attached, Where, check_not_negative, check_positive
+from mechgrad.model.forces.contact import wheel_rows
+from mechgrad.model.forces.ground_touch import Touch, ground_law, pushing, viscous
+from mechgrad.model.forces.touching_force import TouchingForce
+from mechgrad.model.primitives.attached import POINT, VECTOR, Where
 from mechgrad.model.primitives.fields import scalar, surface
-from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import CONTACT, GROUND_WHEEL, Law
 from mechgrad.model.surfaces import Surface
 from mechgrad.typing import Number
@@ -18,7 +17,7 @@ from mechgrad.typing import Number
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class WheelContact(Force):
+class WheelContact(TouchingForce):
     """A circle (wheel, disc, rim) pushed away by a plane that its lowest point touches, with friction.
 
         d = radius sqrt(1 - (n.w)^2) - n . (x - x_plane)            depth
@@ -55,6 +54,7 @@ class WheelContact(Force):
     """
 
     type_name: ClassVar[str] = "wheel_contact"
+    not_negative: ClassVar[tuple[str, ...]] = ("friction",)
 
     point: str = field(metadata=POINT)
     axis: str = field(metadata=VECTOR)
@@ -71,17 +71,6 @@ class WheelContact(Force):
     damping_depth: Number = field(default=1e-3, metadata=scalar("force", "m"))
     damping_speed: Number = field(default=0.01, metadata=scalar("force", "m/s"))
     ground: Surface | None = field(default=None, metadata=surface("force"))
-
-    def check(self) -> None:
-        """Raise unless the numbers are those of a contact that pushes and resists."""
-        check_contact(self, self.exponent)
-        check_not_negative(self, "friction")
-        check_positive(self, "slip_speed")
-
-    def check_model(self, model: NamedParts) -> None:
-        """Raise unless all markers are known, and plane and wheel belong to one body each."""
-        Attached.check_model(self, model)
-        check_touch(self, model)
 
     def laws(self, where: Where) -> tuple[Law, ...]:
         normal, friction = (self.stiffness, self.damping, self.exponent), (self.friction, self.slip_speed)

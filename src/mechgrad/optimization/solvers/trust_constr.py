@@ -16,6 +16,8 @@ from mechgrad.optimization.solvers.remarks import without_remarks
 from mechgrad.optimization.solvers.result import Multipliers, Status
 from mechgrad.typing import FloatArray
 
+BARRIER = 1e-4  # of bounds, at the start
+
 
 @final
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class TrustConstr:
                 )
             )
         bounded = bool(np.isfinite(program.lb).any() or np.isfinite(program.ub).any())
+        # scipy's barrier begins at 0.1: where bounds alone are in the way, most iterations would go into lowering it
+        barrier = dict.fromkeys(("initial_barrier_parameter", "initial_barrier_tolerance"), BARRIER) if not m else {}
         start = np.clip(task.x0, program.lb, program.ub)
 
         def callback(x: FloatArray, state: OptimizeResult) -> None:
@@ -74,6 +78,7 @@ class TrustConstr:
                     "barrier_tol": task.tolerance,
                     "maxiter": task.max_iterations,
                     "sparse_jacobian": True,
+                    **barrier,
                     **task.options,
                 },
             )

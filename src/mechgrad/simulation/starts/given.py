@@ -68,15 +68,17 @@ class GivenStart(Start):
         dq, dv = given_slopes(parameters, POSITION), given_slopes(parameters, VELOCITY)
         if not self.closed:
             return dq, dv
+        moving = [k for k in parameters.in_model if not parameters.keeps_rows(k)]
+        if not moving:
+            return dq, dv
         q, v = (np.asarray(x.real, float) for x in (self.q, self.v))
         rates = Rates(self.model, q, v, self.t, {})
-        for k in parameters.in_model:
-            if not parameters.keeps_rows(k):  # raises where the loops would have to follow, since nothing says how
-                moved, name = parameters.moved(k), parameters.names[k]
-                here = Equations.of(moved, (), q + 0j)
-                b = -row_slopes(here, q + 0j, v + 0j, self.t)[0][here.finite_rows]
-                dq[k] = followed(rates.J[here.finite_rows], b, self.model, name, False)
-                dv[k] = rates.slope(moved, name, dq[k])
+        for k in moving:  # raises where the loops would have to follow, since nothing says how
+            moved, name = parameters.moved(k), parameters.names[k]
+            here = Equations.of(moved, (), q + 0j)
+            b = -row_slopes(here, q + 0j, v + 0j, self.t)[0][here.finite_rows]
+            dq[k] = followed(rates.J[here.finite_rows], b, self.model, name, False)
+            dv[k] = rates.slope(moved, name, dq[k])
         return dq, dv
 
     def again(self, model: Model, numbers: Mapping[str, Any], forces: Forces) -> State:

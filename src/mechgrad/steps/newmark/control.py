@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE, TOO_SMALL
+from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE, TOO_FEW_DIGITS, TOO_SMALL
 from mechgrad.dynamics.system import INDEX_1
 from mechgrad.errors import InputError
 from mechgrad.steps.dense import NodePair, read_nodes, within_steps
@@ -45,10 +45,21 @@ def controlled(task: Task, kind: type[Run] = Run) -> Record:
         return _repeated(task, kind, t)
     if task.q.dtype == complex:
         raise InputError("step control takes real numbers; give a step.")
-    march = _Controlled(task, kind, t)
+    found = _chosen(task, kind, t, False)
+    if found is None:  # sparse factors lost digits: all of it once more with dense ones
+        found = _chosen(task, kind, t, True)
+        assert found is not None
+    return found
+
+
+def _chosen(task: Task, kind: type[Run], t: FloatArray, dense: bool) -> Record | None:
+    """Steps of its own choice; None where sparse factors lost digits."""
+    march = _Controlled(task, kind, t, dense)
     task.fills(t, march.states[0])
     for first, last in task.parts(len(t), fine=True):
         reason = march.advance(last)
+        if reason == TOO_FEW_DIGITS:
+            return None
         if reason != DONE:
             raise march.failed(reason)
         if task.stop is not None:
@@ -65,12 +76,13 @@ class _Controlled:
     states : (nt, .) of q, v, a, multipliers, as far as it came;   done : instants after the start
     """
 
-    def __init__(self, task: Task, kind: type[Run], t: FloatArray) -> None:
-        self.task, self.t, self.run = task, t, kind(task, 2 * len(t))
+    def __init__(self, task: Task, kind: type[Run], t: FloatArray, dense: bool) -> None:
+        self.task, self.t, self.dense, self.run = task, t, dense, kind(task, 2 * len(t))
         run = self.run
         run.settings = run.settings._replace(enough=ENOUGH)
         ends = self.ends = Samples(*run.arrays)
-        self.workspace = controlled_workspace(run.mechanism, ends, task.t0, first_step(task, INDEX_1))
+        sparse = None if dense else run.sparse
+        self.workspace = controlled_workspace(run.mechanism, ends, task.t0, first_step(task, INDEX_1), sparse)
         self.limits = Limits(float(task.t0 + task.duration), float(task.rtol), float(task.atol), MOST_STEPS)
         self.states = [np.empty((len(t), x.shape[1])) for x in (ends.q, ends.v, ends.a, ends.lam)]
         for x, start in zip(self.states, (ends.q, ends.v, ends.a, ends.lam), strict=True):
@@ -125,6 +137,7 @@ class _Controlled:
             self.task, self.t[:count], Q, V, a=A, multipliers=L, iterations=run.arrays[-1][1 : 2 * count : 2],
             steps=steps, rejected=rejected, ended=why, settings=run.settings, held=path[:steps],
             choices=None if run.choosing is None else run.choosing.taken(),
+            dense_steps=steps if self.dense and run.sparse is not None else 0,
         )  # fmt: skip
 
     def failed(self, reason: int) -> Exception:

@@ -1,1 +1,1 @@
-"""Derivatives of explicit steps of open trees, body by body: O(n)."""
+"""Derivatives of explicit steps by recursive elimination, body by body: O(n)."""

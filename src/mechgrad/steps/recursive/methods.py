@@ -1,4 +1,4 @@
-"""What recursive elimination serves: explicit steps of open trees, differentiated body by body."""
+"""What recursive elimination serves: explicit steps of trees and of loops, differentiated body by body."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mechgrad.steps.runge_kutta.step import adaptive, controlled_states, fixed, 
 
 METHODS = (
     StepMethod(
-        "explicit steps of open trees with error control",
+        "explicit steps by elimination with error control",
         lambda formulation, scheme, controlled: not scheme.implicit and scheme.chooses_steps and formulation.recursive,
         adaptive,
         RecursiveSteps,
@@ -22,7 +22,7 @@ METHODS = (
         reported_at=reported_at,
     ),
     StepMethod(
-        "explicit steps of open trees",
+        "explicit steps by elimination",
         lambda formulation, scheme, controlled: (
             not scheme.implicit and not scheme.chooses_steps and formulation.recursive
         ),

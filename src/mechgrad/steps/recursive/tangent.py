@@ -9,12 +9,13 @@ import numpy as np
 from mechgrad.dynamics.kernels.state_accelerations import DONE
 from mechgrad.dynamics.states import States, StateSlopes, slopes
 from mechgrad.errors import InputError
+from mechgrad.kernels.host import LANES
 from mechgrad.model.columns import STEP
 from mechgrad.model.joints.base import BALL
 from mechgrad.model.tree import KIND, Q_AT, V_AT
 from mechgrad.steps.base import ParameterColumns, Tangent
 from mechgrad.steps.failures import REASONS
-from mechgrad.steps.recursive.kernels.tangent import Path, recursive_tangents
+from mechgrad.steps.recursive.kernels.tangent import Closing, Path, recursive_tangents
 from mechgrad.steps.recursive.pieces import Piece, RecursiveSteps
 from mechgrad.steps.runge_kutta.child_axes import to_child
 from mechgrad.typing import Array, FloatArray
@@ -36,6 +37,7 @@ class RecursiveTangent(Tangent):
     def through(self, piece: Piece) -> None:
         steps, span, stages = self.steps, piece.span, piece.stages
         assert piece.direct_effects is not None  # of direct sweeps
+        assert piece.correction_effects is not None
         end_line = np.full(len(span.t), -1)
         end_line[span.ends[:, 0]] = span.ends[:, 1]
         path = Path(
@@ -43,19 +45,23 @@ class RecursiveTangent(Tangent):
             start=np.concatenate([span.q, span.u], axis=1), first=stages.first, end_line=end_line,
             out_first=stages.out_first, out_line=np.array(span.within[:, 1]), weights=stages.weights,
         )  # fmt: skip
-        bad, reason = recursive_tangents(steps.T, path, piece.direct_effects, self.now, self.Q, self.V)
+        loops = steps.system.recursion(steps.f, LANES, complex) if steps.closed else None
+        closing = Closing(loops, *piece.correction_effects)
+        bad, reason = recursive_tangents(steps.T, closing, path, piece.direct_effects, self.now, self.Q, self.V)
         if reason != DONE:
             raise InputError(f"sensitivities end after t = {span.t[bad]:.6g} s: {REASONS[reason]}.")
 
     def finished(self) -> StateSlopes:
         steps, record, parameters = self.steps, self.steps.record, self.parameters
         nt, count = len(record.t), len(parameters)
-        by_a = np.zeros((nt, count, steps.model.n_v))
+        r, c = np.zeros((nt, count, steps.model.n_v)), np.zeros((nt, count, steps.system.n_constraints))
         for k in range(count):
             T = steps.T if parameters.is_start(k) else parameters.record(k)
             at = States(self.Q[:, k], self.V[:, k], record.a + 0j, record.multipliers, record.t)
-            by_a[:, k] = steps.accelerated(record.q, slopes(T, at).r)
-        return StateSlopes(self._along_tangent(self.Q), self.V.imag / STEP, by_a, np.zeros((nt, count, 0)))
+            found = slopes(T, at)
+            r[:, k], c[:, k] = found.r, steps.rows_of(*found[1:])
+        by_a, by_lam = steps.accelerated(record.q, r, c)
+        return StateSlopes(self._along_tangent(self.Q), self.V.imag / STEP, by_a, by_lam)
 
     def _along_tangent(self, Q: Array) -> FloatArray:
         """Changes along `model.integrate` from slopes of coordinates."""

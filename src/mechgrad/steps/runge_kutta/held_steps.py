@@ -177,7 +177,9 @@ class HeldSteps(Steps):
             picks = None if span.picks is None else span.picks[rows]
             here_q, here_v = self.onto_constraints(before[rows, i], raw_v[rows, i], times[rows, i], picks)
             q[rows, i], v[rows, i] = here_q, here_v
-            a[rows, i], lam[rows, i], _, _ = self.system.accelerations(here_q, here_v, times[rows, i], self.f)
+            a[rows, i], lam[rows, i], _, _ = self.system.accelerations(
+                here_q, here_v, times[rows, i], self.f, recursive=self.record.formulation.recursive
+            )
             sums.note(rows, i, here_q, here_v, a[rows, i])
         if made == S:
             end_q, end_v = sums.at(every, self.B[None], made)

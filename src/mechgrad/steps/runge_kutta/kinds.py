@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.loop_elimination import Loops
 from mechgrad.dynamics.kernels.sparse import Sparse
 from mechgrad.dynamics.kernels.state_accelerations import TOO_FEW_DIGITS
+from mechgrad.dynamics.system import System
 from mechgrad.errors import InputError
+from mechgrad.model.mechanism import Mechanism
 from mechgrad.steps.independent.kernels.choices import Choice
 from mechgrad.steps.task import Task
 from mechgrad.typing import Array
@@ -24,6 +27,7 @@ class Kind(NamedTuple):
     corrects : the state is corrected after each step, by projection (projected) or by solving for the dependent
     coordinates, in each stage too (dependent; marches have the `Choice` of them in its place)
     sparse : where entries of saddle systems are, or None where these are dense
+    recursion : recursive elimination in their place, or None
     """
 
     trees: int | None
@@ -32,6 +36,7 @@ class Kind(NamedTuple):
     projected: int | None
     dependent: Choice | int | None
     sparse: Sparse | None = None
+    recursion: Loops | None = None
 
 
 TREE = Kind(1, None, None, None, None)
@@ -44,9 +49,16 @@ def numbers(task: Task) -> tuple[Array, Kind]:
     if explicit is None:
         raise InputError(f"{task.formulation.name} has no explicit method; choose a scheme of the Newmark family.")
     f, kind = np.array(explicit[:4], float), KINDS[explicit.after] if task.system.n_constraints else TREE
+    if kind.loops is not None and task.formulation.recursive:
+        return f, kind._replace(recursion=task.system.recursion(f))
     if kind.loops is not None and kind.dependent is None:
         kind = kind._replace(sparse=task.system.sparse(task.formulation.matrix_choice()))
     return f, kind
+
+
+def record_of(system: System, kind: Kind) -> Mechanism:
+    """The record that a march reads: without what relates pairs of columns where it takes no matrices."""
+    return system.recursive if kind.loops is None or kind.recursion is not None else system.T
 
 
 def with_pivots(march: Callable[[Kind], Found], kind: Kind, ranks: Array) -> tuple[Found, bool]:

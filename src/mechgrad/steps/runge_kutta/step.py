@@ -29,7 +29,7 @@ from mechgrad.steps.runge_kutta.kernels.collocation import BEYOND as BEYOND_TOLE
 from mechgrad.steps.runge_kutta.kernels.collocation import FOLD
 from mechgrad.steps.runge_kutta.kernels.step_control import AdaptiveReports, ExtendedTableau
 from mechgrad.steps.runge_kutta.kernels.step_control import Task as MarchTask
-from mechgrad.steps.runge_kutta.kinds import numbers, with_pivots
+from mechgrad.steps.runge_kutta.kinds import numbers, record_of, with_pivots
 from mechgrad.steps.stopped import Nodes, stopped_at, stopped_between
 from mechgrad.steps.stops import crossing, located
 from mechgrad.steps.task import MOST_STEPS, Task
@@ -67,7 +67,7 @@ def _marching(
     last. choosing, ranks: go on from call to call; those of the task, and none so far, if left out. dense_steps: takes
     the numbers of steps that dense matrices took."""
     f, kind = numbers(task)
-    T, dtype = task.system.recursive, task.system.dtype
+    T, dtype = record_of(task.system, kind), task.system.dtype
     if choosing is None:
         choosing = task.choosing()
     nothing: Array = np.empty((0, 0), dtype)
@@ -307,7 +307,7 @@ class _FixedRun:
         def taken(c: Choice | None) -> tuple[int, int, int]:
             ranks[:] = before
             found, dense = with_pivots(
-                lambda kind: kernel(task.system.recursive, self.f, kind, tableau, ranks, h, t0, every, Q, V),
+                lambda kind: kernel(record_of(task.system, kind), self.f, kind, tableau, ranks, h, t0, every, Q, V),
                 self.kind._replace(dependent=c), ranks,
             )  # fmt: skip
             self.dense_steps += every * (len(Q) - 1) if dense else 0
@@ -389,7 +389,7 @@ def fixed_states(record: Record, k: int, count: int, h: float) -> tuple[Array, A
     Q, V = np.empty((count + 1, 1, record.q.shape[1])), np.empty((count + 1, 1, record.v.shape[1]))
     Q[0], V[0] = record.q[k], record.v[k]
     t0 = float(record.t[k])
-    T, arguments = task.system.recursive, (task.scheme.tableau, no_ranks(), h, t0, 1)
+    T, arguments = record_of(task.system, kind), (task.scheme.tableau, no_ranks(), h, t0, 1)
     _, reason, _ = chosen(
         task.choosing(k * every),
         lambda c: with_pivots(

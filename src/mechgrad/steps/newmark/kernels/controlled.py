@@ -6,8 +6,14 @@ import math
 
 from mechgrad.dynamics.kernels.saddle import log_root_det, next_rank, saddle_factor, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
-from mechgrad.dynamics.kernels.sparse import put_product, solve_factored
-from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DONE, NOT_CONVERGED, SINGULAR
+from mechgrad.dynamics.kernels.sparse import lost_digits, put_product, solve_factored
+from mechgrad.dynamics.kernels.state_accelerations import (
+    CHANGE_POINT,
+    DONE,
+    NOT_CONVERGED,
+    SINGULAR,
+    TOO_FEW_DIGITS,
+)
 from mechgrad.dynamics.kernels.system import begin, make_work
 from mechgrad.kernels.interrupt import begin_listening
 from mechgrad.kernels.jit import inlined, inner, kernel, runtime_int, spliced, wrapper
@@ -139,6 +145,9 @@ def _march_controlled(mechanism, work, solver, settings, states, ranks, progress
                 mechanism, work, solver, settings, states, before, after, h, now.t + h, runtime_int(0), scalar
             )
         now.iterations += passes
+        if lost_digits(solver.sparse):
+            reason = TOO_FEW_DIGITS
+            break
         if reason in (NOT_CONVERGED, SINGULAR):
             reject(now, h * SHRINK)
             continue
@@ -148,6 +157,9 @@ def _march_controlled(mechanism, work, solver, settings, states, ranks, progress
         if (error > 1.0 and not held) or turn > TURNS_AGAIN:
             reject(now, shorter(h, error, turn))
             continue
+        if lost_digits(solver.sparse):
+            reason = TOO_FEW_DIGITS
+            break
         end = limits.end if last else now.t + h
         now.steps += 1
         if newton is not None and _noticed(mechanism, work, solver, settings, ranks):
@@ -168,9 +180,13 @@ def _march_controlled(mechanism, work, solver, settings, states, ranks, progress
 
 
 @wrapper
-def controlled_workspace(mechanism, samples, t0, h):
-    """What a march with control keeps between its calls; it begins with line 0 of its samples at t0, with a step h."""
-    return make_work(mechanism), make_solver(mechanism), make_workspace(mechanism, samples), make_progress(t0, h)
+def controlled_workspace(mechanism, samples, t0, h, sparse=None):
+    """What a march with control keeps between its calls; it begins with line 0 of its samples at t0, with a step h.
+
+    sparse: where entries of matrices are (`dynamics.elimination`), or None: they are dense
+    """
+    work, solver = make_work(mechanism, sparse=sparse), make_solver(mechanism, sparse=sparse)
+    return work, solver, make_workspace(mechanism, samples), make_progress(t0, h)
 
 
 @wrapper
@@ -178,7 +194,8 @@ def march_controlled(mechanism, workspace, settings, ranks, limits, wanted):
     """Steps whose local error, in proportion to their length, stays within tolerance.
 
     workspace: `controlled_workspace`, whose `PROGRESS` says where the march stands, and from where it goes on; wanted:
-    what it reports, from wanted.first on; ranks: log s at three steps (`no_ranks`). Returns (instants done, reason).
+    what it reports, from wanted.first on; ranks: log s at three steps (`no_ranks`). Returns (instants done, reason),
+    TOO_FEW_DIGITS where sparse factors lost them.
     """
     return _called(mechanism, workspace, settings, ranks, limits, (1, None), wanted)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.saddle import SHARE_AGAIN, SHARE_ONCE, log_root_det, nearly_lost
+from mechgrad.dynamics.kernels.constrained import log_s, rank_nearly_lost
 from mechgrad.dynamics.kernels.state_accelerations import DONE
 from mechgrad.kernels.jit import inner, spliced
 from mechgrad.kernels.lanes import load, store
@@ -127,22 +127,19 @@ def _place_trial(mechanism, work, solver, stages, task, now, projected, dependen
 @spliced
 def _after_stage(mechanism, work, solver, stages, task, memory, now, loops, projected, dependent, switching, scalar):
     """What a stage tells of folds, of the independent coordinates, of rank and of contacts."""
-    n_v, m = mechanism.n_v, mechanism.n_constraints
     if projected is not None:
         if now.stage == 0 and not is_held(task):
-            now.fold = fold_ahead(solver, work.J, n_v, m, now.t, memory.ranks)
+            now.fold = fold_ahead(mechanism, work, solver, now.t, memory.ranks)
         if now.collocating:
             node_done(mechanism, work, solver, stages, task, now, memory.ranks, scalar)
         elif now.stage >= END and now.out < task.t_out.size and task.t_out[now.out] < now.t + now.step:
-            found = log_root_det(solver.sparse, solver.P, n_v + m)
+            found = log_s(mechanism, solver, solver.loops)
             now.low, now.high = min(now.low, found), max(now.high, found)
     if dependent is not None:
         note_facing(stages)
     if loops is not None and projected is None and dependent is None and now.stage == END:
-        now.log_s = log_root_det(solver.sparse, solver.P, n_v + m)
-        now.lost = nearly_lost(
-            solver.sparse, solver.P, solver.pivots_P, work.J, solver.eps, SHARE_ONCE, SHARE_AGAIN, n_v, m, solver.x
-        )
+        now.log_s = log_s(mechanism, solver, solver.loops)
+        now.lost = rank_nearly_lost(mechanism, work, solver, solver.loops)
     if switching is not None and now.stage <= END:
         margin, same = watch(
             mechanism.ints, mechanism.numbers, work.values, work.rates, now.stage, memory.marks

@@ -59,16 +59,17 @@ def summed_back(atoms_i, balls, scratch, factors, count, h, q, v):
     _sum_back(scratch.y_v, scratch.k_v, factors, count, h, scratch.base_v)
 
 
-@spliced
-def end_back(atoms_i, balls, blocks, i, k, scratch, pulls, adjoint, weights):
-    """The transpose of `_end_change`; nothing is known of the stages yet."""
+@inlined
+def end_pulls(i, k, scratch, pulls, adjoint):
+    """Gradients by the state after step i, into x, y_v of `scratch`."""
     x, y_v = scratch.x, scratch.y_v
     for j in range(x.size):
         x[j], y_v[j] = adjoint.q[k, j] + pulls.end_q[i, k, j], adjoint.v[k, j] + pulls.end_v[i, k, j]
-    if blocks.corrected_ends.X.shape[0] > 0:
-        put_row(weights.end_q[k], i, x)
-        put_row(weights.end_v[k], i, y_v)
-        _corrected_back(blocks.corrected_ends, i, x, y_v, scratch.work)
+
+
+@inlined
+def end_summed_back(atoms_i, balls, blocks, i, scratch):
+    """The transpose of the sum of stages after step i; nothing is known of the stages yet."""
     clear_all(scratch.base_q)
     clear_all(scratch.base_v)
     clear_all(scratch.y_q)
@@ -79,9 +80,27 @@ def end_back(atoms_i, balls, blocks, i, k, scratch, pulls, adjoint, weights):
 
 
 @spliced
+def end_back(atoms_i, balls, blocks, i, k, scratch, pulls, adjoint, weights):
+    """The transpose of `_end_change`."""
+    end_pulls(i, k, scratch, pulls, adjoint)
+    if blocks.corrected_ends.X.shape[0] > 0:
+        put_row(weights.end_q[k], i, scratch.x)
+        put_row(weights.end_v[k], i, scratch.y_v)
+        _corrected_back(blocks.corrected_ends, i, scratch.x, scratch.y_v, scratch.work)
+    end_summed_back(atoms_i, balls, blocks, i, scratch)
+
+
+@inlined
+def report_summed_back(atoms_i, balls, blocks, i, o, scratch):
+    """The transpose of the sum of stages that report o within step i is."""
+    stages = blocks.first[i + 1] - blocks.first[i]
+    summed_back(atoms_i, balls, scratch, blocks.weights[o], stages, blocks.h[i], blocks.out_q[o], blocks.out_v[o])
+
+
+@spliced
 def report_back(atoms_i, balls, blocks, i, o, k, scratch, pulls, weights):
     """The transpose of `_report_change`."""
-    stages, x, y_v = blocks.first[i + 1] - blocks.first[i], scratch.x, scratch.y_v
+    x, y_v = scratch.x, scratch.y_v
     copy_into(pulls.report_q[o, k], x)
     copy_into(pulls.report_v[o, k], y_v)
     clear_all(scratch.y_q)
@@ -89,7 +108,7 @@ def report_back(atoms_i, balls, blocks, i, o, k, scratch, pulls, weights):
         put_row(weights.report_q[k], o, x)
         put_row(weights.report_v[k], o, y_v)
         _corrected_back(blocks.corrected_reports, o, x, y_v, scratch.work)
-    summed_back(atoms_i, balls, scratch, blocks.weights[o], stages, blocks.h[i], blocks.out_q[o], blocks.out_v[o])
+    report_summed_back(atoms_i, balls, blocks, i, o, scratch)
 
 
 @spliced

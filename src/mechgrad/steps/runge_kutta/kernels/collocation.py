@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_refine, weakest
+from mechgrad.dynamics.kernels.constrained import refine_accelerations, weakest_share
 from mechgrad.kernels.jit import inner
 from mechgrad.kernels.lanes import load, store
 from mechgrad.steps.runge_kutta.kernels.stages import joined
@@ -53,9 +53,9 @@ LOST = 0.3  # the lowest s^2 of a fold beside that of the nodes around
 
 
 @inner
-def fold_ahead(solver, J, n_v, m, t, past):
+def fold_ahead(mechanism, work, solver, t, past):
     """When rows will have lost their rank if it goes on falling as in the steps before, or never (inf)."""
-    share = weakest(solver.sparse, solver.P, solver.pivots_P, J, solver.eps, n_v, m, solver.x)
+    share = weakest_share(mechanism, work, solver, solver.loops)
     here = math.sqrt(max(1.0 / share - 1.0, 0.0)) if share > 0.0 else math.inf
     falls = (past[LEFT] - here) / (t - past[SINCE])
     middle = 0.5 * (t + past[SINCE])
@@ -133,17 +133,11 @@ def node_done(mechanism, work, solver, stages, task, now, past, scalar):
     """Complete the derivative at a node, number now.stage of all sweeps: take the influence of eps from its
     accelerations as far as nodes near a fold need it, note s^2 and the change from stages.end, which holds the
     derivative of the sweep before; in the first sweep let those behind it go on as here."""
-    n_v, m, slot, y, before, K, J = (
-        mechanism.n_v, mechanism.n_constraints, now.slot, stages.y, stages.end, stages.K, work.J,
-    )  # fmt: skip
-    n = mechanism.n_q + n_v
-    saddle_refine(
-        solver.sparse, solver.P, solver.pivots_P, J, solver.c, solver.x, n_v, m, REFINEMENTS, ROUNDING, solver.work
-    )
-    for j in range(n_v):
-        stages.a[j] = solver.x[j]
+    slot, y, before, K = now.slot, stages.y, stages.end, stages.K
+    n = mechanism.n_q + mechanism.n_v
+    refine_accelerations(mechanism, work, solver, solver.loops, REFINEMENTS, stages.a)
     joined(mechanism, stages, slot, scalar)
-    share = weakest(solver.sparse, solver.P, solver.pivots_P, J, solver.eps, n_v, m, solver.x)
+    share = weakest_share(mechanism, work, solver, solver.loops)
     past[AT_NODES + slot - 1] = 1.0 / share - 1.0 if share > 0.0 else math.inf
     for j in range(n):
         change = now.step * abs(load(K, slot * n + j, scalar) - load(before, j, scalar))

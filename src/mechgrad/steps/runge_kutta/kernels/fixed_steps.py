@@ -11,15 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.saddle import (
-    SHARE_AGAIN,
-    SHARE_ONCE,
-    forget_ranks,
-    log_root_det,
-    nearly_lost,
-    next_rank,
-    touches_zero,
-)
+from mechgrad.dynamics.kernels.constrained import log_s, rank_nearly_lost
+from mechgrad.dynamics.kernels.saddle import forget_ranks, log_root_det, next_rank, touches_zero
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.state_accelerations import CHANGE_POINT, DEAD_POINT, DONE, INTERRUPTED
 from mechgrad.dynamics.kernels.system import begin, make_work
@@ -93,12 +86,10 @@ def thrown(before, y, n_q):
 
 
 @inner
-def rank_is_lost(work, solver, n, m, ranks):
+def rank_is_lost(mechanism, work, solver, ranks):
     """Whether rows lose their rank where a step starts, by the factors that its first accelerations left."""
-    next_rank(ranks, log_root_det(solver.sparse, solver.P, n + m))
-    return touches_zero(ranks[0], ranks[1], ranks[2]) or nearly_lost(
-        solver.sparse, solver.P, solver.pivots_P, work.J, solver.eps, SHARE_ONCE, SHARE_AGAIN, n, m, solver.x
-    )
+    next_rank(ranks, log_s(mechanism, solver, solver.loops))
+    return touches_zero(ranks[0], ranks[1], ranks[2]) or rank_nearly_lost(mechanism, work, solver, solver.loops)
 
 
 @spliced
@@ -113,7 +104,7 @@ def _take_stages(mechanism, work, solver, stages, steps, ranks, t, trees, loops,
         if dependent is not None:
             note_facing(stages)
         if loops is not None and projected is None and dependent is None and i == 0 and rank_is_lost(
-            work, solver, mechanism.n_v, mechanism.n_constraints, ranks
+            mechanism, work, solver, ranks
         ):  # fmt: skip
             reason = CHANGE_POINT
             break
@@ -208,9 +199,11 @@ def make_march_workspace(mechanism, numbers, kind, stages, dtype, lanes):
     """All that a march needs, and what it does about constraints: (trees, loops, projected, dependent).
 
     numbers: (eps, Omega, xi, compliant) of the formulation; kind: a record with the fields trees, loops and projected,
-    each 1 or None, dependent, a `Choice` or None, and sparse, a `Sparse` or None.
+    each 1 or None, dependent, a `Choice` or None, sparse, a `Sparse` or None, and recursion, a `Loops` or None.
     """
-    solver = make_solver(mechanism, *numbers[:3], compliant=numbers[3] != 0.0, sparse=kind.sparse)
+    solver = make_solver(
+        mechanism, *numbers[:3], compliant=numbers[3] != 0.0, sparse=kind.sparse, loops=kind.recursion
+    )  # fmt: skip
     scratch = make_stages(mechanism, stages, dtype, lanes, kind.dependent)
     does = kind.trees, kind.loops, kind.projected, None if kind.dependent is None else 1
     return make_work(mechanism, lanes, kind.sparse), solver, scratch, does

@@ -18,7 +18,7 @@ What a march does about constraints is said by arguments that are None or 1, sin
 types are looked at, and a march compiles only what its kind needs:
 
     trees        there are no constraints: accelerations by recursive elimination
-    loops        there are: accelerations and multipliers from a saddle system
+    loops        there are: accelerations and multipliers from a saddle system, or by elimination (`constrained`)
     projected    states are projected after each step
     dependent    dependent coordinates are solved for, in each stage and after each step
 
@@ -31,8 +31,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.projection import CLOSE_ENOUGH, project_state
-from mechgrad.dynamics.kernels.state_accelerations import DEAD_POINT, DONE, saddle_accelerations, tree_accelerations
+from mechgrad.dynamics.kernels.constrained import constrained_accelerations, project
+from mechgrad.dynamics.kernels.projection import CLOSE_ENOUGH
+from mechgrad.dynamics.kernels.state_accelerations import DEAD_POINT, DONE, tree_accelerations
 from mechgrad.kernels.jit import inlined, inner, runtime_int, spliced
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.records import allocate
@@ -78,10 +79,10 @@ def make_stages(mechanism, count, dtype, lanes, choice=None):
     n = n_q + n_v
     sizes = {
         "y": n, "trial": n, "end": n, "accepted": n, "K": count * n, "q": n_q, "v": n_v,
-        "a": n_v,
+        "a": n_v, "lam": mechanism.n_constraints,
     }  # fmt: skip
     sizes = {name: size * lanes for name, size in sizes.items()}
-    sizes |= {"lam": mechanism.n_constraints, "free_values": free, "free_rates": free, "orientation": 2}
+    sizes |= {"free_values": free, "free_rates": free, "orientation": 2}
     return allocate(Stages, sizes, dtype, weights=np.zeros(count), choice=choice)
 
 
@@ -200,8 +201,8 @@ def derivative(mechanism, work, solver, stages, t, stage, trees, loops, dependen
     if trees is not None:
         reason = tree_accelerations(mechanism, work, stages.q, stages.v, scalar * 0.0 + t, stages.a, scalar)
     if loops is not None and reason == DONE:
-        reason = saddle_accelerations(
-            mechanism, work, solver, stages.q, stages.v, scalar * 0.0 + t, stages.a, stages.lam, scalar
+        reason = constrained_accelerations(
+            mechanism, work, solver, solver.loops, stages.q, stages.v, scalar * 0.0 + t, stages.a, stages.lam, scalar
         )
     joined(mechanism, stages, stage, scalar)
     return reason
@@ -214,7 +215,7 @@ def correct_state(mechanism, work, solver, stages, y, t, facing, projected, depe
     split(mechanism, y, stages, scalar)
     reason = DONE
     if projected is not None:
-        reason = project_state(mechanism, work, solver, stages.q, stages.v, t, scalar)
+        reason = project(mechanism, work, solver, solver.loops, stages.q, stages.v, t, scalar)
     if dependent is not None:
         reason = dependent_state(mechanism, work, solver, stages, t, scalar)
         if reason == DONE and stages.orientation[LATEST].real * facing < 0.0:

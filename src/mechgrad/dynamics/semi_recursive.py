@@ -1,11 +1,11 @@
-"""Open trees: semi-recursive with a mass matrix, fully recursive without."""
+"""Open trees: semi-recursive, with a mass matrix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from mechgrad.dynamics.formulations import Explicit, Formulation, check_positive, implicit_settings, newton_numbers
+from mechgrad.dynamics.formulations import Formulation, check_positive, implicit_settings, newton_numbers
 from mechgrad.dynamics.kernels.solver import Settings
 
 
@@ -47,38 +47,3 @@ class SemiRecursive(Formulation):
             max_iterations=self.max_iterations,
             **newton_numbers(self.tangent, self.reuse, size),
         )
-
-
-@final
-@dataclass(frozen=True)
-class FullyRecursive(Formulation):
-    """Accelerations of an open tree by recursive elimination, O(n); no mass matrix is ever made.
-
-    Explicit methods integrate it; implicit schemes iterate a := a(q, v) to a fixed point, which needs steps that are
-    short beside the fastest time of the forces.
-
-    Attributes
-    ----------
-    tolerance : float
-        Of the change of the coordinates between two iterations, 2-norm [rad, m].
-
-    >>> FullyRecursive().name
-    'fully recursive'
-    """
-
-    name: ClassVar[str] = "fully recursive"
-    key: ClassVar[str] = "fully-recursive"
-    recursive: ClassVar[bool] = True
-    for_loops: ClassVar[bool] = False
-    fixed_point: ClassVar[bool] = True
-    tolerance: float = 1e-13
-    max_iterations: int = 100
-
-    def __post_init__(self) -> None:
-        check_positive(self, tolerance=self.tolerance)
-
-    def settings(self, numbers: tuple[float, float, float, float], size: int, redundant: bool) -> Settings:
-        return implicit_settings(numbers, tolerance=self.tolerance, max_iterations=self.max_iterations)
-
-    def explicit(self) -> Explicit:
-        return Explicit(0.0, 0.0, 0.0, 0.0, 0)
