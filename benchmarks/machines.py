@@ -25,7 +25,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from common import Report, Times, digits, faster, machine
 
 import mechgrad as mg
-from mechgrad.gallery import bicycle, bicycle_freedoms, bicycle_start, buggy, buggy_freedoms, buggy_start, lane_change
+from mechgrad.gallery import (
+    anchor,
+    anchor_start,
+    bicycle,
+    bicycle_freedoms,
+    bicycle_start,
+    buggy,
+    buggy_freedoms,
+    buggy_start,
+    lane_change,
+)  # fmt: skip
 from mechgrad.gallery.buggy import RADIUS
 
 NUMBERS = ["front stiffness", "front damping", "rear stiffness", "rear damping", "chassis.mass"]
@@ -234,7 +244,81 @@ def growing(method: str, counts: tuple[int, ...], duration: float) -> dict[str, 
     return calls
 
 
-MACHINES: tuple[Callable[[Report, int], list[Target]], ...] = (buggy_figures, bicycle_figures, exudyn_figures)
+def lowest() -> mg.Integral:
+    """How far the crown of the anchor is from the ship, squared, over time [m^2 s]."""
+    return mg.Integral(lambda x: x[:, 0] ** 2, mg.measures.PointPosition("crown"))
+
+
+def anchor_figures(report: Report, rounds: int) -> list[Target]:
+    """Half a second of hauling by elimination and RK4, a tenth of it by Newton's iteration; with and without the hull;
+    the adjoint gradient by six numbers."""
+    step, duration = 2e-4, 0.5
+    model, free = anchor(), anchor(hull=False)
+    numbers = ["anchor.mass", "link 30.mass", "link 35 side.stiffness", "link 35 side.friction", "slip.viscous",
+               "gravity.x"]  # fmt: skip
+
+    def haul(which: mg.Model, form: str, scheme: str, time: float) -> mg.Trajectory:
+        return mg.simulate(which, anchor_start(which), time, step=step, formulation=form, scheme=scheme)
+
+    motion = haul(model, "fully-recursive", "rk4", duration)
+    times = in_turns(
+        {
+            "fully": lambda: haul(model, "fully-recursive", "rk4", duration),
+            "without hull": lambda: haul(free, "fully-recursive", "rk4", duration),
+            "semi": lambda: haul(model, "semi-recursive", "trapezoidal", 0.1 * duration),
+            "semi without hull": lambda: haul(free, "semi-recursive", "trapezoidal", 0.1 * duration),
+            "adjoint": lambda: mg.gradient(motion, lowest(), numbers, method="adjoint", threads=1),
+        },
+        rounds,
+    )
+    steps = round(duration / step)
+    report.note("anchor_us_per_step", 1e6 * float(times["fully"].min()) / steps)
+    report.note("anchor_contact_share", 1.0 - float(times["without hull"].min() / times["fully"].min()))
+    report.note("anchor_semi_us_per_step", 1e7 * float(times["semi"].min()) / steps)
+    report.note("anchor_semi_over_fully", 10.0 * faster(times, "fully", "semi"))
+    report.note("anchor_semi_over_fully_without_hull", 10.0 * faster(times, "without hull", "semi without hull"))
+    report.note("anchor_adjoint_over_simulation", faster(times, "fully", "adjoint"))
+    report.note("anchor_realtime_factor", duration / float(times["fully"].min()))
+    rows = [[name, digits(1e3 * float(x.min()))] for name, x in times.items()]
+    report.table("the anchor, least of all rounds (semi-recursive: a tenth of the motion)", ["", "ms"], rows)
+    return [Target("anchor_us_per_step", "at most", 100.0), Target("anchor_adjoint_over_simulation", "at most", 2.0)]
+
+
+def swinging(pairs: int) -> mg.Model:
+    """A chain of eight links, and pairs of a link and a distant post that never touch."""
+    names = [f"link {k}" for k in range(8)]
+    bodies = [mg.Body(name, 1.0, (0, 0, -0.1), (0.004, 0.004, 0.001)) for name in names]
+    joints = [
+        mg.Cardan(f"pin {k}", names[k - 1] if k else "ground", name, (0, 0, -0.2 if k else 0))
+        for k, name in enumerate(names)
+    ]
+    posts = [mg.Point(f"post {k}", "ground", (100.0 * np.cos(k), 100.0 * np.sin(k), 0.1 * k)) for k in range(16)]
+    forces = [
+        mg.forces.BodyContact(f"pair {k}", f"{names[k % 8]}.com", f"post {k // 8 % 16}", 0.1, 0.1, 1e4)
+        for k in range(pairs)
+    ]
+    return mg.Model("swinging", bodies, joints, posts, forces=forces)
+
+
+def idle_figures(report: Report, rounds: int) -> list[Target]:
+    """What a contact costs that never touches, per step of RK4: 4000 steps of 0.01 ms with and without a thousand."""
+    calls: dict[str, Callable[[], object]] = {}
+    for pairs in (0, 128, 1024):
+        model = swinging(pairs)
+        start = mg.state(model, np.linspace(0.0, 0.1, 16))
+        calls[f"{pairs} pairs"] = lambda model=model, start=start: mg.simulate(
+            model, start, 0.04, step=1e-5, formulation="fully-recursive", scheme="rk4"
+        )
+    times = in_turns(calls, rounds)
+    us = {name: 1e6 * float(x.min()) / 4000 for name, x in times.items()}
+    report.note("idle_contact_us", (us["1024 pairs"] - us["128 pairs"]) / 896)
+    report.table("idle pairs", ["", "us per step"], [[name, digits(x)] for name, x in us.items()])
+    return []
+
+
+MACHINES: tuple[Callable[[Report, int], list[Target]], ...] = (
+    buggy_figures, bicycle_figures, anchor_figures, idle_figures, exudyn_figures,
+)  # fmt: skip
 
 
 def main() -> None:

@@ -5,7 +5,7 @@
 True
 """
 
-from mechgrad.model import Bump, HeightMap, MovingPlane, Plane, Step, Surface
+from mechgrad.model import Bump, HeightMap, MovingPlane, Plane, Step, Superellipsoid, Surface
 
 __all__ = [
     "Bump",
@@ -13,6 +13,7 @@ __all__ = [
     "MovingPlane",
     "Plane",
     "Step",
+    "Superellipsoid",
     "Surface",
 ]
 

@@ -89,6 +89,8 @@ ROOMS = {
         "WALKER_SEGMENTS",
         "Gait",
         "GaitCheck",
+        "anchor",
+        "anchor_start",
         "arm7",
         "bicycle",
         "bicycle_freedoms",
@@ -294,7 +296,7 @@ ROOMS = {
         "SavedMotion",
     ],
     "mechgrad.schemes": ["DOP853", "HHT", "RK4", "GeneralizedAlpha", "Newmark", "RungeKutta", "Trapezoidal"],
-    "mechgrad.surfaces": ["Bump", "HeightMap", "MovingPlane", "Plane", "Step", "Surface"],
+    "mechgrad.surfaces": ["Bump", "HeightMap", "MovingPlane", "Plane", "Step", "Superellipsoid", "Surface"],
     "mechgrad.shapes": ["Box", "Capsule", "Cylinder", "Mesh", "Ring", "Sphere"],
     "mechgrad.terms": [
         "ConstraintTerms",

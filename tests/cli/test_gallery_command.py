@@ -29,7 +29,7 @@ def test_bodies_and_freedoms_are_counted() -> None:
     wanted = {
         "stewart_platform": (13, 6), "delta_robot": (10, 3), "theo_jansen_leg": (7, 1), "watts_linkage": (3, 1),
         "buggy": (18, 14), "bricard": (5, 1), "seven_body": (7, 1), "bicycle": (4, 3), "arm7": (7, 7),
-        "slider_crank": (3, 1),
+        "slider_crank": (3, 1), "anchor": (64, 126),
     }  # fmt: skip
     assert {name: found[name] for name in wanted} == wanted
 

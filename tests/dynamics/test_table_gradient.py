@@ -354,9 +354,9 @@ def test_numbers_of_surfaces():
     T = everything().system.T
     first, last = int(T.ints[AT_SURFACE_NUMBERS]), int(T.ints[AT_PIECES])
     size = check_numbers(range(first, last))
-    lines = T.ints[int(T.ints[AT_SURFACES]) :][: SURFACE * 5].reshape(-1, SURFACE)
+    lines = T.ints[int(T.ints[AT_SURFACES]) :][: SURFACE * 6].reshape(-1, SURFACE)
     kinds = lines[:, S_KIND].tolist()
-    assert sorted(kinds) == [R.PLANE_SURFACE, R.STEP, R.BUMP, R.HEIGHT_MAP, R.HEIGHT_MAP]
+    assert sorted(kinds) == [R.PLANE_SURFACE, R.STEP, R.BUMP, R.HEIGHT_MAP, R.HEIGHT_MAP, R.HULL]
     for kind, start in zip(kinds, lines[:, S_FIRST].tolist(), strict=True):
         assert size[start] == 0.0  # the greatest height only says where to look
         if kind != R.PLANE_SURFACE:

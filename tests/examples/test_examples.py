@@ -33,6 +33,7 @@ PICTURES = {
     "27_linkage_curves": ["linkage_curves.png"],
     "28_buggy": ["buggy.png"],
     "29_bicycle_tracking": ["bicycle_tracking.png"],
+    "30_anchor": ["anchor.png"],
     "20_brachistochrone": ["brachistochrone.png"],
     "21_flexible_drive": ["flexible_drive.png"],
     "22_drive_and_shaft": ["drive_and_shaft.png"],
@@ -99,6 +100,8 @@ LARGEST = {
         "off in speed": 2e-3,
         "off in lean": 2e-3,
     },
+    # steps of 0.2 ms of RK4 and of the trapezoidal rule; the adjoint is the transpose of the direct sweep
+    "30_anchor": {"elimination and Newton": 1e-3, "adjoint and direct": 1e-7},
     "28_buggy": {"shake, in parts": 0.2, "slope left at the optimum": 1e-3, "iterations": 10},
     "27_linkage_curves": {"Watt off its line": 4e-4},
     "20_brachistochrone": {"slower": 1e-4, "off": 5e-3},

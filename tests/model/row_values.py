@@ -324,6 +324,23 @@ FORCES = [
         0.4,
         ground=HILLS,
     ),
+    mg.forces.SphereContact(
+        "sphere on hull",
+        "on ball",
+        3.4,
+        "on cart",
+        "cart axis",
+        1e4,
+        0.2,
+        1.5,
+        0.3,
+        0.2,
+        70.0,
+        50.0,
+        2.0,
+        0.5,
+        mg.surfaces.Superellipsoid(0.3, 0.2, 0.25, 4, (1.0, 0.3, 0.1)),
+    ),
     mg.forces.BodyContact("balls", "on ball", "hub", 1.9, 2.1, 1e4, 0.2, 1.5, 0.3, 0.2),
     mg.forces.BodyContact(
         "links", "on arm", "hub", 0.9, 1.1, 1e4, 0.2, 1.2, 0.3, 0.2, "arm axis", "axle", 3.5, 4.2, 70.0, 50.0, 2.0, 0.5

@@ -129,7 +129,7 @@ def test_laws_hold_numbers_functions_and_users():
     kinds = TABLES.laws_i[:, 0].tolist()
     assert kinds == [R.SPRING, R.CURVE, R.CURVE, R.SPRING, R.SPRING, *[R.SPRING] * 6, R.MOTOR, R.MOTOR, R.FRICTION,
                      R.CONTACT, R.CONTACT, R.TYRE, R.CONTACT, R.TYRE, R.GROUND_SPHERE, R.GROUND_WHEEL, R.GROUND_TANH,
-                     R.GROUND_TYRE, R.GROUND_MAGIC, R.CAPSULES, R.CAPSULES, R.USER]  # fmt: skip
+                     R.GROUND_TYRE, R.GROUND_MAGIC, R.GROUND_SPHERE, R.CAPSULES, R.CAPSULES, R.USER]  # fmt: skip
     assert TABLES.laws_f[0].tolist() == [100.0, 3.0, 0.4] + 21 * [0]
     tyre = TABLES.laws_f[kinds.index(R.TYRE)]
     assert tyre.tolist() == [2e5, 0.1, 1.1, 1.0, 0.9, 0.12, 0.14, 0.2, 0, 0, 1e-3, 0.01] + 12 * [0]

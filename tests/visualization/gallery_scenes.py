@@ -137,6 +137,15 @@ def buggy() -> Scene:
     return scene_of(Swing(model, kept["t"], kept["q"]), eye=(-0.45, -1.0, 0.30))
 
 
+def anchor() -> Scene:
+    """Nearly hauled in: seven links are left of the chain."""
+    model = gallery.anchor(links=7)
+    q = gallery.anchor_start(model).q.reshape(-1)
+    q[model.q_names.index("hawse.e2")] = -0.03  # it swings free of the side
+    q[model.q_names.index("swivel pin")] = 0.4
+    return scene_of(mg.state(model, q), eye=(0.75, -1.0, 0.2))
+
+
 def still(name: str) -> Callable[[], Scene]:
     return lambda: scene_of(getattr(gallery, name)())
 
@@ -149,6 +158,7 @@ SCENES: dict[str, Photograph] = {
     "gait": Photograph(gait, strip=7),
     "bicycle": Photograph(bicycle),
     "buggy": Photograph(buggy, strip=3),
+    "anchor": Photograph(anchor),
     "delta-robot": Photograph(delta_robot),
     "theo-jansen-leg": Photograph(theo_jansen_leg, at=0.3),
     "watts-linkage": Photograph(watts_linkage, at=0.7),

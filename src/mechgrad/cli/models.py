@@ -27,6 +27,7 @@ def _rest(model: mg.Model) -> Any:
 
 
 GALLERY: Final[Mapping[str, Ready]] = {
+    "anchor": Ready(gallery.anchor, gallery.anchor_start),
     "arm7": Ready(gallery.arm7, _rest),
     "bicycle": Ready(lambda: gallery.bicycle("rolling"), gallery.bicycle_start),
     "bricard": Ready(gallery.bricard, _rest),

@@ -16,6 +16,7 @@ from mechgrad.model.mechanism import (
     AT_TAU,
     N_ALL,
     N_CONSTRAINTS,
+    N_GUARDS,
     N_LAWS,
     N_MARKERS,
     N_ROWS,
@@ -96,7 +97,7 @@ def unforced(T: Mechanism) -> Mechanism:
     atoms[-1, :3] = 0.0
     n_v = int(T.ints[N_V])
     numbers[T.ints[AT_TAU] : T.ints[AT_TAU] + n_v] = 0.0
-    ints[[N_LAWS, REFERENCE]] = 0
+    ints[[N_LAWS, N_GUARDS, REFERENCE]] = 0
     ints[[N_ROWS, N_ALL]] = ints[N_CONSTRAINTS]
     return _of_rows(T, ints, atoms, numbers)
 

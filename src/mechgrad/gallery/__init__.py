@@ -1,5 +1,6 @@
 """Mechanisms to start from: knows how to fill a Model with plausible numbers; and a step to walk."""
 
+from mechgrad.gallery.anchor import anchor, anchor_start
 from mechgrad.gallery.bicycle import bicycle, bicycle_freedoms, bicycle_start
 from mechgrad.gallery.buggy import buggy
 from mechgrad.gallery.buggy_runs import buggy_freedoms, buggy_rest, buggy_start, lane_change
@@ -25,6 +26,8 @@ __all__ = [
     "WALKER_SEGMENTS",
     "Gait",
     "GaitCheck",
+    "anchor",
+    "anchor_start",
     "arm7",
     "bicycle",
     "bicycle_freedoms",

@@ -40,6 +40,9 @@ def numba_is_as_expected(version: tuple[int, ...] = numba.version_info[:2]) -> b
     return tuple(version[:2]) in NUMBA_SERIES and not (told or dumps)
 
 
+INLINED_BELOW = 100
+"""LLVM's measure of functions that are small enough to be inlined; it takes 225 by itself."""
+
 LEAN = numba_is_as_expected()
 
 
@@ -105,6 +108,15 @@ class InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
         return self._shared_module
 
 
+def _tuning() -> Any:
+    """How an entry is optimised. Small functions are inlined where they are written (`kernels.jit.inlined`); what LLVM
+    would inline and unroll beyond that takes a tenth of the time of compilation and makes nothing faster."""
+    tuning = llvm.create_pipeline_tuning_options()
+    tuning.speed_level, tuning.inlining_threshold = 2, INLINED_BELOW
+    tuning.loop_unrolling = tuning.loop_vectorization = tuning.slp_vectorization = False
+    return tuning
+
+
 class EntryLibrary(JITCodeLibrary):  # type: ignore[misc]
     """Machine code of an entry and of all below it."""
 
@@ -121,8 +133,8 @@ class EntryLibrary(JITCodeLibrary):  # type: ignore[misc]
         if counts_references:  # Numba prunes these counts between two rounds of optimisation
             super()._optimize_final_module()
         else:
-            manager, builder = self._codegen._module_pass_manager(opt=2, loop_vectorize=False, slp_vectorize=False)
-            manager.run(self._final_module, builder)
+            builder = llvm.create_pass_builder(self._codegen._tm, _tuning())
+            builder.getModulePassManager().run(self._final_module, builder)
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)

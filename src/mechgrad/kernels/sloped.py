@@ -5,7 +5,8 @@ gradient.
 
 The number is a float64 or a complex128, the slopes are of the same kind and lie in one LLVM vector (two for complex
 numbers). `seeded(x, k)` is x as the variable of direction k, and a constant where there is no such direction. Sloped
-numbers mix with plain ones, which are constants; comparisons ask for `.real` or `value_part`.
+numbers mix with plain ones, which are constants; comparisons ask for `.real` or `value_part`. The same formulas run on
+plain numbers alone, for those who ask for no gradient: `seeded(x, None)` is x.
 
 They are for formulas of a dozen variables, evaluated sample by sample (`dynamics.kernels.contact_forces`); along one
 direction and for many samples there are dual lanes.
@@ -178,7 +179,10 @@ def _negate(x):
 
 @intrinsic
 def seeded(typingctx, x, direction):
-    """A plain number as the variable of a direction, or as a constant where direction is not in 0 .. SLOPES-1."""
+    """A plain number as the variable of a direction, or as a constant where direction is not in 0 .. SLOPES-1. As it
+    is, without slopes, where direction is None."""
+    if isinstance(direction, types.NoneType):
+        return x(x, direction), lambda context, builder, signature, args: args[0]
     sloped = SlopedType(types.float64 if isinstance(x, types.Integer) else x)
 
     def codegen(context, builder, signature, args):
@@ -197,12 +201,26 @@ def seeded(typingctx, x, direction):
 
 @intrinsic
 def value_part(typingctx, x):
-    """The number without its slopes."""
+    """The number without its slopes; a plain number as it is."""
+    if not isinstance(x, SlopedType):
+        return x(x), lambda context, builder, signature, args: args[0]
 
     def codegen(context, builder, signature, args):
         return _to_number(context, builder, x.base, _apart(builder, x, args[0])[0])
 
     return x.base(x), codegen
+
+
+def direction_in(law, i):  # pragma: no cover - replaced by the overload below inside kernels
+    """The direction of number i of a law that is (where its numbers begin, which of them is direction 0, or None)."""
+    raise TypeError("direction_in is for kernels")
+
+
+@overload(direction_in)
+def _direction_in(law, i):
+    if isinstance(law.types[1], types.NoneType):
+        return lambda law, i: None
+    return lambda law, i: i - law[1]
 
 
 @intrinsic

@@ -13,7 +13,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from mechgrad.kernels.jit import inlined
-from mechgrad.kernels.sloped import chained, value_part
+from mechgrad.kernels.sloped import SlopedType, chained, value_part
 
 _DOUBLE = ir.DoubleType()
 
@@ -34,6 +34,10 @@ def root_of(x):  # pragma: no cover - replaced by the overload below inside kern
 
 @overload(root_of)
 def _root_of(x):
+    if isinstance(x, types.Complex):
+        return lambda x: complex(_plain_sqrt(x.real), 0.5 * x.imag / _plain_sqrt(x.real))
+    if not isinstance(x, SlopedType):
+        return lambda x: _plain_sqrt(x)
     if isinstance(x.base, types.Complex):
 
         def of_complex(x):
@@ -61,6 +65,10 @@ def _function(name, value, first, second):
 
     @overload(front)
     def _compiled(x):
+        if isinstance(x, types.Complex):
+            return lambda x: complex(value(x.real), first(x.real) * x.imag)
+        if not isinstance(x, SlopedType):
+            return lambda x: value(x)
         if isinstance(x.base, types.Complex):
 
             def of_complex(x):

@@ -20,9 +20,11 @@ from mechgrad.memory import require_memory
 from mechgrad.model.elements import Elements, compile_elements, same_constraints
 from mechgrad.model.mechanism import (
     AT_COLUMNS,
+    AT_COMMON,
     AT_COORDS,
     AT_FACTORS,
     AT_FUNCTIONS,
+    AT_GUARDS,
     AT_LAW_NUMBERS,
     AT_LAWS,
     AT_MARKERS,
@@ -33,6 +35,8 @@ from mechgrad.model.mechanism import (
     AT_SURFACE_NUMBERS,
     AT_SURFACES,
     AT_TAU,
+    AT_WATCHED,
+    GUARD,
     HEADER,
     L_FIRST,
     L_ROWS,
@@ -40,18 +44,23 @@ from mechgrad.model.mechanism import (
     LAW_WIDTH,
     N_ALL,
     N_ATOMS,
+    N_COMMON,
     N_CONSTRAINTS,
+    N_GUARDS,
     N_HOLONOMIC,
     N_LAWS,
     N_MARKERS,
     N_Q,
     N_ROWS,
     N_V,
+    N_WATCHED,
+    R_COUNT,
     R_KIND,
+    R_MARKER,
     REFERENCE,
     Mechanism,
 )
-from mechgrad.model.primitives.rows import LINEAR
+from mechgrad.model.primitives.rows import LINEAR, PLANE, POINT
 from mechgrad.model.tree import C_ATOM, C_PARENT, LAST_COLUMN, Reference, Tree, about_origin
 from mechgrad.typing import Array, FloatArray, IntArray
 
@@ -274,12 +283,17 @@ def _packed(
     header[REFERENCE] = reference == "com"
     header[[N_LAWS, LAW_WIDTH]] = len(laws_i), laws_i[:, L_ROWS].max(initial=0)
     last = np.append(tree.atoms_i[:, LAST_COLUMN], -1)[elements.markers_i[:, 0]]
+    guards, common, watched = guards_of(elements.rows_i[rows], laws_i, len(elements.markers_i))
+    header[[N_GUARDS, N_COMMON, N_WATCHED]] = len(guards), len(common), len(watched)
     integers = {
         AT_ROWS: elements.rows_i[rows],
         AT_COORDS: elements.coords_i,
         AT_LAWS: laws_i,
         AT_FUNCTIONS: elements.functions_i,
         AT_SURFACES: elements.surfaces_i,
+        AT_GUARDS: guards,
+        AT_COMMON: common,
+        AT_WATCHED: watched,
         AT_MARKERS: np.column_stack([elements.markers_i, last]),
         AT_COLUMNS: tree.columns_i[:, [C_PARENT, C_ATOM]],
         AT_MOVES: _moves(model, tree) if pairs and len(rows) else np.zeros(0, bool),
@@ -296,6 +310,35 @@ def _packed(
     header[list(real)] = np.cumsum([0, *(x.size for x in real.values())])[:-1]
     ints = np.concatenate([header, *(x.ravel() for x in integers.values())]).astype(np.int64)
     return ints, np.concatenate([x.ravel() for x in real.values()])
+
+
+def guards_of(rows_i: IntArray, laws_i: IntArray, markers: int) -> tuple[IntArray, IntArray, IntArray]:
+    """What the broad phase reads (`dynamics.kernels.near_laws`): guards, stretches of markers that are always placed,
+    and the points whose way is watched."""
+    users = np.full(markers, -1)  # the guarded law that alone has a marker; -1: nobody, -2: others, too
+    guarded = {}
+    owner = np.full(len(rows_i), -2)
+    for k, line in enumerate(laws_i):
+        first, count = int(line[L_FIRST]), int(line[L_ROWS])
+        if rows_i[first, R_KIND] in (PLANE, POINT) and rows_i[first, R_COUNT] > 0:
+            owner[first : first + count] = k
+            places = R_MARKER + int(rows_i[first, R_KIND] == PLANE)
+            guarded[k] = first, first + count, *rows_i[first, places : places + 2].tolist()
+    for k, line in zip(owner.tolist(), rows_i[:, R_MARKER : R_MARKER + 4].tolist(), strict=True):
+        for m in line:
+            if m >= 0:
+                users[m] = k if users[m] in (-1, k) else -2
+    watched = sorted({m for line in guarded.values() for m in line[2:]})
+    users[watched] = -2
+    guards = []
+    for k, line in guarded.items():
+        own = np.flatnonzero(users == k)
+        runs = np.split(own, np.flatnonzero(np.diff(own) > 1) + 1)
+        longest = max(runs, key=len)  # the other runs are placed with those of all
+        users[np.setdiff1d(own, longest)] = -2
+        guards.append((k, *line, *((longest[0], longest[-1] + 1) if longest.size else (0, 0))))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], users < 0, [False]])))
+    return np.array(guards, np.int64).reshape(-1, GUARD), edges.reshape(-1, 2), np.array(watched, np.int64)
 
 
 def _fixed(x: Array) -> Array:

@@ -61,7 +61,7 @@ from mechgrad.model.joints import (
 from mechgrad.model.markers import Point, Vector
 from mechgrad.model.model import Model
 from mechgrad.model.parameters import Parameter
-from mechgrad.model.surfaces import SURFACE_TYPES, Bump, HeightMap, MovingPlane, Plane, Step, Surface
+from mechgrad.model.surfaces import SURFACE_TYPES, Bump, HeightMap, MovingPlane, Plane, Step, Superellipsoid, Surface
 from mechgrad.model.topology import (
     BranchMatrices,
     Topology,
@@ -137,6 +137,7 @@ __all__ = [
     "SpringCurve",
     "SpringDamper",
     "Step",
+    "Superellipsoid",
     "Surface",
     "Table",
     "Topology",

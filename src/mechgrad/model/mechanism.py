@@ -68,12 +68,16 @@ def has_pairs(T: Mechanism) -> bool:
     AT_ROW_NUMBERS, AT_FACTORS, AT_LAW_NUMBERS, AT_PIECES, AT_TAU,
     REFERENCE,  # 1: residual and mass matrix about centres of mass instead of one point
     AT_SURFACES, AT_SURFACE_NUMBERS,  # tables of surfaces: integers, numbers
-) = range(25)  # fmt: skip
-HEADER = 25
+    # laws that are left out where their bodies are far from each other (`dynamics.kernels.near_laws`): how many, their
+    # table, and those of the stretches of markers that others need, too, and of the points whose way is watched
+    N_GUARDS, AT_GUARDS, N_COMMON, AT_COMMON, N_WATCHED, AT_WATCHED,
+) = range(31)  # fmt: skip
+HEADER = 31
 SIZES = {
     "n_q": N_Q, "n_v": N_V, "n_atoms": N_ATOMS, "n_markers": N_MARKERS, "n_holonomic": N_HOLONOMIC,
     "n_constraints": N_CONSTRAINTS, "n_rows": N_ROWS, "n_all": N_ALL, "n_laws": N_LAWS, "law_width": LAW_WIDTH,
-    "about_com": REFERENCE,
+    "about_com": REFERENCE, "n_guards": N_GUARDS,
+    "n_common": N_COMMON, "n_watched": N_WATCHED,
 }  # fmt: skip
 
 # one line of each table
@@ -83,5 +87,8 @@ R_CONSTANT, R_DIRECTION, R_RADIUS = 0, 1, 4
 L_KIND, L_FIRST, L_ROWS, L_FUNCTION, L_SECOND_FUNCTION, L_USER, L_SURFACE = range(7)
 F_FIRST, F_COUNT = range(2)
 S_KIND, S_FIRST, S_LINES, S_COLUMNS = range(4)
+# of a guard: its law, the rows of that, the two points whose distance counts, and the markers that are its own
+G_LAW, G_FIRST, G_LAST, G_A, G_B, G_MARKER, G_MARKER_END = range(7)
+GUARD = 7
 P_START, P_COEFFICIENT, P_KIND = 0, 1, 5
 CUBIC, HARMONIC = range(2)

@@ -27,11 +27,14 @@ from mechgrad.dynamics.kernels.contact_places import (
     number,
     surface_here,
 )
+from mechgrad.dynamics.kernels.hull_places import closest_of_hull
+from mechgrad.dynamics.kernels.surface_heights import surface_int
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.sloped import value_part
 from mechgrad.kernels.sloped_functions import atan_slope, exp_slope, power_slope, root_of, sin_slope, tanh_slope
 from mechgrad.kernels.vec3 import add, cross, dot, scale, sub
-from mechgrad.model.primitives.rows import CAPSULES, GROUND_MAGIC, GROUND_SPHERE, GROUND_TANH, GROUND_WHEEL
+from mechgrad.model.mechanism import S_KIND
+from mechgrad.model.primitives.rows import CAPSULES, GROUND_MAGIC, GROUND_SPHERE, GROUND_TANH, GROUND_WHEEL, HULL
 
 SMALL_SLIP = 1e-8  # of its square: below, a series
 
@@ -124,6 +127,10 @@ def touching(kind, ints, numbers, law, k, p, w, v, spin):
     if kind == CAPSULES:
         arm, n, depth = between_capsules(numbers, law, p, w, radius)
         at_x, at_y = depth, depth
+    elif kind == GROUND_SPHERE and surface_int(ints, k, S_KIND) == HULL:
+        n, distance = closest_of_hull(ints, numbers, k, law, p)
+        depth = radius - distance
+        arm, at_x, at_y = scale(radius * -1.0, n), depth, depth
     elif kind == GROUND_SPHERE:
         X, Y, h, hx, hy = closest(ints, numbers, k, law, p)
         n = normal_of(hx, hy)

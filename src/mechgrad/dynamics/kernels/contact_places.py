@@ -10,7 +10,7 @@ import math
 
 from mechgrad.dynamics.kernels.surface_heights import surface, surface_int
 from mechgrad.kernels.jit import inlined, inner
-from mechgrad.kernels.sloped import seeded, value_part
+from mechgrad.kernels.sloped import direction_in, seeded, value_part
 from mechgrad.kernels.sloped_functions import root_of, sin_slope
 from mechgrad.kernels.vec3 import add, scale, sub
 from mechgrad.model.mechanism import LAW_NUMBERS, S_KIND
@@ -30,7 +30,7 @@ ARC, PLACES, TRIALS = 1.2, 13, 60
 @inlined
 def number(numbers, law, i):
     """Number i of a law that is (where its numbers begin, which of them is the variable of direction 0)."""
-    return seeded(numbers[law[0] + i], i - law[1])
+    return seeded(numbers[law[0] + i], direction_in(law, i))
 
 
 @inlined
@@ -50,8 +50,8 @@ def surface_here(ints, numbers, k, law, x, y):
     x0, y0 = value_part(x), value_part(y)
     h, hx, hy, hxx, hxy, hyy = surface(ints, numbers, k, x0, y0)
     zero = numbers[law[0]] * 0.0
-    rise, dx, dy = seeded(zero, SHIFT - law[1]), x - x0, y - y0
-    tilt_x, tilt_y = seeded(zero, TILT_X - law[1]) + hx, seeded(zero, TILT_Y - law[1]) + hy
+    rise, dx, dy = seeded(zero, direction_in(law, SHIFT)), x - x0, y - y0
+    tilt_x, tilt_y = seeded(zero, direction_in(law, TILT_X)) + hx, seeded(zero, direction_in(law, TILT_Y)) + hy
     return rise + tilt_x * dx + tilt_y * dy + h, tilt_x + (dx * hxx + dy * hxy), tilt_y + (dx * hxy + dy * hyy)
 
 
@@ -197,4 +197,4 @@ def lowest(ints, numbers, k, law, p, a, b, radius):
 @inlined
 def _tilts(numbers, law):
     zero = numbers[law[0]] * 0.0
-    return seeded(zero, TILT_X - law[1]), seeded(zero, TILT_Y - law[1])
+    return seeded(zero, direction_in(law, TILT_X)), seeded(zero, direction_in(law, TILT_Y))

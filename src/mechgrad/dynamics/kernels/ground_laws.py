@@ -10,11 +10,22 @@ import math
 
 from mechgrad.dynamics.kernels.contact_forces import touching
 from mechgrad.dynamics.kernels.contact_places import OWN, RADIUS, SHIFT, TILT_X, TILT_Y
-from mechgrad.dynamics.kernels.surface_heights import add_surface_numbers, surface_top
+from mechgrad.dynamics.kernels.hull_places import add_hull_numbers, beside_hull
+from mechgrad.dynamics.kernels.surface_heights import add_surface_numbers, surface_int, surface_top
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.sloped import SLOPES, seeded, slope_part, value_part
-from mechgrad.model.mechanism import AT_LAW_NUMBERS, AT_LAWS, L_FIRST, L_KIND, L_ROWS, L_SURFACE, LAW, LAW_NUMBERS
-from mechgrad.model.primitives.rows import CAPSULES, GROUND_TYRE
+from mechgrad.model.mechanism import (
+    AT_LAW_NUMBERS,
+    AT_LAWS,
+    L_FIRST,
+    L_KIND,
+    L_ROWS,
+    L_SURFACE,
+    LAW,
+    LAW_NUMBERS,
+    S_KIND,
+)
+from mechgrad.model.primitives.rows import CAPSULES, GROUND_SPHERE, GROUND_TYRE, HULL
 
 FORCES = 6  # rows that forces act on
 POSITION, AXIS, SPEED, SLIDE = 0, 3, 6, 9  # directions of the state: of p, w, v and the slips
@@ -61,6 +72,21 @@ def evaluated(ints, numbers, k, axis, g, gd, seeds):
     return (m[1] - f[0], m[2] - m[0] - f[1], -f[2], -m[2], m[0], -m[1]), depth, share, place
 
 
+@inner
+def plain_ground_law(ints, numbers, k, rows, g, gd, F):
+    """Forces of law k without partials, into an array of zeros: the same formulas in plain numbers."""
+    if out_of_reach(ints, numbers, k, g):
+        return
+    kind, at, ground = _tables(ints, k)
+    axis = rows - 3
+    spin = (gd[1] - gd[4], gd[5] - gd[0], gd[3] - gd[1])
+    f, m, _, _, _ = touching(
+        kind, ints, numbers, (at, None), ground, (g[0], g[1], g[2]), (g[axis], g[axis + 1], g[axis + 2]),
+        (gd[0], gd[1], gd[2]), spin,
+    )  # fmt: skip
+    F[0], F[1], F[2], F[3], F[4], F[5] = m[1] - f[0], m[2] - m[0] - f[1], -f[2], -m[2], m[0], -m[1]
+
+
 @inlined
 def out_of_reach(ints, numbers, k, g):
     """Whether a sphere or rim is above all of its surface; tyres look at the slope below them."""
@@ -70,6 +96,8 @@ def out_of_reach(ints, numbers, k, g):
         reach += numbers[at + OWN + 3].real + numbers[at + OWN + 4].real
         x, y, z = g[0].real, g[1].real, g[2].real
         return x * x + y * y + z * z > reach * reach
+    if kind == GROUND_SPHERE and surface_int(ints, ground, S_KIND) == HULL:
+        return beside_hull(ints, numbers, ground, numbers[at + RADIUS], (g[0], g[1], g[2])) > 0.0
     return kind < GROUND_TYRE and g[2].real > surface_top(ints, numbers, ground) + numbers[at + RADIUS].real
 
 
@@ -102,6 +130,9 @@ def ground_push(ints, numbers, k, g, gd):
             depth = numbers[at + RADIUS].real + numbers[at + OWN + 2].real - away
             depth += numbers[at + OWN + 3].real + numbers[at + OWN + 4].real
             return depth, depth
+        if kind == GROUND_SPHERE and surface_int(ints, ground, S_KIND) == HULL:
+            depth = -beside_hull(ints, numbers, ground, numbers[at + RADIUS], (g[0], g[1], g[2]))
+            return depth, depth
         depth = surface_top(ints, numbers, ground) + numbers[at + RADIUS].real - g[2].real
         return depth, depth
     _, depth, share, _ = evaluated(ints, numbers, k, FORCES, g, gd, UNSEEDED)
@@ -126,7 +157,14 @@ def add_ground_numbers(ints, numbers, k, g, gd, power, gradient, n, lane):
             total = total + forces[i] * power[i]
         for i in range(first, min(first + SLOPES, LAW_NUMBERS)):
             gradient[(at + i) * n + lane] += slope_part(total, i - first)
-        if first + SLOPES > SHIFT and kind != CAPSULES:
+        if first + SLOPES <= SHIFT or kind == CAPSULES:
+            continue
+        if kind == GROUND_SPHERE and surface_int(ints, ground, S_KIND) == HULL:
+            add_hull_numbers(
+                ints, numbers, ground, slope_part(total, SHIFT - first), slope_part(total, TILT_X - first),
+                slope_part(total, TILT_Y - first), gradient, n, lane,
+            )  # fmt: skip
+        else:
             add_surface_numbers(
                 ints, numbers, ground, place[0], place[1], slope_part(total, SHIFT - first),
                 slope_part(total, TILT_X - first), slope_part(total, TILT_Y - first), gradient, n, lane,

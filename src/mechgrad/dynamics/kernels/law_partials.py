@@ -10,7 +10,7 @@ from mechgrad.dynamics.kernels.laws import law_int
 from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import any_not_less, load, store
-from mechgrad.model.mechanism import L_FIRST, L_KIND, L_ROWS, LAW_WIDTH, N_LAWS, N_V
+from mechgrad.model.mechanism import L_FIRST, L_KIND, L_ROWS, LAW_WIDTH, N_V
 from mechgrad.model.primitives.rows import FIRST_GROUND
 
 NOTHING = 1e-300  # sum of partials below which there are none
@@ -41,11 +41,12 @@ def damped(ints, y_gd, first, last, scalar):
 
 
 @inner
-def add_law_partials(ints, J, J_rate, y, y_g, y_gd, K, C, scalar):
+def add_law_partials(ints, near_laws, J, J_rate, y, y_g, y_gd, K, C, scalar):
     """K += Gamma^T (F_g Gamma + F_g' Gamma_rate), C += Gamma^T F_g' Gamma over all laws that act, column by column of
     those that move their rows."""
     n_v, most = ints[N_V], ints[LAW_WIDTH]
-    for k in range(ints[N_LAWS]):
+    for near in range(near_laws[0]):
+        k = near_laws[1 + near]
         if not law_acts(ints, y, y_g, y_gd, k, scalar):
             continue
         start, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)

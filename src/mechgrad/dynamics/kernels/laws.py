@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mechgrad.dynamics.kernels.ground_laws import ground_law
+from mechgrad.dynamics.kernels.ground_laws import ground_law, plain_ground_law
 from mechgrad.dynamics.kernels.user_laws import call_law
 from mechgrad.kernels.elementary import magnitude, tanh_of
 from mechgrad.kernels.jit import inlined, inner
@@ -22,9 +22,8 @@ from mechgrad.model.mechanism import (
     LAW,
     LAW_NUMBERS,
     LAW_WIDTH,
-    N_LAWS,
 )
-from mechgrad.model.primitives.rows import CAPSULES, CONTACT, CURVE, FAR, FIRST_GROUND, FRICTION, MOTOR, SPRING, TYRE
+from mechgrad.model.primitives.rows import CONTACT, CURVE, FAR, FIRST_GROUND, FRICTION, MOTOR, SPRING, TYRE
 
 VISCOUS_OF_CONTACT, VISCOUS_OF_TYRE = 5, 8  # where the numbers of Kelvin-Voigt damping begin
 
@@ -127,14 +126,16 @@ def _tyre(ints, numbers, k, g, gd, F, F_g, F_gd):
 
 
 @inner
-def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd):
-    """Law k, not a SPRING: forces F (rows) and partials F_g, F_gd (rows x rows, row by row), scalars of one sample."""
+def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd, partials):
+    """Law k, not a SPRING: forces F (rows) and partials F_g, F_gd (rows x rows, row by row), scalars of one sample.
+    Where `partials` is None, laws of the ground have none."""
     kind = law_int(ints, k, L_KIND)
     for i in range(rows):
         F[i] = 0.0
-    for i in range(rows * rows):
-        F_g[i] = 0.0
-        F_gd[i] = 0.0
+    if partials is not None:
+        for i in range(rows * rows):
+            F_g[i] = 0.0
+            F_gd[i] = 0.0
     if kind == CURVE:
         if law_int(ints, k, L_FUNCTION) >= 0:
             x = g[0] - law_number(ints, numbers, k, 0)
@@ -159,7 +160,10 @@ def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd):
     elif kind == TYRE:
         _tyre(ints, numbers, k, g, gd, F, F_g, F_gd)
     elif kind >= FIRST_GROUND:
-        ground_law(ints, numbers, k, rows, g, gd, F, F_g, F_gd)
+        if partials is None:
+            plain_ground_law(ints, numbers, k, rows, g, gd, F)
+        if partials is not None:
+            ground_law(ints, numbers, k, rows, g, gd, F, F_g, F_gd)
     else:
         call_law(
             law_int(ints, k, L_USER), rows, t, g.ctypes.data, gd.ctypes.data, F.ctypes.data, F_g.ctypes.data,
@@ -167,8 +171,8 @@ def one_law(ints, numbers, k, t, rows, g, gd, F, F_g, F_gd):
         )  # fmt: skip
 
 
-@inlined
-def _let_go(y, y_g, y_gd, first, rows, most, scalar):
+@inner
+def let_go(y, y_g, y_gd, first, rows, most, scalar):
     """No force on rows, nor partials, which were none already where there was no force."""
     total, zero = scalar * 0.0, scalar * 0.0
     for i in range(first, first + rows):
@@ -182,15 +186,18 @@ def _let_go(y, y_g, y_gd, first, rows, most, scalar):
 
 
 @inner
-def apply_laws(ints, numbers, work, t, scalar):
-    """Forces of all laws into the slots of their rows in y; partials into slots (row, row within the law).
+def apply_laws(ints, numbers, work, t, partials, scalar):
+    """Forces of all laws into the slots of their rows in y; partials into slots (row, row within the law), unless
+    `partials` is None: those are then left as they are.
 
     numbers: those of the mechanism, or others in their place; work: a reference to a `system.Work`.
     """
     values, rates, y, y_g, y_gd = work.values, work.rates, work.y, work.y_g, work.y_gd
     g, gd, F, F_g, F_gd = work.law_g, work.law_gd, work.law_F, work.law_F_g, work.law_F_gd
     most = ints[LAW_WIDTH]
-    for k in range(ints[N_LAWS]):
+    near_laws = work.near_laws
+    for near in range(near_laws[0]):
+        k = near_laws[1 + near]
         first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         if law_int(ints, k, L_KIND) == SPRING:  # the commonest law, without a detour through samples
             stiffness, damping = law_number(ints, numbers, k, 0), law_number(ints, numbers, k, 1)
@@ -199,8 +206,8 @@ def apply_laws(ints, numbers, work, t, scalar):
             store(y_g, first * most, scalar * 0.0 + stiffness)
             store(y_gd, first * most, scalar * 0.0 + damping)
             continue
-        if law_int(ints, k, L_KIND) == CAPSULES and not any_not_less(FAR * 0.5 - load(values, first, scalar), 0.0):
-            _let_go(y, y_g, y_gd, first, rows, most, scalar)
+        if law_int(ints, k, L_KIND) >= FIRST_GROUND and not any_not_less(FAR * 0.5 - load(values, first, scalar), 0.0):
+            let_go(y, y_g, y_gd, first, rows, most, scalar)
             continue
         for lane in range(width(scalar)):
             for i in range(rows):
@@ -208,10 +215,11 @@ def apply_laws(ints, numbers, work, t, scalar):
                     extract(load(values, first + i, scalar), lane),
                     extract(load(rates, first + i, scalar), lane),
                 )
-            one_law(ints, numbers, k, extract(t, lane).real, rows, g, gd, F, F_g, F_gd)
+            one_law(ints, numbers, k, extract(t, lane).real, rows, g, gd, F, F_g, F_gd, partials)
             for i in range(rows):
                 store(y, first + i, insert(load(y, first + i, scalar), lane, F[i]))
-                for j in range(rows):
-                    at = (first + i) * most + j
-                    store(y_g, at, insert(load(y_g, at, scalar), lane, F_g[i * rows + j]))
-                    store(y_gd, at, insert(load(y_gd, at, scalar), lane, F_gd[i * rows + j]))
+                if partials is not None:
+                    for j in range(rows):
+                        at = (first + i) * most + j
+                        store(y_g, at, insert(load(y_g, at, scalar), lane, F_g[i * rows + j]))
+                        store(y_gd, at, insert(load(y_gd, at, scalar), lane, F_gd[i * rows + j]))

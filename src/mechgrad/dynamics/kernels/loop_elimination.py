@@ -77,9 +77,10 @@ from mechgrad.kernels.vec3 import (
     zero3,
 )
 from mechgrad.kinematics.kernels.header import row_int
+from mechgrad.kinematics.kernels.left_out_rows import ATTACHMENT, ATTACHMENTS, F_G, F_X
 from mechgrad.kinematics.kernels.measures import attachments_of_kind
 from mechgrad.kinematics.kernels.outward import AT, FRAME, TWIST, apart, columns_of_kind
-from mechgrad.kinematics.kernels.row_states import ATTACHMENT, ATTACHMENTS, F_G, F_X, acts_at_a_point, attached_atom
+from mechgrad.kinematics.kernels.row_states import acts_at_a_point, attached_atom
 from mechgrad.model.joints.base import PRISMATIC
 from mechgrad.model.mechanism import AT_FACTORS, R_KIND
 from mechgrad.model.tree import BEYOND, HAS_MASS, KIND, LAST_CHILD, PARENT, V_AT

@@ -15,7 +15,8 @@ import numpy as np
 
 from mechgrad.dynamics.kernels.lane_states import gather_states, make_lane_state, put_multipliers
 from mechgrad.dynamics.kernels.laws import apply_laws
-from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_coordinates, push_rows
+from mechgrad.dynamics.kernels.pushed_rows import push_coordinates, push_rows
+from mechgrad.dynamics.kernels.system import begin, forces, make_work, place
 from mechgrad.inverse.kernels.tree_torques import project
 from mechgrad.inverse.kernels.wrenches import WRENCH, apply_loads, body_wrenches
 from mechgrad.kernels.dual_lanes import dual_of, dual_zero
@@ -54,9 +55,9 @@ def _residual_about_one_point(mechanism, work, scalar):
     """work.r of the placed state, forces applied."""
     body_wrenches(mechanism.atoms_i, mechanism.atoms_f, work.frames, work.wrenches, scalar)
     apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
-    push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
+    push_rows(mechanism.ints, work.near_rows, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
     project(mechanism.atoms_i, work.twists, work.wrenches, work.r, scalar)
-    push_coordinates(mechanism.ints, mechanism.numbers, work.y, work.r, runtime_int(0), scalar)
+    push_coordinates(mechanism.ints, mechanism.numbers, work.near_rows, work.y, work.r, runtime_int(0), scalar)
 
 
 @inner
@@ -68,11 +69,13 @@ def _changing_forces(mechanism, atoms_f, numbers, direction, t, work, scalar):
     else:
         clear(work.wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
     if direction[LAWS] and mechanism.n_laws:
-        apply_laws(mechanism.ints, numbers, work, t, scalar)
-        push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, mechanism.n_constraints, scalar)
+        apply_laws(mechanism.ints, numbers, work, t, None, scalar)
+        push_rows(
+            mechanism.ints, work.near_rows, work.attachments, work.y, work.wrenches, mechanism.n_constraints, scalar
+        )
     project(mechanism.atoms_i, work.twists, work.wrenches, work.r, scalar)
     if direction[LAWS]:
-        push_coordinates(mechanism.ints, numbers, work.y, work.r, mechanism.n_constraints, scalar)
+        push_coordinates(mechanism.ints, numbers, work.near_rows, work.y, work.r, mechanism.n_constraints, scalar)
 
 
 @kernel
@@ -104,6 +107,13 @@ def _lift(values, dual, zero, scalar):
         store(dual, slot, dual_of(load(values, slot, zero), zero))
 
 
+@inner
+def _share(of, to):
+    """Copy integers."""
+    for k in range(of.size):
+        to[k] = of[k]
+
+
 @kernel
 def _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, directions, r):
     scalar, real = dual_zero(), lane_zero()
@@ -119,6 +129,8 @@ def _force_slopes(mechanism, work, dual, lanes, states, atoms, numbers, directio
         _lift(work.attachments, dual.attachments, real, scalar)
         _lift(work.values, dual.values, real, scalar)
         _lift(work.rates, dual.rates, real, scalar)
+        _share(work.near_laws, dual.near_laws)
+        _share(work.near_rows, dual.near_rows)
         for k in range(directions.shape[0]):
             _changing_forces(mechanism, atoms[k], numbers[k], directions[k], dual_of(now, real), dual, scalar)
             _put_slopes(dual.r, r, row, directions[k, COLUMN], scalar)

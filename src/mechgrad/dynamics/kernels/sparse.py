@@ -22,7 +22,7 @@ from mechgrad.kernels.lanes import any_not_less, load, store
 from mechgrad.kernels.lu import lu_solve
 from mechgrad.kernels.sparse_lu import sparse_substitute
 from mechgrad.kernels.sparse_refinement import sparse_solve
-from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH, N_LAWS
+from mechgrad.model.mechanism import L_FIRST, L_ROWS, LAW_WIDTH
 from mechgrad.model.tree import C_DIAGONAL
 
 
@@ -130,10 +130,11 @@ def put_mass(sparse, chains, M, scalar):
 
 
 @inner
-def add_sparse_law_partials(ints, sparse, J, J_rate, y, y_g, y_gd, K, C, scalar):
+def add_sparse_law_partials(ints, near_laws, sparse, J, J_rate, y, y_g, y_gd, K, C, scalar):
     """K += Gamma^T (F_g Gamma + F_g' Gamma_rate), C += Gamma^T F_g' Gamma over all laws that act."""
     most, row_start, law_entries = ints[LAW_WIDTH], sparse.row_start, sparse.law_entries
-    for k in range(ints[N_LAWS]):
+    for near in range(near_laws[0]):
+        k = near_laws[1 + near]
         if not law_acts(ints, y, y_g, y_gd, k, scalar):
             continue
         start, rows, p = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS), sparse.law_start[k]

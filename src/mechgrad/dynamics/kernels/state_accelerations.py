@@ -10,15 +10,15 @@ elimination, O(n).
 
 from __future__ import annotations
 
+from mechgrad.dynamics.kernels.near_laws import look_around, place_markers
+from mechgrad.dynamics.kernels.pushed_rows import push_coordinates, push_rows
 from mechgrad.dynamics.kernels.saddle import ROUNDING, saddle_factor, saddle_refine
 from mechgrad.dynamics.kernels.sparse import lost_digits, solve_factored
 from mechgrad.dynamics.kernels.system import (
-    forces,
+    forces_alone,
     mass,
     place,
     place_rows_of,
-    push_coordinates,
-    push_rows,
     residual,
     row_jacobian,
 )
@@ -28,7 +28,6 @@ from mechgrad.inverse.kernels.wrenches import WRENCH, apply_loads
 from mechgrad.kernels.jit import inner, runtime_int, spliced
 from mechgrad.kernels.lanes import any_not_less, load, store, width
 from mechgrad.kernels.vec3 import clear
-from mechgrad.kinematics.kernels.marker_motions import marker_motion_block
 
 # reasons to end
 DONE, BAD_NUMBER, SINGULAR, TOO_SMALL, TOO_MANY, NOT_CONVERGED, DEAD_POINT, STUCK, CHANGE_POINT, INTERRUPTED = range(10)
@@ -45,20 +44,21 @@ def tree_accelerations(mechanism, work, q, v, t, a, scalar):
     first, last, n_v = mechanism.n_constraints, mechanism.n_rows, v.size // width(scalar)
     check = free_motion(atoms_i, atoms_f, q, v, last > first, work.frames, work.twists, scalar)
     if last > first:
-        marker_motion_block(mechanism.markers_i, mechanism.markers_f, work.frames, work.motion, scalar)
+        place_markers(mechanism, work, scalar)
+        look_around(mechanism, work, scalar)
         place_rows_of(mechanism, work, q, v, work.zero, t, first, last, scalar)
     if any_not_less(check, 1.0):
         return BAD_NUMBER
-    forces(mechanism, work, t, scalar)
+    forces_alone(mechanism, work, t, scalar)
     loaded = mechanism.loads_i.shape[0] > 0 or last > first
     if loaded:
         clear(work.wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
         apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
-        push_rows(ints, work.attachments, work.y, work.wrenches, first, scalar)
+        push_rows(ints, work.near_rows, work.attachments, work.y, work.wrenches, first, scalar)
     # what tau and LINEAR rows do, as generalized forces
     r = work.r
     clear(r, 0, n_v, scalar)
-    push_coordinates(ints, mechanism.numbers, work.y, r, first, scalar)
+    push_coordinates(ints, mechanism.numbers, work.near_rows, work.y, r, first, scalar)
     for j in range(n_v):
         store(r, j, load(r, j, scalar) * -1.0)
     failed = articulated_accelerations(
@@ -75,7 +75,7 @@ def saddle_accelerations(mechanism, work, solver, q, v, t, a, lam, scalar):
     check = place(mechanism, work, q, v, work.zero, t, mechanism.n_rows, scalar)
     if any_not_less(check, 1.0):
         return BAD_NUMBER
-    forces(mechanism, work, t, scalar)
+    forces_alone(mechanism, work, t, scalar)
     for k in range(m):
         work.y[k] = 0.0
     residual(mechanism, work, q, v, work.zero, solver.r, scalar)

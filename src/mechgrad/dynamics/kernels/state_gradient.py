@@ -26,8 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mechgrad.dynamics.kernels.pushed_rows import push_rows
 from mechgrad.dynamics.kernels.state_accelerations import DONE, SINGULAR
-from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_rows
+from mechgrad.dynamics.kernels.system import begin, forces, make_work, place
 from mechgrad.dynamics.kernels.table_gradient import make_block
 from mechgrad.dynamics.kernels.table_gradient_laws import add_law_weights
 from mechgrad.dynamics.kernels.table_gradient_rows import add_markers, add_rows, add_to, virtual_markers
@@ -123,18 +124,18 @@ def add_state_gradient(mechanism, work, block, t, by_q, by_v, scalar):
     forces(mechanism, work, t, scalar)
     body_wrenches_and_moments(atoms_i, mechanism.atoms_f, frames, work.wrenches, work.inertia, scalar)
     apply_loads(mechanism.loads_i, work.loads, frames, work.wrenches, scalar)
-    push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
+    push_rows(mechanism.ints, work.near_rows, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
     sum_wrenches(atoms_i, work.wrenches, scalar)
     virtual, covectors = block.virtual, block.covectors
     virtual_twists(atoms_i, work.twists, block.mu, virtual, scalar)
     place_inertia(atoms_i, mechanism.atoms_f, frames, work.inertia, virtual, covectors, None, scalar)
     add_loads(mechanism.loads_i, work.loads, frames, virtual, covectors, None, scalar)
     if rows:
-        virtual_markers(mechanism.ints, work.motion, virtual, block.xu, scalar)
+        virtual_markers(mechanism.ints, work.near_markers, work.motion, virtual, block.xu, scalar)
         add_law_weights(mechanism, work, block, scalar)
         add_rows(mechanism, work, None, block, t, None, scalar)
         add_markers(
-            mechanism.ints, frames, work.motion, virtual, block.xu, block.by_marker, covectors, None, scalar
+            mechanism.ints, work, virtual, block.xu, block.by_marker, covectors, None, scalar
         )  # fmt: skip
         _by_own_coordinates(mechanism, block, by_q, by_v, scalar)
     _by_coordinates(mechanism, work, virtual, covectors, by_q, by_v, scalar)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from mechgrad.dynamics.kernels.constrained import constrained_accelerations
+from mechgrad.dynamics.kernels.pushed_rows import push_rows
 from mechgrad.dynamics.kernels.solver import make_solver
 from mechgrad.dynamics.kernels.sparse import column_of, diagonal_entry, first_entry
 from mechgrad.dynamics.kernels.state_accelerations import DONE, tree_accelerations
-from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, mass, place, push_rows, row_jacobian
+from mechgrad.dynamics.kernels.system import begin, forces, linearise, make_work, mass, place, row_jacobian
 from mechgrad.inverse.kernels.wrenches import FORCE, MOMENT, WRENCH
 from mechgrad.kernels.jit import kernel, runtime_int, wrapper
 from mechgrad.kernels.lanes import any_not_less
@@ -88,7 +89,7 @@ def _row_forces(mechanism, work, Q, V, A, L, t, Y, W):
             Y[i, k] = y[k]
         for k in range(mechanism.n_atoms * WRENCH):
             wrenches[k] = 0.0
-        push_rows(mechanism.ints, work.attachments, y, wrenches, runtime_int(0), scalar)
+        push_rows(mechanism.ints, work.near_rows, work.attachments, y, wrenches, runtime_int(0), scalar)
         for k in range(mechanism.n_atoms):
             o = k * WRENCH
             force = get3(wrenches, o + FORCE, scalar)

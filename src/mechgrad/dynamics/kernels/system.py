@@ -18,8 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.kernels.dense_matrices import dense_mass, unpack
-from mechgrad.dynamics.kernels.law_partials import NOTHING, add_law_partials, damped, law_acts
+from mechgrad.dynamics.kernels.law_partials import add_law_partials, damped, law_acts
 from mechgrad.dynamics.kernels.laws import apply_laws, law_int
+from mechgrad.dynamics.kernels.near_laws import look_around, place_markers, see_all
+from mechgrad.dynamics.kernels.pushed_rows import push_coordinates, push_rows, rows_as_loads
 from mechgrad.dynamics.kernels.sparse import Sparse, add_sparse_law_partials, put_mass, unpack_entries
 from mechgrad.inverse.kernels.accumulation import (
     ABOUT_COM,
@@ -33,11 +35,7 @@ from mechgrad.inverse.kernels.inward import DUALS, inward, inward_world_loads
 from mechgrad.inverse.kernels.mass import mass_by_chains
 from mechgrad.inverse.kernels.tree_torques import project
 from mechgrad.inverse.kernels.wrenches import (
-    FORCE,
-    L_DYAD,
-    L_FORCE,
     LOAD,
-    MOMENT,
     WORLD_LOAD,
     WRENCH,
     apply_loads,
@@ -46,24 +44,16 @@ from mechgrad.inverse.kernels.wrenches import (
     collect_world_loads,
     gather_loads,
 )
-from mechgrad.kernels.elementary import magnitude
 from mechgrad.kernels.interrupt import listener
 from mechgrad.kernels.jit import inner, runtime_int, spliced
-from mechgrad.kernels.lanes import any_not_less, load, store
+from mechgrad.kernels.lanes import store
 from mechgrad.kernels.records import allocate
-from mechgrad.kernels.vec3 import add3, clear, cross, get3, scale
-from mechgrad.kinematics.kernels.header import row_int
-from mechgrad.kinematics.kernels.marker_motions import MOTION, marker_motion_block
-from mechgrad.kinematics.kernels.measures import attachments_of_kind
+from mechgrad.kernels.vec3 import clear
+from mechgrad.kinematics.kernels.left_out_rows import ATTACHMENTS
+from mechgrad.kinematics.kernels.marker_motions import MOTION
 from mechgrad.kinematics.kernels.outward import FRAME, RATES, TWIST, column_rates, outward, outward_again, place_world
 from mechgrad.kinematics.kernels.row_states import (
-    ATTACHMENT,
-    ATTACHMENTS,
-    F_G,
-    F_X,
-    acts_at_a_point,
     add_row_curvature,
-    attached_atom,
     place_rows,
     row_columns,
     row_rate_columns,
@@ -75,24 +65,19 @@ from mechgrad.kinematics.kernels.sparse_rows import (
 )
 from mechgrad.kinematics.kernels.tables import Motion, RowStates
 from mechgrad.model.mechanism import (
-    AT_COORDS,
-    AT_FACTORS,
-    AT_TAU,
     HEADER,
     L_FIRST,
     L_ROWS,
     LAW_WIDTH,
     N_ALL,
     N_ATOMS,
-    N_ROWS,
-    N_V,
-    R_COUNT,
-    R_FIRST,
-    R_KIND,
+    N_COMMON,
+    N_GUARDS,
+    N_LAWS,
+    N_WATCHED,
     Mechanism,
     has_pairs,
 )
-from mechgrad.model.primitives.rows import LINEAR
 
 
 class Work(NamedTuple):
@@ -128,6 +113,11 @@ class Work(NamedTuple):
     packed_v: np.ndarray
     packed_a: np.ndarray
     zero: np.ndarray  # (n_v,) velocities or accelerations of rest
+    seen_at: np.ndarray  # of the list of laws that can act (`dynamics.kernels.near_laws`), with its integers
+    near_laws: np.ndarray
+    near_rows: np.ndarray
+    near_markers: np.ndarray
+    near_known: np.ndarray
     listener: np.ndarray  # address of what marches call from time to time, and when (`kernels.interrupt`)
     countdown: np.ndarray
 
@@ -143,6 +133,7 @@ def _work_sizes(
     pattern: int,
     chains: int,
     entries: int,
+    watched: int,
     lanes: int,
 ) -> dict[str, int]:
     """How many numbers each field of a `Work` has; remembered, since sweeps over motions make many."""
@@ -172,6 +163,7 @@ def _work_sizes(
         "packed_v": pattern,
         "packed_a": pattern,
         "zero": n_v,
+        "seen_at": 3 * watched + 1,
     }
     of_one_law = {"law_g": most, "law_gd": most, "law_F": most, "law_F_g": most * most, "law_F_gd": most * most}
     return {name: size * lanes for name, size in slots.items()} | of_one_law
@@ -186,20 +178,26 @@ def make_work(mechanism: Mechanism, lanes: int = 1, sparse: Sparse | None = None
     chains = int(mechanism.chain_start[n_v - 1]) + n_v if n_v and matrices else 0
     entries = header[N_ALL] * n_v * matrices if sparse is None else sparse.row_columns.size
     sizes = _work_sizes(
-        header[N_ATOMS], n_v, header[N_ALL], header[LAW_WIDTH], markers, loads, pattern, chains, entries, lanes
-    )
-    return allocate(
-        Work, sizes, mechanism.atoms_f.dtype, listener=listener(), countdown=np.zeros(2, np.int64)
+        header[N_ATOMS], n_v, header[N_ALL], header[LAW_WIDTH], markers, loads, pattern, chains, entries,
+        header[N_WATCHED], lanes,
     )  # fmt: skip
+    laws, guards, common = header[N_LAWS], header[N_GUARDS], header[N_COMMON]
+    integers = {
+        "near_laws": laws + 1, "near_rows": 2 * guards + 3, "near_markers": 2 * (common + guards) + 3,
+        "near_known": guards + 1, "countdown": 2,
+    }  # fmt: skip
+    near = {name: np.zeros(size, np.int64) for name, size in integers.items()}
+    return allocate(Work, sizes, mechanism.atoms_f.dtype, listener=listener(), **near)
 
 
 @inner
 def begin(mechanism, work, scalar):
-    """Place the world and the loads."""
+    """Place the world and the loads; nothing is known of what is near."""
     n_atoms, atoms_f = mechanism.n_atoms, mechanism.atoms_f
     place_world(work.frames, n_atoms, atoms_f[n_atoms, 0], atoms_f[n_atoms, 1], atoms_f[n_atoms, 2], scalar)
     if mechanism.loads_i.shape[0]:
         gather_loads(mechanism.loads_f, 0, work.loads, scalar)
+    see_all(mechanism, work, scalar)
 
 
 @spliced
@@ -207,8 +205,8 @@ def place_rows_of(mechanism, work, q, v, a, t, first, last, scalar):
     """Values, rates and attachments of the rows first .. last - 1 of a state whose frames and markers are placed."""
     state, rows = Motion(q, v, a), RowStates(work.values, work.rates, work.seconds)
     place_rows(
-        mechanism.ints, mechanism.numbers, work.motion, work.frames, state, t, first, last, rows, work.attachments,
-        scalar,
+        mechanism.ints, mechanism.numbers, work.near_rows, work.motion, work.frames, state, t, first, last, rows,
+        work.attachments, scalar,
     )  # fmt: skip
 
 
@@ -217,7 +215,9 @@ def place(mechanism, work, q, v, a, t, last, scalar):
     """Frames, markers and the rows 0 .. last - 1 of a state. Returns 0, or NaN where a number is bad."""
     check = outward(mechanism.atoms_i, mechanism.atoms_f, q, v, a, work.frames, work.twists, scalar)
     if last:
-        marker_motion_block(mechanism.markers_i, mechanism.markers_f, work.frames, work.motion, scalar)
+        place_markers(mechanism, work, scalar)
+        if last > mechanism.n_constraints:
+            look_around(mechanism, work, scalar)
         place_rows_of(mechanism, work, q, v, a, t, runtime_int(0), last, scalar)
     return check
 
@@ -226,7 +226,9 @@ def place(mechanism, work, q, v, a, t, last, scalar):
 def place_again(mechanism, work, q, v, a, t, last, scalar):
     """`place` of other velocities and accelerations in the configuration that is placed."""
     outward_again(mechanism.atoms_i, v, a, work.frames, work.twists, scalar)
-    marker_motion_block(mechanism.markers_i, mechanism.markers_f, work.frames, work.motion, scalar)
+    place_markers(mechanism, work, scalar)
+    if last > mechanism.n_constraints:
+        look_around(mechanism, work, scalar)
     place_rows_of(mechanism, work, q, v, a, t, runtime_int(0), last, scalar)
 
 
@@ -243,59 +245,61 @@ def row_jacobian(mechanism, work, sparse, first, last, scalar):
     """Gamma of the rows first .. last - 1 of the placed state, into work.J: dense where `sparse` is None, or entries
     (`dynamics.kernels.sparse`)."""
     ints, numbers, twists, attachments = mechanism.ints, mechanism.numbers, work.twists, work.attachments
+    done, near_rows = first, work.near_rows
+    for stretch in range(near_rows[0]):
+        begin, end = max(done, near_rows[1 + 2 * stretch]), min(last, near_rows[2 + 2 * stretch])
+        if begin < end:
+            _no_columns(mechanism, sparse, done, begin, work.J, scalar)
+            if sparse is None:
+                row_columns(ints, numbers, twists, attachments, begin, end, work.J, scalar)
+            if sparse is not None:
+                sparse_row_columns(ints, numbers, twists, attachments, sparse, begin, end, work.J, scalar)
+            done = end
+    _no_columns(mechanism, sparse, done, last, work.J, scalar)
+
+
+@inner
+def _no_columns(mechanism, sparse, first, last, J, scalar):
+    """Zeros in the rows first .. last - 1, which are left out."""
     if sparse is None:
-        row_columns(ints, numbers, twists, attachments, first, last, work.J, scalar)
-    if sparse is not None:
-        sparse_row_columns(ints, numbers, twists, attachments, sparse, first, last, work.J, scalar)
+        for k in range(first * mechanism.n_v, last * mechanism.n_v):
+            store(J, k, scalar * 0.0)
+    if sparse is not None and first < last:
+        for k in range(sparse.row_start[first], sparse.row_start[last]):
+            store(J, k, scalar * 0.0)
 
 
 @inner
 def row_rate_jacobian(mechanism, work, sparse, first, last, scalar):
     """Its twin for the rates, into work.J_rate."""
-    if sparse is None:
-        row_rate_columns(
-            mechanism.ints, mechanism.numbers, work.motion, work.frames, work.twists, work.attachments, first, last,
-            work.J_rate, scalar,
-        )  # fmt: skip
-    if sparse is not None:
-        sparse_row_rate_columns(mechanism, work, sparse, first, last, work.J_rate, scalar)
+    done, near_rows = first, work.near_rows
+    for stretch in range(near_rows[0]):
+        begin, end = max(done, near_rows[1 + 2 * stretch]), min(last, near_rows[2 + 2 * stretch])
+        if begin < end:
+            _no_columns(mechanism, sparse, done, begin, work.J_rate, scalar)
+            if sparse is None:
+                row_rate_columns(
+                    mechanism.ints, mechanism.numbers, work.motion, work.frames, work.twists, work.attachments, begin,
+                    end, work.J_rate, scalar,
+                )  # fmt: skip
+            if sparse is not None:
+                sparse_row_rate_columns(mechanism, work, sparse, begin, end, work.J_rate, scalar)
+            done = end
+    _no_columns(mechanism, sparse, done, last, work.J_rate, scalar)
 
 
 @inner
 def forces(mechanism, work, t, scalar):
     """Multipliers y of the rows of laws, with partials."""
     if mechanism.n_laws:
-        apply_laws(mechanism.ints, mechanism.numbers, work, t, scalar)
+        apply_laws(mechanism.ints, mechanism.numbers, work, t, runtime_int(1), scalar)
 
 
 @inner
-def push_rows(ints, attachments, y, wrenches, first, scalar):
-    """Add what the rows from `first` on, times y, do to the wrenches that bodies need."""
-    n_atoms = ints[N_ATOMS]
-    for k in range(first, ints[N_ROWS]):
-        multiplier = load(y, k, scalar)
-        if not any_not_less(magnitude(multiplier), NOTHING):
-            continue
-        for f in range(attachments_of_kind(row_int(ints, k, R_KIND))):
-            atom, o = attached_atom(ints, k, f), k * ATTACHMENTS + f * ATTACHMENT
-            if atom < n_atoms:
-                force = scale(multiplier, get3(attachments, o + F_G, scalar))
-                add3(wrenches, atom * WRENCH + MOMENT, cross(get3(attachments, o + F_X, scalar), force), scalar)
-                if acts_at_a_point(ints, k, f):
-                    add3(wrenches, atom * WRENCH + FORCE, force, scalar)
-
-
-@inner
-def push_coordinates(ints, numbers, y, r, first, scalar):
-    """r += y times the factors of LINEAR rows from `first` on, and -= tau."""
-    for j in range(ints[N_V]):
-        store(r, j, load(r, j, scalar) - numbers[ints[AT_TAU] + j])
-    for k in range(first, ints[N_ROWS]):
-        if row_int(ints, k, R_KIND) == LINEAR:
-            start = row_int(ints, k, R_FIRST)
-            for c in range(start, start + row_int(ints, k, R_COUNT)):
-                j = ints[ints[AT_COORDS] + 2 * c + 1]
-                store(r, j, load(r, j, scalar) + load(y, k, scalar) * numbers[ints[AT_FACTORS] + c])
+def forces_alone(mechanism, work, t, scalar):
+    """Multipliers y of the rows of laws, for those who linearise nothing."""
+    if mechanism.n_laws:
+        apply_laws(mechanism.ints, mechanism.numbers, work, t, None, scalar)
 
 
 @inner
@@ -307,9 +311,9 @@ def residual(mechanism, work, q, v, a, r, scalar):
     body_wrenches(mechanism.atoms_i, mechanism.atoms_f, work.frames, work.wrenches, scalar)
     if mechanism.loads_i.shape[0]:
         apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
-    push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
+    push_rows(mechanism.ints, work.near_rows, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
     project(mechanism.atoms_i, work.twists, work.wrenches, r, scalar)
-    push_coordinates(mechanism.ints, mechanism.numbers, work.y, r, runtime_int(0), scalar)
+    push_coordinates(mechanism.ints, mechanism.numbers, work.near_rows, work.y, r, runtime_int(0), scalar)
 
 
 @inner
@@ -320,9 +324,9 @@ def residual_about_com(mechanism, work, q, v, a, r, scalar):
     clear(work.wrenches, 0, mechanism.n_atoms * WRENCH, scalar)
     if mechanism.loads_i.shape[0]:
         apply_loads(mechanism.loads_i, work.loads, frames, work.wrenches, scalar)
-    push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
+    push_rows(mechanism.ints, work.near_rows, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
     accumulated_residual(atoms_i, atoms_f, frames, twists, work.references, work.wrenches, r, scalar)
-    push_coordinates(mechanism.ints, mechanism.numbers, work.y, r, runtime_int(0), scalar)
+    push_coordinates(mechanism.ints, mechanism.numbers, work.near_rows, work.y, r, runtime_int(0), scalar)
 
 
 @inner
@@ -345,26 +349,6 @@ def mass(mechanism, work, sparse, q, v, a, M, scalar):
 
 
 @inner
-def rows_as_loads(ints, attachments, y, world, scalar):
-    """Add the rows, times y, to the loads of constant direction (opposite sign: y resists)."""
-    n_atoms = ints[N_ATOMS]
-    for k in range(ints[N_ROWS]):
-        multiplier = load(y, k, scalar) * -1.0
-        if not any_not_less(magnitude(multiplier), NOTHING):
-            continue
-        for f in range(attachments_of_kind(row_int(ints, k, R_KIND))):
-            atom, o = attached_atom(ints, k, f), k * ATTACHMENTS + f * ATTACHMENT
-            if atom < n_atoms:
-                x, force = get3(attachments, o + F_X, scalar), scale(multiplier, get3(attachments, o + F_G, scalar))
-                at = atom * WORLD_LOAD
-                if acts_at_a_point(ints, k, f):
-                    add3(world, at + L_FORCE, force, scalar)
-                add3(world, at + L_DYAD, scale(force[0], x), scalar)
-                add3(world, at + L_DYAD + 3, scale(force[1], x), scalar)
-                add3(world, at + L_DYAD + 6, scale(force[2], x), scalar)
-
-
-@inner
 def linearise(mechanism, work, sparse, r, K, C, M, scalar):
     """r and its partials K = r_q, C = r_v, M = r_a of the placed state with the multipliers in work.y; about one
     point, never about centres of mass, since none of them depends on where they are taken. Dense where `sparse` is
@@ -375,33 +359,38 @@ def linearise(mechanism, work, sparse, r, K, C, M, scalar):
     body_wrenches_and_moments(atoms_i, atoms_f, frames, wrenches, inertia, scalar)
     if mechanism.loads_i.shape[0]:
         apply_loads(mechanism.loads_i, work.loads, frames, wrenches, scalar)
-    push_rows(ints, work.attachments, work.y, wrenches, runtime_int(0), scalar)
+    push_rows(ints, work.near_rows, work.attachments, work.y, wrenches, runtime_int(0), scalar)
     inward(mechanism, mechanism.pairs, work, r, work.packed_q, work.packed_v, work.packed_a, scalar)
-    push_coordinates(ints, mechanism.numbers, work.y, r, runtime_int(0), scalar)
+    push_coordinates(ints, mechanism.numbers, work.near_rows, work.y, r, runtime_int(0), scalar)
     if mechanism.loads_i.shape[0] or mechanism.n_rows:
         collect_world_loads(mechanism.loads_i, work.loads, frames, work.world, mechanism.n_atoms, scalar)
-        rows_as_loads(ints, work.attachments, work.y, work.world, scalar)
+        rows_as_loads(ints, work.near_rows, work.attachments, work.y, work.world, scalar)
         inward_world_loads(atoms_i, columns_i, mechanism.pairs, twists, work.world, work.duals, work.packed_q, scalar)
     rows, cols = mechanism.pattern_rows, mechanism.pattern_cols
     if sparse is None:
         unpack(rows, cols, work.packed_q, work.packed_v, work.packed_a, K, C, M, mechanism.n_v, scalar)
         if mechanism.n_rows:
-            add_row_curvature(ints, mechanism.numbers, work.motion, twists, work.attachments, work.y, K, scalar)
+            add_row_curvature(
+                ints, mechanism.numbers, work.near_rows, work.motion, twists, work.attachments, work.y, K, scalar
+            )
             law_columns(mechanism, work, sparse, scalar)
-            add_law_partials(ints, work.J, work.J_rate, work.y, work.y_g, work.y_gd, K, C, scalar)
+            add_law_partials(ints, work.near_laws, work.J, work.J_rate, work.y, work.y_g, work.y_gd, K, C, scalar)
     if sparse is not None:
         entries = sparse.entry_rows.size
         unpack_entries(work.packed_q, work.packed_v, work.packed_a, K, C, M, rows.size, entries, scalar)
         sparse_row_curvature(mechanism, work, sparse, K, scalar)
         law_columns(mechanism, work, sparse, scalar)
-        add_sparse_law_partials(ints, sparse, work.J, work.J_rate, work.y, work.y_g, work.y_gd, K, C, scalar)
+        add_sparse_law_partials(
+            ints, work.near_laws, sparse, work.J, work.J_rate, work.y, work.y_g, work.y_gd, K, C, scalar
+        )
 
 
 @inner
 def law_columns(mechanism, work, sparse, scalar):
     """Gamma of the rows of laws that act, and its twin for the rates."""
-    ints, y, y_g, y_gd = mechanism.ints, work.y, work.y_g, work.y_gd
-    for k in range(mechanism.n_laws):
+    ints, near_laws, y, y_g, y_gd = mechanism.ints, work.near_laws, work.y, work.y_g, work.y_gd
+    for near in range(near_laws[0]):
+        k = near_laws[1 + near]
         if law_acts(ints, y, y_g, y_gd, k, scalar):
             first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
             row_jacobian(mechanism, work, sparse, first, first + rows, scalar)

@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mechgrad.dynamics.kernels.lane_states import gather_states, make_lane_state, put_multipliers
-from mechgrad.dynamics.kernels.system import begin, forces, make_work, place, push_rows
+from mechgrad.dynamics.kernels.pushed_rows import push_rows
+from mechgrad.dynamics.kernels.system import begin, forces, make_work, place
 from mechgrad.dynamics.kernels.table_gradient_laws import add_law_numbers, add_law_weights
 from mechgrad.dynamics.kernels.table_gradient_rows import MARKER_COVECTORS, add_markers, add_rows, virtual_markers
 from mechgrad.dynamics.kernels.table_gradient_tree import (
@@ -184,7 +185,7 @@ def _place_forces(mechanism, work, lam, instant, scalar):
         mechanism.atoms_i, mechanism.atoms_f, work.frames, work.wrenches, work.inertia, scalar
     )  # fmt: skip
     apply_loads(mechanism.loads_i, work.loads, work.frames, work.wrenches, scalar)
-    push_rows(mechanism.ints, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
+    push_rows(mechanism.ints, work.near_rows, work.attachments, work.y, work.wrenches, runtime_int(0), scalar)
     sum_wrenches(mechanism.atoms_i, work.wrenches, scalar)
 
 
@@ -203,15 +204,16 @@ def _add_bodies(mechanism, work, block, totals, o, scalar):
 def _add_all_rows(mechanism, work, lanes, block, totals, o, instant, scalar):
     """Covectors of rows, laws and markers; gradients by their numbers."""
     numbers = totals.numbers[o]
-    virtual_markers(mechanism.ints, work.motion, block.virtual, block.xu, scalar)
+    virtual_markers(mechanism.ints, work.near_markers, work.motion, block.virtual, block.xu, scalar)
     add_law_weights(mechanism, work, block, scalar)
     add_law_numbers(
-        mechanism.ints, mechanism.numbers, instant, work.values, work.rates, block.rates_u, numbers, scalar
+        mechanism.ints, mechanism.numbers, work.near_laws, instant, work.values, work.rates, block.rates_u, numbers,
+        scalar,
     )  # fmt: skip
     add_rows(mechanism, work, lanes, block, instant, numbers, scalar)
     add_markers(
-        mechanism.ints, work.frames, work.motion, block.virtual, block.xu, block.by_marker, block.covectors,
-        totals.markers[o], scalar,
+        mechanism.ints, work, block.virtual, block.xu, block.by_marker, block.covectors, totals.markers[o], scalar
+
     )  # fmt: skip
 
 

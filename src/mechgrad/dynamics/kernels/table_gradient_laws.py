@@ -35,7 +35,6 @@ from mechgrad.model.mechanism import (
     L_ROWS,
     L_SECOND_FUNCTION,
     LAW_NUMBERS,
-    N_LAWS,
 )
 from mechgrad.model.primitives.rows import CONTACT, CURVE, FIRST_GROUND, FRICTION, MOTOR, SPRING, TYRE
 
@@ -45,7 +44,9 @@ def add_law_weights(mechanism, work, block, scalar):
     """Gamma mu of the rows of laws into rates_u, and what laws add to the weights w0 and w1 of their rows."""
     ints, most, y_g, y_gd = mechanism.ints, mechanism.law_width, work.y_g, work.y_gd
     rates_u, W0, W1 = block.rates_u, block.w0, block.w1
-    for k in range(mechanism.n_laws):
+    near_laws = work.near_laws
+    for near in range(near_laws[0]):
+        k = near_laws[1 + near]
         first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         if not law_acts(ints, work.y, y_g, y_gd, k, scalar) and law_int(ints, k, L_KIND) >= FIRST_GROUND:
             for i in range(first, first + rows):
@@ -165,10 +166,11 @@ def _friction_numbers(ints, numbers, k, lane, rates, rates_u, gradient, scalar):
 
 
 @inner
-def add_law_numbers(ints, numbers, t, values, rates, rates_u, gradient, scalar):
+def add_law_numbers(ints, numbers, near_laws, t, values, rates, rates_u, gradient, scalar):
     """Gradient by the numbers and functions of all laws; rates_u holds Gamma mu of their rows."""
     zero = scalar * 0.0
-    for k in range(ints[N_LAWS]):
+    for near in range(near_laws[0]):
+        k = near_laws[1 + near]
         kind, first, rows = law_int(ints, k, L_KIND), law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         o, power = ints[AT_LAW_NUMBERS] + k * LAW_NUMBERS, load(rates_u, first, scalar)
         function, second = law_int(ints, k, L_FUNCTION), law_int(ints, k, L_SECOND_FUNCTION)

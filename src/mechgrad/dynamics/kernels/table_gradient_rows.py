@@ -41,24 +41,18 @@ from mechgrad.kernels.jit import inlined, inner
 from mechgrad.kernels.lanes import load, store
 from mechgrad.kernels.vec3 import add, add3, clear, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.header import marker_at, marker_int, row_int, row_number
+from mechgrad.kinematics.kernels.left_out_rows import ATTACHMENT, ATTACHMENTS, F_G, F_GD, F_X, F_XD
 from mechgrad.kinematics.kernels.marker_motions import MOTION
 from mechgrad.kinematics.kernels.marker_motions import POINT as IS_POINT
 from mechgrad.kinematics.kernels.measures import attachments_of_kind, profile, variation
 from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, V, W
 from mechgrad.kinematics.kernels.row_states import (
-    ATTACHMENT,
-    ATTACHMENTS,
-    F_G,
-    F_GD,
-    F_X,
-    F_XD,
     attached_atom,
 )
 from mechgrad.model.mechanism import (
     AT_COORDS,
     AT_FACTORS,
     AT_ROW_NUMBERS,
-    N_MARKERS,
     R_CONSTANT,
     R_COUNT,
     R_DIRECTION,
@@ -83,14 +77,15 @@ def add_to(values, slot, x, scalar):
 
 
 @inner
-def virtual_markers(ints, motion, virtual, xu, scalar):
-    """Virtual velocity of every marker, three slots each."""
-    for k in range(ints[N_MARKERS]):
-        o = marker_int(ints, k, 0) * VIRTUAL
-        moved = cross(get3(virtual, o + U_W, scalar), get3(motion, k * MOTION, scalar))
-        if marker_int(ints, k, 1) == IS_POINT:
-            moved = add(moved, get3(virtual, o + U_V, scalar))
-        put3(xu, 3 * k, moved)
+def virtual_markers(ints, near_markers, motion, virtual, xu, scalar):
+    """Virtual velocity of every near marker, three slots each."""
+    for stretch in range(near_markers[0]):
+        for k in range(near_markers[1 + 2 * stretch], near_markers[2 + 2 * stretch]):
+            o = marker_int(ints, k, 0) * VIRTUAL
+            moved = cross(get3(virtual, o + U_W, scalar), get3(motion, k * MOTION, scalar))
+            if marker_int(ints, k, 1) == IS_POINT:
+                moved = add(moved, get3(virtual, o + U_V, scalar))
+            put3(xu, 3 * k, moved)
 
 
 @inlined
@@ -129,27 +124,34 @@ def virtual_rate(mechanism, work, block, k, scalar):
 def add_rows(mechanism, work, lanes, block, t, gradient, scalar):
     """Covectors of all rows by the motion of markers (block.by_marker) and bodies, and the gradient by the rows'
     numbers, unless that is None; lanes: the states."""
-    ints, numbers = mechanism.ints, mechanism.numbers
     clear(block.by_marker, 0, mechanism.n_markers * MARKER_COVECTORS, scalar)
-    for k in range(mechanism.n_all):
-        kind, at = row_int(ints, k, R_KIND), ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS
-        w0, w1, w2 = load(block.w0, k, scalar), load(block.w1, k, scalar), load(block.w2, k, scalar)
-        y = load(work.y, k, scalar)
-        if gradient is not None:
-            add_to(gradient, at + R_CONSTANT, w0 * -1.0, scalar)
-            if row_int(ints, k, R_FUNCTION) >= 0:
-                function = row_int(ints, k, R_FUNCTION)
-                add_function(ints, numbers, function, t, w0 * -1.0, w1 * -1.0, w2 * -1.0, gradient, scalar)
-            if kind == LINEAR:
-                _linear_row(ints, lanes, block.mu, k, w0, w1, w2, y, gradient, scalar)
+    for stretch in range(work.near_rows[0]):
+        for k in range(work.near_rows[1 + 2 * stretch], work.near_rows[2 + 2 * stretch]):
+            _add_row(mechanism, work, lanes, block, t, k, gradient, scalar)
+
+
+@inlined
+def _add_row(mechanism, work, lanes, block, t, k, gradient, scalar):
+    """Covectors of row k, and the gradient by its numbers."""
+    ints, numbers = mechanism.ints, mechanism.numbers
+    kind, at = row_int(ints, k, R_KIND), ints[AT_ROW_NUMBERS] + k * ROW_NUMBERS
+    w0, w1, w2 = load(block.w0, k, scalar), load(block.w1, k, scalar), load(block.w2, k, scalar)
+    y = load(work.y, k, scalar)
+    if gradient is not None:
+        add_to(gradient, at + R_CONSTANT, w0 * -1.0, scalar)
+        if row_int(ints, k, R_FUNCTION) >= 0:
+            function = row_int(ints, k, R_FUNCTION)
+            add_function(ints, numbers, function, t, w0 * -1.0, w1 * -1.0, w2 * -1.0, gradient, scalar)
         if kind == LINEAR:
-            continue  # of coordinates, not of markers
-        if kind >= SLIP:
-            _contact_row(mechanism, work, block, k, w1, w2, y, gradient, scalar)
-        elif kind == POINT:
-            _point_row(ints, work, block, k, w0, w1, w2, y, gradient, scalar)
-        else:
-            _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar)
+            _linear_row(ints, lanes, block.mu, k, w0, w1, w2, y, gradient, scalar)
+    if kind == LINEAR:
+        return  # of coordinates, not of markers
+    if kind >= SLIP:
+        _contact_row(mechanism, work, block, k, w1, w2, y, gradient, scalar)
+    elif kind == POINT:
+        _point_row(ints, work, block, k, w0, w1, w2, y, gradient, scalar)
+    else:
+        _curved_row(mechanism, work, block, k, w0, w1, w2, y, gradient, scalar)
 
 
 @inlined
@@ -299,27 +301,33 @@ def _contact_row(mechanism, work, block, k, w1, w2, y, gradient, scalar):
 
 
 @inner
-def add_markers(ints, frames, motion, virtual, xu, by_marker, covectors, gradient, scalar):
+def add_markers(ints, work, virtual, xu, by_marker, covectors, gradient, scalar):
     """Pass the covectors of markers to the bodies that carry them; gradients by their local coordinates, unless
     `gradient` is None."""
-    for k in range(ints[N_MARKERS]):
-        atom, m, b = marker_int(ints, k, 0), k * MOTION, k * MARKER_COVECTORS
-        o, c = atom * FRAME, atom * COVECTORS
-        x, xd, xdd = get3(motion, m, scalar), get3(motion, m + 3, scalar), get3(motion, m + 6, scalar)
-        by_x, by_xd = get3(by_marker, b + BY_X, scalar), get3(by_marker, b + BY_XD, scalar)
-        by_xdd, by_xu = get3(by_marker, b + BY_XDD, scalar), get3(by_marker, b + BY_XU, scalar)
-        turned = add(
-            add(cross(x, by_x), cross(xd, by_xd)), add(cross(xdd, by_xdd), cross(get3(xu, 3 * k, scalar), by_xu))
-        )
-        add3(covectors, c + P_W, turned, scalar)
-        add3(covectors, c + K_W, add(cross(x, by_xd), scale(2.0, cross(xd, by_xdd))), scalar)
-        add3(covectors, c + G_W, cross(x, by_xdd), scalar)
-        if marker_int(ints, k, 1) == IS_POINT:
-            add3(covectors, c + P_V, by_x, scalar)
-            add3(covectors, c + K_V, by_xd, scalar)
-            add3(covectors, c + G_V, by_xdd, scalar)
-        if gradient is not None:
-            w, dw = get3(frames, o + W, scalar), get3(frames, o + DW, scalar)
-            by_local = add(add(by_x, cross(by_xu, get3(virtual, atom * VIRTUAL + U_W, scalar))), cross(by_xdd, dw))
-            by_local = add(by_local, cross(add(by_xd, cross(by_xdd, w)), w))
-            add3(gradient, 3 * k, in_axes(frames, o, by_local, scalar), scalar)
+    frames, motion, near_markers = work.frames, work.motion, work.near_markers
+    for stretch in range(near_markers[0]):
+        for k in range(near_markers[1 + 2 * stretch], near_markers[2 + 2 * stretch]):
+            _add_marker(ints, frames, motion, virtual, xu, by_marker, covectors, gradient, k, scalar)
+
+
+@inlined
+def _add_marker(ints, frames, motion, virtual, xu, by_marker, covectors, gradient, k, scalar):
+    """Pass on the covectors of marker k."""
+    atom, m, b = marker_int(ints, k, 0), k * MOTION, k * MARKER_COVECTORS
+    o, c = atom * FRAME, atom * COVECTORS
+    x, xd, xdd = get3(motion, m, scalar), get3(motion, m + 3, scalar), get3(motion, m + 6, scalar)
+    by_x, by_xd = get3(by_marker, b + BY_X, scalar), get3(by_marker, b + BY_XD, scalar)
+    by_xdd, by_xu = get3(by_marker, b + BY_XDD, scalar), get3(by_marker, b + BY_XU, scalar)
+    turned = add(add(cross(x, by_x), cross(xd, by_xd)), add(cross(xdd, by_xdd), cross(get3(xu, 3 * k, scalar), by_xu)))
+    add3(covectors, c + P_W, turned, scalar)
+    add3(covectors, c + K_W, add(cross(x, by_xd), scale(2.0, cross(xd, by_xdd))), scalar)
+    add3(covectors, c + G_W, cross(x, by_xdd), scalar)
+    if marker_int(ints, k, 1) == IS_POINT:
+        add3(covectors, c + P_V, by_x, scalar)
+        add3(covectors, c + K_V, by_xd, scalar)
+        add3(covectors, c + G_V, by_xdd, scalar)
+    if gradient is not None:
+        w, dw = get3(frames, o + W, scalar), get3(frames, o + DW, scalar)
+        by_local = add(add(by_x, cross(by_xu, get3(virtual, atom * VIRTUAL + U_W, scalar))), cross(by_xdd, dw))
+        by_local = add(by_local, cross(add(by_xd, cross(by_xdd, w)), w))
+        add3(gradient, 3 * k, in_axes(frames, o, by_local, scalar), scalar)

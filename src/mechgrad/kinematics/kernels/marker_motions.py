@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.kernels.jit import allocating, entry, inlined, inner
+from mechgrad.kernels.jit import allocating, entry, inlined, inner, runtime_int
 from mechgrad.kernels.lanes import any_not_less, gather, lane_zero, load, scatter, store, width
 from mechgrad.kernels.slots import scatter_all, slots
 from mechgrad.kernels.vec3 import add, add3, clear, combine, cross, dot, get3, put3, sub, zero3
@@ -70,9 +70,9 @@ def marker_state(markers_i, markers_f, k, frames, scalar):
 
 
 @inner
-def marker_motion_block(markers_i, markers_f, frames, motion, scalar):
-    """Position (from the root's), velocity, acceleration of every marker into MOTION slots each."""
-    for k in range(markers_i.shape[0]):
+def marker_motion_block(markers_i, markers_f, frames, motion, first, last, scalar):
+    """Position (from the root's), velocity, acceleration of markers first .. last - 1 into MOTION slots each."""
+    for k in range(first, last):
         x, w, vel, dw, dv = marker_state(markers_i, markers_f, k, frames, scalar)
         xd = add(vel, cross(w, x))
         xdd = add(add(dv, cross(dw, x)), cross(w, xd))
@@ -309,7 +309,7 @@ def motions(atoms_i, atoms_f, q, v, a, markers_i, markers_f, out, scalar):
     for row in range(0, q.shape[0], n):
         if any_not_less(outward_rows(atoms_i, atoms_f, samples, row, slot, frames, twists, scalar), 1.0):
             return row
-        marker_motion_block(markers_i, markers_f, frames, motion, scalar)
+        marker_motion_block(markers_i, markers_f, frames, motion, runtime_int(0), markers_i.shape[0], scalar)
         count_from_origin(markers_i, frames, n_atoms, motion, scalar)
         scatter(motion, 0, out, row, scalar)
     return -1

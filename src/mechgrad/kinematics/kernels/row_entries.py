@@ -6,13 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mechgrad.kernels.jit import allocating, entry
+from mechgrad.kernels.jit import allocating, entry, runtime_int
 from mechgrad.kernels.lanes import any_not_less
 from mechgrad.kernels.slots import slots
 from mechgrad.kinematics.kernels.header import row_count
+from mechgrad.kinematics.kernels.left_out_rows import ATTACHMENTS
 from mechgrad.kinematics.kernels.marker_motions import MOTION, marker_motion_block
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, outward, place_world
-from mechgrad.kinematics.kernels.row_states import ATTACHMENTS, place_rows, row_columns, row_rate_columns
+from mechgrad.kinematics.kernels.row_states import (
+    place_rows,
+    row_columns,
+    row_rate_columns,
+)
 from mechgrad.kinematics.kernels.tables import Motion, RowStates
 
 
@@ -40,16 +45,18 @@ def constraint_rows(T, samples, t, first, last, out, scalar):
     frames, twists = slots((n_atoms + 1) * FRAME, like, scalar), slots(n_v * TWIST, like, scalar)
     motion = slots((T.markers_i.shape[0] + 1) * MOTION, like, scalar)
     attachments = slots(row_count(T.ints) * ATTACHMENTS, like, scalar)
+    every = np.zeros(3, np.int64)  # one stretch with all rows
+    every[0], every[2] = 1, row_count(T.ints)
     place_world(frames, n_atoms, T.atoms_f[n_atoms, 0], T.atoms_f[n_atoms, 1], T.atoms_f[n_atoms, 2], scalar)
     for i in range(q.shape[0]):
         state = Motion(q=q[i], v=v[i], a=a[i])
         check = outward(T.atoms_i, T.atoms_f, state.q, state.v, state.a, frames, twists, scalar)
         if any_not_less(check, 1.0):
             return i
-        marker_motion_block(T.markers_i, T.markers_f, frames, motion, scalar)
+        marker_motion_block(T.markers_i, T.markers_f, frames, motion, runtime_int(0), T.markers_i.shape[0], scalar)
         rows = RowStates(values=values[i], rates=rates[i], seconds=seconds[i])
         time = scalar * 0.0 + t[i]
-        place_rows(T.ints, T.numbers, motion, frames, state, time, first, last, rows, attachments, scalar)
+        place_rows(T.ints, T.numbers, every, motion, frames, state, time, first, last, rows, attachments, scalar)
         if J.shape[1]:
             row_columns(T.ints, T.numbers, twists, attachments, first, last, J[i], scalar)
             row_rate_columns(T.ints, T.numbers, motion, frames, twists, attachments, first, last, J_rate[i], scalar)

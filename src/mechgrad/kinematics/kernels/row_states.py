@@ -21,7 +21,7 @@ from __future__ import annotations
 from mechgrad.kernels.elementary import magnitude, reciprocal
 from mechgrad.kernels.jit import inlined, inner, runtime_int
 from mechgrad.kernels.lanes import any_not_less, load, store
-from mechgrad.kernels.vec3 import add, clear, cross, dot, get3, put3, scale, sub, zero3
+from mechgrad.kernels.vec3 import add, cross, dot, get3, put3, scale, sub, zero3
 from mechgrad.kinematics.kernels.header import (
     MARKER_ATOM,
     MARKER_COLUMN,
@@ -41,6 +41,16 @@ from mechgrad.kinematics.kernels.header import (
     term_factor,
     velocity_count,
 )
+from mechgrad.kinematics.kernels.left_out_rows import (
+    ATTACHMENT,
+    ATTACHMENTS,
+    F_G,
+    F_GD,
+    F_X,
+    F_XD,
+    left_out_until,
+    world_direction,
+)
 from mechgrad.kinematics.kernels.marker_motions import MOTION
 from mechgrad.kinematics.kernels.marker_motions import POINT as IS_POINT
 from mechgrad.kinematics.kernels.measures import (
@@ -56,19 +66,13 @@ from mechgrad.kinematics.kernels.measures import (
 from mechgrad.kinematics.kernels.outward import DV, DW, FRAME, TWIST, V, W, twist_rates
 from mechgrad.model.mechanism import (
     R_CONSTANT,
-    R_COUNT,
-    R_DIRECTION,
     R_FUNCTION,
     R_KIND,
     R_MARKER,
     R_RADIUS,
 )
-from mechgrad.model.primitives.rows import ANGLE, DISTANCE, FAR, LINEAR, PLANE, POINT, SLIP
+from mechgrad.model.primitives.rows import ANGLE, DISTANCE, LINEAR, POINT, SLIP
 
-# slots of an attachment: position, its rate, gradient, its rate; four attachments per row
-F_X, F_XD, F_G, F_GD = 0, 3, 6, 9
-ATTACHMENT = 12
-ATTACHMENTS = 48
 NOTHING = 1e-300  # size of a multiplier below which there is none
 
 
@@ -150,104 +154,65 @@ def _point_row(ints, k, motion, e, attachments, o, scalar):
     return dot(e, sub(x0, x1)), dot(e, sub(d0, d1)), dot(e, second)
 
 
-@inlined
-def _left_out_until(ints, k, kind, reach, motion, rows, attachments, scalar):
-    """Leave out the rows that a PLANE row k guards, if its two points are further apart than its reach in all samples.
-    Returns the row that is next, k if none is left out."""
-    if kind != PLANE or row_int(ints, k, R_COUNT) <= 0:
-        return k
-    x1 = get3(motion, marker_at(ints, k, 1) * MOTION, scalar)
-    d = sub(x1, get3(motion, marker_at(ints, k, 2) * MOTION, scalar))
-    if any_not_less(reach * reach - dot(d, d), 0.0):
-        return k
-    _leave_out(k, k + row_int(ints, k, R_COUNT), rows, attachments, scalar)
-    return k + row_int(ints, k, R_COUNT)
-
-
-@inlined
-def _leave_out(first, last, rows, attachments, scalar):
-    """Rows that nothing acts on: the value of the first is FAR, all else is zero."""
-    zero = scalar * 0.0
-    if not any_not_less(load(rows.values, first, scalar), 0.5 * FAR):  # else they were left out before
-        for k in range(first, last):
-            store(rows.values, k, zero)
-            store(rows.rates, k, zero)
-            store(rows.seconds, k, zero)
-            clear(attachments, k * ATTACHMENTS, ATTACHMENTS, scalar)
-    store(rows.values, first, zero + FAR)
-
-
-@inlined
-def _world_direction(ints, numbers, k, scalar):
-    zero = scalar * 0.0
-    return (
-        zero + row_number(ints, numbers, k, R_DIRECTION),
-        zero + row_number(ints, numbers, k, R_DIRECTION + 1),
-        zero + row_number(ints, numbers, k, R_DIRECTION + 2),
-    )
-
-
 @inner
-def place_rows(ints, numbers, motion, frames, state, t, first, last, rows, attachments, scalar):
-    """Values, rates and second rates of the rows first .. last - 1, and their attachments.
-
-    state : `Motion`, the slots of q, v, a; t : the time
-    motion, frames : of markers and atoms in that state (MOTION and FRAME slots); second rates belong to the
-        accelerations that these were made with (and a, for LINEAR rows)
-    rows : `RowStates`, one slot per row; attachments : ATTACHMENTS slots per row
-    """
-    near = first
-    for k in range(first, last):
-        kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * ATTACHMENTS
-        near = max(near, _left_out_until(ints, k, kind, radius, motion, rows, attachments, scalar))
-        if k < near:
-            continue
-        value, rate, second = scalar * 0.0, scalar * 0.0, scalar * 0.0
-        if kind == LINEAR:
-            value, rate, second = _linear_row(ints, numbers, k, state, scalar)
-        elif kind == POINT:
-            e = _world_direction(ints, numbers, k, scalar)
-            value, rate, second = _point_row(ints, k, motion, e, attachments, o, scalar)
-        else:
-            o0, o1 = marker_at(ints, k, 0) * MOTION, marker_at(ints, k, 1) * MOTION
-            o2, o3 = marker_at(ints, k, 2) * MOTION, marker_at(ints, k, 3) * MOTION
-            x0, x1, x2 = get3(motion, o0, scalar), get3(motion, o1, scalar), get3(motion, o2, scalar)
-            d0, d1, d2 = get3(motion, o0 + 3, scalar), get3(motion, o1 + 3, scalar), get3(motion, o2 + 3, scalar)
-            if kind >= SLIP:
-                c, e = contact(kind, radius, x0, x1, x2)
-                cd, ed = contact_variation(kind, radius, x1, x2, d0, d1, d2)
-                rate, second = _moving_contact(ints, k, motion, frames, c, cd, e, ed, scalar)
-                _put_attachment(attachments, o, c, cd, e, ed)
-                _put_attachment(attachments, o + ATTACHMENT, c, cd, scale(-1.0, e), scale(-1.0, ed))
+def place_rows(ints, numbers, near_rows, motion, frames, state, t, first, last, rows, attachments, scalar):
+    """Values, rates, second rates and attachments of the rows first .. last - 1, but those between stretches near_rows:
+    motion, frames of markers and atoms are of the state (`Motion`); second rates belong to accelerations and a."""
+    for stretch in range(near_rows[0]):
+        following, end = max(first, near_rows[1 + 2 * stretch]), min(last, near_rows[2 + 2 * stretch])
+        while following < end:
+            k, following = following, following + 1
+            kind, radius, o = row_int(ints, k, R_KIND), row_number(ints, numbers, k, R_RADIUS), k * ATTACHMENTS
+            beyond = left_out_until(ints, numbers, k, kind, motion, rows, attachments, scalar)
+            if beyond > k:
+                following = beyond
+                continue
+            value, rate, second = scalar * 0.0, scalar * 0.0, scalar * 0.0
+            if kind == LINEAR:
+                value, rate, second = _linear_row(ints, numbers, k, state, scalar)
+            elif kind == POINT:
+                e = world_direction(ints, numbers, k, scalar)
+                value, rate, second = _point_row(ints, k, motion, e, attachments, o, scalar)
             else:
-                x3, d3 = get3(motion, o3, scalar), get3(motion, o3 + 3, scalar)
-                e = _world_direction(ints, numbers, k, scalar)
-                along = profile(ints, numbers, k, kind, x1, x2, x3, scalar)
-                value, g0, g1, g2, g3 = gradient(kind, radius, e, x0, x1, x2, x3, along, scalar)
-                h0, h1, h2, h3 = variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, along, scalar)
-                rate = dot(g0, d0) + dot(g1, d1)
-                second = dot(g0, get3(motion, o0 + 6, scalar)) + dot(g1, get3(motion, o1 + 6, scalar))
-                second = second + dot(h0, d0) + dot(h1, d1)
-                _put_attachment(attachments, o, x0, d0, g0, h0)
-                _put_attachment(attachments, o + ATTACHMENT, x1, d1, g1, h1)
-                count = attachments_of_kind(kind)
-                if count > 2:
-                    rate = rate + dot(g2, d2)
-                    second = second + dot(g2, get3(motion, o2 + 6, scalar)) + dot(h2, d2)
-                    _put_attachment(attachments, o + 2 * ATTACHMENT, x2, d2, g2, h2)
-                if count > 3:
-                    rate = rate + dot(g3, d3)
-                    second = second + dot(g3, get3(motion, o3 + 6, scalar)) + dot(h3, d3)
-                    _put_attachment(attachments, o + 3 * ATTACHMENT, x3, d3, g3, h3)
-        value = value - row_number(ints, numbers, k, R_CONSTANT)
-        if row_int(ints, k, R_FUNCTION) >= 0:
-            f, fd, fdd = evaluate(ints, numbers, row_int(ints, k, R_FUNCTION), scalar * 0.0 + t, scalar)
-            value, rate, second = value - f, rate - fd, second - fdd
-        if kind == ANGLE:
-            value = value - whole_turns(value)
-        store(rows.values, k, value)
-        store(rows.rates, k, rate)
-        store(rows.seconds, k, second)
+                o0, o1 = marker_at(ints, k, 0) * MOTION, marker_at(ints, k, 1) * MOTION
+                o2, o3 = marker_at(ints, k, 2) * MOTION, marker_at(ints, k, 3) * MOTION
+                x0, x1, x2 = get3(motion, o0, scalar), get3(motion, o1, scalar), get3(motion, o2, scalar)
+                d0, d1, d2 = get3(motion, o0 + 3, scalar), get3(motion, o1 + 3, scalar), get3(motion, o2 + 3, scalar)
+                if kind >= SLIP:
+                    c, e = contact(kind, radius, x0, x1, x2)
+                    cd, ed = contact_variation(kind, radius, x1, x2, d0, d1, d2)
+                    rate, second = _moving_contact(ints, k, motion, frames, c, cd, e, ed, scalar)
+                    _put_attachment(attachments, o, c, cd, e, ed)
+                    _put_attachment(attachments, o + ATTACHMENT, c, cd, scale(-1.0, e), scale(-1.0, ed))
+                else:
+                    x3, d3 = get3(motion, o3, scalar), get3(motion, o3 + 3, scalar)
+                    e = world_direction(ints, numbers, k, scalar)
+                    along = profile(ints, numbers, k, kind, x1, x2, x3, scalar)
+                    value, g0, g1, g2, g3 = gradient(kind, radius, e, x0, x1, x2, x3, along, scalar)
+                    h0, h1, h2, h3 = variation(kind, radius, x0, x1, x2, x3, d0, d1, d2, d3, along, scalar)
+                    rate = dot(g0, d0) + dot(g1, d1)
+                    second = dot(g0, get3(motion, o0 + 6, scalar)) + dot(g1, get3(motion, o1 + 6, scalar))
+                    second = second + dot(h0, d0) + dot(h1, d1)
+                    _put_attachment(attachments, o, x0, d0, g0, h0)
+                    _put_attachment(attachments, o + ATTACHMENT, x1, d1, g1, h1)
+                    count = attachments_of_kind(kind)
+                    if count > 2:
+                        rate = rate + dot(g2, d2)
+                        second = second + dot(g2, get3(motion, o2 + 6, scalar)) + dot(h2, d2)
+                        _put_attachment(attachments, o + 2 * ATTACHMENT, x2, d2, g2, h2)
+                    if count > 3:
+                        rate = rate + dot(g3, d3)
+                        second = second + dot(g3, get3(motion, o3 + 6, scalar)) + dot(h3, d3)
+                        _put_attachment(attachments, o + 3 * ATTACHMENT, x3, d3, g3, h3)
+            value = value - row_number(ints, numbers, k, R_CONSTANT)
+            if row_int(ints, k, R_FUNCTION) >= 0:
+                f, fd, fdd = evaluate(ints, numbers, row_int(ints, k, R_FUNCTION), scalar * 0.0 + t, scalar)
+                value, rate, second = value - f, rate - fd, second - fdd
+            if kind == ANGLE:
+                value = value - whole_turns(value)
+            store(rows.values, k, value)
+            store(rows.rates, k, rate)
+            store(rows.seconds, k, second)
 
 
 @inner
@@ -426,15 +391,23 @@ def _gradient_curvature(ints, numbers, motion, twists, attachments, k, factor, H
 
 
 @inner
-def add_row_curvature(ints, numbers, motion, twists, attachments, y, H, scalar):
+def add_row_curvature(ints, numbers, near_rows, motion, twists, attachments, y, H, scalar):
     """Add to H (n_v, n_v) what the changing gradients of all rows, times their multipliers y, do to Gamma^T y."""
-    for k in range(acting_count(ints)):
-        kind, factor = row_int(ints, k, R_KIND), load(y, k, scalar)
-        if kind in (LINEAR, POINT) or not any_not_less(magnitude(factor), NOTHING):  # no change, or nothing acts
-            continue
-        if kind == DISTANCE:
-            _distance_curvature(ints, motion, twists, attachments, k, factor, H, scalar)
-        elif kind >= SLIP:
-            _contact_curvature(ints, numbers, motion, twists, attachments, k, factor, H, scalar)
-        else:
-            _gradient_curvature(ints, numbers, motion, twists, attachments, k, factor, H, scalar)
+    for stretch in range(near_rows[0]):
+        end = min(acting_count(ints), near_rows[2 + 2 * stretch])
+        for k in range(near_rows[1 + 2 * stretch], end):
+            _row_curvature(ints, numbers, motion, twists, attachments, y, k, H, scalar)
+
+
+@inlined
+def _row_curvature(ints, numbers, motion, twists, attachments, y, k, H, scalar):
+    """What the changing gradient of row k adds."""
+    kind, factor = row_int(ints, k, R_KIND), load(y, k, scalar)
+    if kind in (LINEAR, POINT) or not any_not_less(magnitude(factor), NOTHING):  # no change, or nothing acts
+        return
+    if kind == DISTANCE:
+        _distance_curvature(ints, motion, twists, attachments, k, factor, H, scalar)
+    elif kind >= SLIP:
+        _contact_curvature(ints, numbers, motion, twists, attachments, k, factor, H, scalar)
+    else:
+        _gradient_curvature(ints, numbers, motion, twists, attachments, k, factor, H, scalar)

@@ -23,16 +23,11 @@ from mechgrad.kinematics.kernels.header import (
     row_terms,
     term_factor,
 )
+from mechgrad.kinematics.kernels.left_out_rows import ATTACHMENT, ATTACHMENTS, F_G, F_GD, F_X, F_XD
 from mechgrad.kinematics.kernels.marker_motions import MOTION
 from mechgrad.kinematics.kernels.measures import attachments_of_kind, profile, variation
 from mechgrad.kinematics.kernels.outward import FRAME, TWIST, V, W, twist_rates
 from mechgrad.kinematics.kernels.row_states import (
-    ATTACHMENT,
-    ATTACHMENTS,
-    F_G,
-    F_GD,
-    F_X,
-    F_XD,
     NOTHING,
     acts_at_a_point,
     attached_atom,
@@ -181,13 +176,15 @@ def _gradient_curvature(mechanism, work, sparse, k, b, j, factor, H, scalar):
 def sparse_row_curvature(mechanism, work, sparse, H, scalar):
     """Add to entries of H what the changing gradients of all rows, times their multipliers work.y, do."""
     ints, row_start, row_columns = mechanism.ints, sparse.row_start, sparse.row_columns
-    for k in range(acting_count(ints)):
-        kind, factor = row_int(ints, k, R_KIND), load(work.y, k, scalar)
-        if kind in (LINEAR, POINT) or not any_not_less(magnitude(factor), NOTHING):  # no change, or nothing acts
-            continue
-        for b in range(row_start[k + 1] - row_start[k]):
-            j = row_columns[row_start[k] + b]
-            if kind >= SLIP:
-                _contact_curvature(mechanism, work, sparse, k, b, j, factor, H, scalar)
-            else:
-                _gradient_curvature(mechanism, work, sparse, k, b, j, factor, H, scalar)
+    near_rows = work.near_rows
+    for stretch in range(near_rows[0]):
+        for k in range(near_rows[1 + 2 * stretch], min(acting_count(ints), near_rows[2 + 2 * stretch])):
+            kind, factor = row_int(ints, k, R_KIND), load(work.y, k, scalar)
+            if kind in (LINEAR, POINT) or not any_not_less(magnitude(factor), NOTHING):  # no change, or nothing acts
+                continue
+            for b in range(row_start[k + 1] - row_start[k]):
+                j = row_columns[row_start[k] + b]
+                if kind >= SLIP:
+                    _contact_curvature(mechanism, work, sparse, k, b, j, factor, H, scalar)
+                else:
+                    _gradient_curvature(mechanism, work, sparse, k, b, j, factor, H, scalar)

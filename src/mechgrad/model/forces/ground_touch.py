@@ -15,7 +15,7 @@ from mechgrad.model.primitives.fields import where as named
 from mechgrad.model.primitives.frames import axis_frame, cross, unit
 from mechgrad.model.primitives.named_parts import NamedParts
 from mechgrad.model.primitives.rows import DOT, PLANE, POINT, SLIP, Law, Place, Row, vector
-from mechgrad.model.surfaces import Surface
+from mechgrad.model.surfaces import Superellipsoid, Surface
 from mechgrad.typing import Array
 
 STEEP = 1e-6  # part of a heading across the normal below which it says nothing
@@ -30,9 +30,16 @@ class Touch(NamedTuple):
     axis: str | None = None
 
 
-def ground_law(kind: int, where: Where, touch: Touch, surface: Surface, numbers: tuple[Any, ...]) -> Law:
-    """A law of the ground."""
-    return Law(kind, ground_rows(where, touch, surface), numbers, surface=surface.table())
+def ground_law(
+    kind: int, where: Where, touch: Touch, surface: Surface, numbers: tuple[Any, ...], radius: Any = 0.0
+) -> Law:
+    """A law of the ground; radius: of a sphere that touches it."""
+    rows = ground_rows(where, touch, surface)
+    if isinstance(surface, Superellipsoid):  # beyond its reach nothing is evaluated
+        reach = rows[0]._replace(radius=surface.reach + radius, guards=len(rows))
+        beside = rows[3]._replace(direction=surface.grown(radius), guards=1)
+        rows = (reach, *rows[1:3], beside, rows[4]._replace(direction=(surface.order, 0.0, 0.0)), rows[5])
+    return Law(kind, rows, numbers, surface=surface.table())
 
 
 def ground_rows(where: Where, touch: Touch, surface: Surface) -> tuple[Row, ...]:
@@ -79,6 +86,11 @@ def check_touch(force: Any, model: NamedParts) -> None:
     if hasattr(force, "axis"):
         check_same_body(model, force, ("point", "axis"))
     surface, n = force.ground, places(model)(force.normal).local.real
+    if isinstance(surface, Superellipsoid) and force.type_name != "sphere_contact":
+        raise ValueRangeError(
+            f"{named(force)}: its ground is a closed hull ({surface.type_name}), which spheres alone can touch. Use "
+            "SphereContact, or a ground with heights: mg.surfaces.Step, Bump, HeightMap."
+        )
     if surface is not None and surface.ahead is not None:
         ahead = unit(surface.ahead).real
         if not np.linalg.norm(ahead - (ahead @ n) * n) > STEEP:

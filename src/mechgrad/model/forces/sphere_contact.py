@@ -54,7 +54,8 @@ class SphereContact(TouchingForce):
     damping_depth, damping_speed : float
         [m], [m/s], positive: over which these set in with depth, and change from one to the other.
     ground : Surface, optional
-        What is touched, over the plane of `plane_point` and `normal`; a plane without it.
+        What is touched, over the plane of `plane_point` and `normal`, or about that point
+        (`mg.surfaces.Superellipsoid`); a plane without it.
 
     >>> SphereContact("bounce", "ball.origin", 0.1, "ground.origin", "up", stiffness=1e5)
     SphereContact('bounce', 'ball.origin', radius=0.1, plane_point='ground.origin', normal='up', stiffness=100000)
@@ -82,7 +83,8 @@ class SphereContact(TouchingForce):
         normal, friction = (self.stiffness, self.damping, self.exponent), (self.friction, self.slip_speed)
         if self.ground is not None:
             touch = Touch(self.point, self.plane_point, self.normal)
-            return (ground_law(GROUND_SPHERE, where, touch, self.ground, (*pushing(self), *friction)),)
+            numbers = (*pushing(self), *friction)
+            return (ground_law(GROUND_SPHERE, where, touch, self.ground, numbers, self.radius),)
         x, n = where(self.point), where(self.normal)
         height = Row(PLANE, (n, x, where(self.plane_point)), self.radius, label="height")
         slip = (Row(SLIP, (x, n, e), radius=self.radius, label=f"slip {i}") for i, e in enumerate(across(n), start=1))

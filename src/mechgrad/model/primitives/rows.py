@@ -54,8 +54,11 @@ of x0 is and how it moves, relative to the surface, and their forces are a force
     GROUND_MAGIC                   mu_x, mu_y, k_x, k_y, C_x, C_y, E_x, E_y, camber, trail, load, by load, k_y by load,
                                    speed
     CAPSULES                       mu, speed, radius about x1, half the lengths about x0 and x1; no surface: e3 is the
-                                   axis of the capsule about x1. Beyond the reach of its first row (`guards`) none
-                                   of its rows is evaluated, and the first has the value FAR
+                                   axis of the capsule about x1
+
+A first row, POINT or PLANE, can guard its law (`guards`): while its points are further apart than its reach, none of
+the law's rows is evaluated, and the first has the value FAR (`dynamics.kernels.near_laws`). So it does
+where a sphere is beside a hull, a little grown, of which the SLIP rows have the numbers (`row_states`).
 """
 
 from __future__ import annotations
@@ -79,7 +82,7 @@ FIRST_GROUND = GROUND_SPHERE
 GROUND = (GROUND_SPHERE, GROUND_WHEEL, GROUND_TYRE, GROUND_MAGIC, GROUND_TANH, CAPSULES)
 FAR = 1e100  # value of the first row of bodies that are out of reach of each other
 # kinds of surfaces
-PLANE_SURFACE, STEP, BUMP, HEIGHT_MAP = range(4)
+PLANE_SURFACE, STEP, BUMP, HEIGHT_MAP, HULL = range(5)
 
 
 class Place(NamedTuple):

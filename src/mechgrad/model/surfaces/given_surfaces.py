@@ -10,11 +10,14 @@ from mechgrad.errors import ModelError, ShapeError, unknown_name
 from mechgrad.model.primitives.fields import table, where
 from mechgrad.model.surfaces.base import Surface
 from mechgrad.model.surfaces.height_map import HeightMap
+from mechgrad.model.surfaces.hull import Superellipsoid
 from mechgrad.model.surfaces.level import MovingPlane, Plane
 from mechgrad.model.surfaces.road_bump import Bump
 from mechgrad.model.surfaces.road_step import Step
 
-SURFACE_TYPES: dict[str, type[Surface]] = {cls.type_name: cls for cls in (Plane, MovingPlane, Step, Bump, HeightMap)}
+SURFACE_TYPES: dict[str, type[Surface]] = {
+    cls.type_name: cls for cls in (Plane, MovingPlane, Step, Bump, HeightMap, Superellipsoid)
+}
 """The surface class of each `type` in a model file."""
 
 

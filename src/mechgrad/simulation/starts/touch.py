@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mechgrad.errors import InputError
-from mechgrad.kinematics.bodies import body_motion
+from mechgrad.kinematics.bodies import BodyMotion, body_motion
 from mechgrad.model.forces.ground_touch import surface_axes
-from mechgrad.model.primitives.attached import places
+from mechgrad.model.primitives.attached import Where, places
 from mechgrad.model.primitives.rows import Place
-from mechgrad.model.surfaces import Plane, Surface
+from mechgrad.model.surfaces import Plane, Superellipsoid, Surface
 from mechgrad.typing import Array, FloatArray
 
 if TYPE_CHECKING:
@@ -28,8 +28,9 @@ def check_touch(model: Model, q: Array, t0: float) -> None:
 
     q : (n_q,) of one start
     """
+    moving, place = body_motion(model, np.real(q), np.zeros(model.n_v)), places(model)
     for force in touching(model):
-        body, (p, depth) = places(model)(force.point).body, depth_of(model, force, q, t0)
+        body, (p, depth) = place(force.point).body, _depth(place, moving, force, t0)
         if np.isnan(depth):
             raise InputError(
                 f"force {force.name!r} of model {model.name!r}: {body!r} starts at x = {p[0]:.6g}, y = {p[1]:.6g} m of "
@@ -49,10 +50,18 @@ def check_touch(model: Model, q: Array, t0: float) -> None:
 def leaving(model: Model, q: Array, v: Array) -> str:
     """What contacts and tyres are at the edge of their height maps, as a sentence; empty if none is."""
     found = []
+    moving, place = body_motion(model, np.real(q), np.real(v)), places(model)
     for force in touching(model):
         if force.ground is None:
             continue
-        p, rate, _ = _standing(model, force, q, v)
+        p, rate, _ = _standing(place, moving, force)
+        if isinstance(force.ground, Superellipsoid):
+            if force.ground.distance(p) < AHEAD * force.radius.real:
+                found.append(
+                    f"The middle of {place(force.point).body!r} gets into the hull of force {force.name!r}, at "
+                    f"x = {p[0]:.6g}, y = {p[1]:.6g}, z = {p[2]:.6g} m. Take shorter steps, or a stiffer contact."
+                )
+            continue
         if np.isnan(_height(force.ground, p, 0.0)) or np.isnan(_height(force.ground, p + AHEAD * rate, 0.0)):
             found.append(
                 f"Force {force.name!r} leaves its height map at x = {p[0]:.6g}, y = {p[1]:.6g} m: the map "
@@ -68,15 +77,19 @@ def touching(model: Model) -> list[Any]:
 
 def depth_of(model: Model, force: Any, q: Array, t: float) -> tuple[FloatArray, float]:
     """Where one of these forces stands, in the axes of its surface, and how deep inside it is [m]; NaN beside a map."""
-    p, _, reach = _standing(model, force, q, np.zeros(model.n_v))
+    return _depth(places(model), body_motion(model, np.real(q), np.zeros(model.n_v)), force, t)
+
+
+def _depth(place: Where, moving: BodyMotion, force: Any, t: float) -> tuple[FloatArray, float]:
+    p, _, reach = _standing(place, moving, force)
+    if isinstance(force.ground, Superellipsoid):
+        return p, reach - force.ground.distance(p)
     return p, reach - (p[2] - _height(force.ground, p, t))
 
 
-def _standing(model: Model, force: Any, q: Array, v: Array) -> tuple[FloatArray, FloatArray, float]:
+def _standing(place: Where, moving: BodyMotion, force: Any) -> tuple[FloatArray, FloatArray, float]:
     """Position and velocity of what touches, in the axes of its surface, and how far it reaches down from there."""
-    place = places(model)
     x, o, n = place(force.point), place(force.plane_point), place(force.normal)
-    moving = body_motion(model, np.real(q), np.real(v))
 
     def world(at: Place, part: bool) -> FloatArray:
         """Velocity (part) or position of a place."""

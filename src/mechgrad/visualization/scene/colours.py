@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from mechgrad.model.model import Model
 
 BRANCHES = ("#3d7ab8", "#e0893b", "#3f9c82", "#b5679b", "#d9b03f", "#5bb0d6", "#8c6bb1", "#c4564a")
-EARTH, RIM = "#cdbfa3", "#b4bcc4"
+EARTH, RIM, HULL = "#cdbfa3", "#b4bcc4", "#8c4a43"
 GROUND, JOINT, AXIS, RAIL = "#8a939e", "#39424e", "#c4564a", "#a9b1ba"
 SPRING, DAMPER, ROD, TYRE, CONTACT, STEEL = "#c4564a", "#6d7783", "#6d7783", "#33373d", "#5b6570", "#c3cad1"
 ARROWS = {

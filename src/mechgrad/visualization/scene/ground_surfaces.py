@@ -1,4 +1,4 @@
-"""Ground that is not level: steps, bumps, height maps, as far as a mechanism comes."""
+"""Ground that is not level: steps, bumps, height maps, as far as a mechanism comes; and hulls."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from mechgrad.model.forces.ground_touch import surface_axes
+from mechgrad.model.surfaces import Superellipsoid
 from mechgrad.typing import FloatArray
-from mechgrad.visualization.scene.colours import EARTH
+from mechgrad.visualization.scene.colours import EARTH, HULL
 from mechgrad.visualization.scene.nodes import Node, Surface
 from mechgrad.visualization.scene.outline import Outline, marker_place, vector_place
 
 CELLS, ACROSS = 160, 40  # of a map, along the longer way and at least across
+LINES = 32  # of a hull, from pole to pole
 MARGIN = 0.45  # of the size, around where something touches
 
 
@@ -36,8 +38,24 @@ def ground_nodes(outline: Outline) -> list[Node]:
                 break
         else:
             grounds.append((surface, place, normal[1], [force]))
-    found = [_map(outline, *ground) for ground in grounds]
+    found = [(_hull if isinstance(ground[0], Superellipsoid) else _map)(outline, *ground) for ground in grounds]
     return [node for node in found if node is not None]
+
+
+def _hull(
+    outline: Outline, surface: Superellipsoid, place: tuple[str, FloatArray], normal: FloatArray, forces: list[Any]
+) -> Node:
+    """A closed surface, as triangles between meridians and parallels, which are denser where it bends."""
+    i, k = np.mgrid[0 : LINES + 1, 0 : 2 * LINES]
+    polar, turn = np.pi * i / LINES, np.pi * k / LINES
+    u = np.stack([np.sin(polar) * np.cos(turn), np.sin(polar) * np.sin(turn), np.cos(polar)], axis=-1)
+    u = np.sign(u) * np.abs(u) ** (2.0 / surface.order)
+    halves = np.real([surface.half_length, surface.half_width, surface.half_height])
+    points = place[1] + (u * halves).reshape(-1, 3) @ np.real(surface_axes(normal, surface)).T
+    a, b = ((2 * LINES * i + (k + more) % (2 * LINES))[:-1].ravel() for more in (0, 1))
+    c, d = a + 2 * LINES, b + 2 * LINES
+    faces = np.concatenate([np.stack([a, c, b], axis=1), np.stack([b, c, d], axis=1)])
+    return Node(f"hull of {forces[0].name}", "terrain", outline.frames[place[0]], Surface(points, faces, True), HULL)
 
 
 def _map(

@@ -207,7 +207,9 @@ def approximate_matrix(mechanism, work, solver, settings, state, h, scalar):
     row_jacobian(mechanism, work, None, mechanism.n_constraints, mechanism.n_rows, scalar)
     row_rate_jacobian(mechanism, work, None, mechanism.n_constraints, mechanism.n_rows, scalar)
     J, J_rate, y_g, y_gd = work.J, work.J_rate, work.y_g, work.y_gd
-    for k in range(mechanism.n_laws):
+    near_laws = work.near_laws
+    for near in range(near_laws[0]):
+        k = near_laws[1 + near]
         first, rows = law_int(ints, k, L_FIRST), law_int(ints, k, L_ROWS)
         for i in range(first, first + rows):
             for c in range(n):
