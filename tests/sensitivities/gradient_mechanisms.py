@@ -82,7 +82,7 @@ def with_ground_below(model, q, t0=0.0):
     points, forces = list(model.points), list(model.forces)
     for force in touching(model):
         _, depth = depth_of(model, force, q, t0)
-        if not 0.05 < depth / force.radius < 0.9:
+        if not 0.05 < depth / force.radius < (0.45 if hasattr(force, "axis") else 0.9):
             plane = places(model)(force.plane_point)
             n = surface_axes(places(model)(force.normal).local, force.ground or Plane())[:, 2]
             down = plane.local - (depth - 0.3 * force.radius) * n
