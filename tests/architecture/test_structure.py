@@ -210,7 +210,7 @@ FOREIGN = {  # of other libraries, which offer nothing else
     ("kernels/compiler.py", "_pass_builder"),  # Numba's pipelines and libraries of code, `kernels.compiler` says why
     ("kernels/compiler.py", "_reload_init"),
     ("kernels/compiler.py", "_final_module"),
-    ("kernels/compiler.py", "_module_pass_manager"),
+    ("kernels/compiler.py", "_tm"),
     ("kernels/compiler.py", "_data_layout"),
     ("kernels/disk/cache.py", "_shared_module"),  # of a library that must not be linked
     ("kernels/disk/packs.py", "_reduce"),  # what Numba keeps of a compiled function

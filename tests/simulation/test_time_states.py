@@ -356,6 +356,7 @@ ELSEWHERE = {
     "plot_demo": "draws over the instants it is given",
     "plot_torques": "draws over the instants it is given",
     "plot_sensitivities": "draws over the instants it is given",
+    "Viewer.follow": "shows what a march tells it, whenever that is",
     "Scene": "what is seen: instants of the motion that it is given",
     "GroundReactions": "a result; planned motions begin at 0 by definition",
     "UserConstraint": "a flag: whether the function is given its share of the motion",

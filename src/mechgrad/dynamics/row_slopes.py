@@ -84,7 +84,7 @@ class _Groups:
     @classmethod
     def of(cls, model: Model, T: Mechanism) -> _Groups:
         """Those of all rows of a record."""
-        known: dict[bytes, _Groups] = model.shared("groups of columns", lambda _: {})
+        known: dict[bytes, _Groups] = model.shared("groups of columns of rows", lambda _: {})
         key = T.ints.tobytes()
         if key not in known:
             if len(known) >= MOST_KNOWN:
