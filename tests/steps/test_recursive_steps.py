@@ -16,7 +16,6 @@ import mechgrad as mg
 from mechgrad.errors import InputError
 from mechgrad.sensitivities.motion_parameters import Parameters
 from mechgrad.steps.recursive import methods as of_trees
-from mechgrad.steps.recursive.pieces import RecursiveSteps
 from mechgrad.steps.runge_kutta import methods as explicit
 
 EXPLICIT, RECURSIVE = explicit.METHODS[0], of_trees.METHODS[0]
