@@ -117,6 +117,7 @@ def forces_given() -> Case:
         "*.orientation.w": "the length of Euler parameters", "plain curve.curve.values.0": "the curve is not there",
         "sphere contact.damping_*": "no viscous damping", "wheel contact.damping_*": "no viscous damping",
         "tyre.damping_*": "no viscous damping", "balls.damping_*": "no viscous damping",
+        "sphere on hull.damping_depth": "the sphere is deeper than that: all of its damping is there",
         "balls.length*": "spheres have none", "links.length*": "they touch between their ends",
         "tyre on shaker.critical_slip": "it slides along, beyond its critical slip",
     }  # fmt: skip

@@ -100,6 +100,7 @@ def test_gradients_of_projected_steps_beside_matrices():
         assert np.all(np.abs(got - wanted) < 1e-8 * size)
 
 
+@pytest.mark.slow  # compiles a march of its own
 def test_reports_within_steps():
     """DOP853, whose reports are projected, too."""
     model, start, wrt = _five_bar()
