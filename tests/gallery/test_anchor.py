@@ -133,3 +133,25 @@ def test_a_link_that_starts_inside_the_hull_is_refused() -> None:
     q[model.q_names.index("hawse.e2")] = 0.2
     with pytest.raises(mg.errors.InputError, match=r"'link \d+ side'.*'link \d+' starts .* m inside .* at t = 0 s"):
         mg.simulate(model, mg.state(model, q), 0.01, step=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ali3p", "matrix-r"])
+def test_gradients_of_a_prescribed_windlass(name: str) -> None:
+    """With the constraint of the drive: 30 ms, direct, adjoint and complex steps. A ball has no coordinates that could
+    be independent: Matrix R takes those of points in its place."""
+    model = machine(driven=True)
+    free = [q for q in model.q_names if not q.startswith(("hawse", "windlass"))]
+    form = (
+        mg.formulations.ALI3P(tolerance=1e-12)
+        if name == "ali3p"
+        else mg.formulations.MatrixR([*free, "crown.x", "crown.y", "left fluke.x"])
+    )
+    motion = mg.simulate(model, anchor_start(model, 0.2), 0.03, step=5e-4, formulation=form, scheme="trapezoidal")
+    numbers = ["anchor.mass", "link 30.mass", "gravity.x", "link 40 side.ground.half_height"]
+    adjoint, direct = (mg.gradient(motion, CROWN, numbers, method=method) for method in ("adjoint", "direct"))
+    assert np.abs(adjoint.array).min() > 0.0
+    scale = adjoint.relative() / adjoint.array
+    largest = float(np.abs(adjoint.relative()).max())
+    for other in (direct.array, adjoint.certify().complex_step.reshape(adjoint.array.shape)):
+        np.testing.assert_allclose(other * scale, adjoint.relative(), rtol=1e-7, atol=1e-7 * largest)

@@ -111,6 +111,8 @@ def anchor_start(model: Model, swing: float = 0.03) -> State:
     """
     v = np.zeros(model.n_v)
     v[model.v_names.index("hawse.wy")] = swing
+    for drive in (item for item in model.constraints if isinstance(item, Driver)):
+        v[0] = float(drive.function.rate(0.0))  # a spline's, nearly at rest
     return state(model, model.neutral().reshape(-1), v)
 
 
